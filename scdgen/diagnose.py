@@ -1,0 +1,58 @@
+"""After a rule stopped a statement: how many rows break it, and one of them. Run only when a run has failed."""
+
+from __future__ import annotations
+
+import re
+
+from scdgen import source, sql
+from scdgen.columns import struct
+from scdgen.context import build
+from scdgen.queries import incoming
+from scdgen.spec import Spec
+
+
+def question(spec: Spec, rule: str) -> str | None:
+    """A query of (count, sample) for a rule, or ``None`` where the message already says everything.
+
+    Runs in the session of the failed statement, whose variables are still set.
+    """
+    ctx = build(spec)
+    has_time = source.has_time(spec)
+    key_time = [*ctx.keys, *(["_scd_at"] if has_time else [])]
+    sample = f"MIN(TO_JSON({struct(key_time)}))"
+    if rule in {"null_key", "null_time"}:
+        names = ctx.keys if rule == "null_key" else ["_scd_at"]
+        broken = " OR ".join(f"{name} IS NULL" for name in names)
+        end = ctx.times.open_end if spec.is_scd2 else None
+        broken += f" OR _scd_at >= {end}" if rule == "null_time" and end else ""
+        return f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming WHERE {broken}"
+    if rule == "conflict":
+        group = ", ".join(ctx.keys if spec.is_snapshot else key_time)
+        order = ", ".join(f"{name} DESC" for name in ctx.rows.sequence) or "1"
+        sampled = f"MIN(TO_JSON({struct(ctx.keys if spec.is_snapshot else key_time)}))"
+        return (
+            f"{incoming(spec)}SELECT COUNT(*), {sampled} FROM (\n"
+            f"    SELECT {group} FROM (\n"
+            f"        SELECT *, RANK() OVER (PARTITION BY {group} ORDER BY {order}) AS _scd_place FROM incoming\n"
+            f"    ) WHERE _scd_place = 1 GROUP BY {group} HAVING COUNT(DISTINCT {ctx.content}) > 1\n)"
+        )
+    if rule == "late" and not spec.is_snapshot:
+        return (
+            f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming AS c JOIN (\n"
+            f"    SELECT {', '.join(f't.{key} AS _scd_key_{i}' for i, key in enumerate(ctx.keys))},\n"
+            f"        MAX(GREATEST(t.{ctx.start}, {ctx.until})) AS _scd_newest\n"
+            f"    FROM {ctx.target} AS t GROUP BY ALL\n) ON "
+            + " AND ".join(f"c.{key} = _scd_key_{i}" for i, key in enumerate(ctx.keys))
+            + " AND c._scd_at <= _scd_newest"
+        )
+    return None
+
+
+def rule_name(text: str) -> tuple[str, str] | None:
+    """(rule, message) in an error's text, where one of our rules stopped the statement.
+
+    >>> rule_name("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: the key id is NULL; mend it. SQLSTATE: P0001")
+    ('null_key', 'crm.t: the key id is NULL; mend it')
+    """
+    found = re.search(r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text)
+    return (found[1].lower(), sql.first_line(Exception(found[2]))) if found else None

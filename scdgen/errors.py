@@ -1,0 +1,81 @@
+"""Every error that a user can meet, with its place and its exit status.
+
+One base class; the command line turns it into lines on stderr and an exit status in one place.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One mistake in one place of a file (lines and columns count from 1; 0 means the whole file)."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{place}: {self.message}"
+
+
+class ScdgenError(Exception):
+    """Base of all errors of this package. ``exit_status`` is what the command line ends with."""
+
+    exit_status = 3
+
+
+class SpecError(ScdgenError):
+    """One or more mistakes in a spec, found before anything was sent to Spark."""
+
+    exit_status = 1
+
+    def __init__(self, problems: Iterable[Problem] | str):
+        if isinstance(problems, str):
+            problems = [Problem("spec", 0, 0, problems)]
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+class DataError(ScdgenError):
+    """The data breaks a rule of the contract. Nothing was written.
+
+    ``rule`` is the rule's name, ``count`` how many rows (or keys) break it, ``sample`` one of them as JSON text.
+    """
+
+    exit_status = 1
+
+    def __init__(self, message: str, rule: str = "", count: int | None = None, sample: str | None = None):
+        self.rule = rule
+        self.count = count
+        self.sample = sample
+        super().__init__(message)
+
+
+class UsageError(ScdgenError):
+    """A call that cannot be carried out as it was written: a missing param, an unknown file."""
+
+    exit_status = 2
+
+
+class EngineError(ScdgenError):
+    """Spark, Delta, Java or the file system failed."""
+
+    exit_status = 3
+
+
+def nearest(word: str, names: Iterable[str]) -> str:
+    """A hint naming the most similar of ``names``, or nothing.
+
+    >>> nearest("efective_at", ["effective_at", "where"])
+    "; did you mean 'effective_at'?"
+    >>> nearest("zzz", ["effective_at"])
+    ''
+    """
+    found = difflib.get_close_matches(word.lower(), {name.lower(): name for name in names}, n=1, cutoff=0.6)
+    return f"; did you mean '{found[0]}'?" if found else ""

@@ -1,0 +1,41 @@
+"""Spark's, Delta's and Java's own errors as one line with a way out. The original stays behind ``--debug``."""
+
+from __future__ import annotations
+
+import re
+
+from scdgen.errors import DataError, EngineError, ScdgenError
+from scdgen.spec import Spec
+from scdgen.sql import first_line
+
+# Error condition in Spark's text -> (the data's or spec's fault?, the way out).
+_KNOWN: tuple[tuple[str, bool, str], ...] = (
+    (r"UNRESOLVED_COLUMN", True, "the source has no such column; mend the spec's expressions or the source"),
+    (r"TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND", True, "name a table that is there, or pass a source"),
+    (r"PATH_NOT_FOUND|PATH_DOES_NOT_EXIST", True, "give a path that is there"),
+    (r"UNABLE_TO_INFER_SCHEMA", True, "the files at the path are empty or of another format"),
+    (r"CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME", True,
+     "a value does not fit the column's type; mend the source or the type"),
+    (r"CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|ARITHMETIC_OVERFLOW", True,
+     "a value is too large for the column's type; widen the type"),
+    (r"DATATYPE_MISMATCH", True, "an expression of the spec does not fit the types of the source's columns"),
+    (r"DELTA_MERGE_UNRESOLVED_EXPRESSION|DELTA_MERGE_MISSING", True,
+     "the table's columns are not the spec's; was it made from another spec?"),
+    (r"CONCURRENT|DELTA_PROTOCOL_CHANGED|MetadataChangedException", False,
+     "another writer changed the table at the same time; run again"),
+    (r"PERMISSION|INSUFFICIENT_PRIVILEGES|AccessControlException", False, "ask for the rights on the table"),
+    (r"DELTA_UNSUPPORTED|UNSUPPORTED_FEATURE", False, "this Spark or Delta is too old for the statement"),
+    (r"Connection refused|UNAVAILABLE|failed to connect", False, "check the address given with --remote"),
+    (r"No space left on device", False, "free disk space and run again; the table is as it was"),
+)  # fmt: skip
+
+
+def translate(spec: Spec, error: Exception) -> ScdgenError:
+    """One of our errors for an error of the engine."""
+    named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", str(error))
+    line = first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", named[0] if named else str(error), flags=re.DOTALL)))
+    for pattern, is_data, way_out in _KNOWN:
+        if re.search(pattern, str(error)):
+            kind = DataError if is_data else EngineError
+            return kind(f"{spec.target}: {line}; {way_out}")
+    return EngineError(f"{spec.target}: {line}")

@@ -1,0 +1,195 @@
+"""From YAML text to a :class:`~scdgen.spec.Spec`, with every mistake of a file named at its line and column."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from scdgen.errors import Problem, SpecError, UsageError, nearest
+from scdgen.rules import Location, rule_problems
+from scdgen.spec import Spec
+
+
+def load_spec(path: str | Path) -> Spec:
+    """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it is not there."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError([Problem(str(path), 0, 0, "is not UTF-8 text; save it as UTF-8")]) from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); give the path of a spec file") from error
+    return load_spec_text(text, name=path.as_posix())
+
+
+def load_spec_text(text: str, name: str = "inline") -> Spec:
+    """Read a spec from YAML text; ``name`` stands for the file in messages. Raises :class:`SpecError`."""
+    tree = _parse(text, name)
+    if not isinstance(tree, dict):
+        message = "a spec is a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
+        raise SpecError([Problem(name, 1, 1, message)])
+    spec, found = _validate(_plain(tree), name)
+    if found:
+        raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
+    assert spec is not None
+    return spec
+
+
+def _parse(text: str, name: str) -> Any:
+    reader = YAML(typ="rt", pure=True)
+    try:
+        return reader.load(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = (error.problem or error.context or "cannot be read").splitlines()[0]
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise SpecError([Problem(name, line, column, f"not valid YAML: {what}; check the indentation")]) from error
+    except (YAMLError, ValueError, RecursionError) as error:
+        reason = (str(error).splitlines() or ["cannot be read"])[0]
+        raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}")]) from error
+
+
+def _plain(node: Any) -> Any:
+    """Plain Python values: the round-trip types of the YAML reader carry positions that the models do not want."""
+    if isinstance(node, dict):
+        return {key if isinstance(key, str) else str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(value) for value in node]
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[Location, str]]]:
+    """The spec, or what is wrong with it.
+
+    Fields that are wrong by themselves are set aside, so that the rules across the other fields are heard in the
+    same go and not one mistake at a time.
+    """
+    found: list[tuple[Location, str]] = []
+    aside: set[Location] = set()
+    spec: Spec | None = None
+    for _ in range(4):  # each round takes out what was wrong; defaults stand in, so it ends soon
+        try:
+            spec = Spec.model_validate(data).placed_at(name)
+            break
+        except ValidationError as error:
+            issues = [(_location(e["loc"]), e) for e in error.errors(include_url=False)]
+            found += [(place, _message(place, e)) for place, e in issues if not _covered(place, aside)]
+            aside |= {place for place, _ in issues}
+            for place, e in issues:
+                if e["type"] != "missing":
+                    _set_aside(data, place, _allowed_values(place)[:1] if e["type"] == "literal_error" else [])
+    if spec is not None:
+        found += [(place, message) for place, message in rule_problems(spec) if not _covered(place, aside)]
+    return spec, found
+
+
+def _covered(place: Location, aside: Iterable[Location]) -> bool:
+    return any(place[: len(other)] == other or other[: len(place)] == place for other in aside)
+
+
+def _location(place: tuple[int | str, ...]) -> Location:
+    """A place in the YAML: pydantic's own steps (types of a union, the key of a mapping) taken out."""
+    own = {"str", "int", "bool", "float", "[key]"}
+    return tuple(step for index, step in enumerate(place) if not (index and step in own))
+
+
+def _set_aside(data: Any, place: Location, instead: list[str]) -> None:
+    for step in place[:-1]:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(data, dict):
+        data.pop(place[-1], None)
+        data.update({place[-1]: value for value in instead})
+
+
+def _message(place: Location, error: Any) -> str:
+    """One line: what is wrong at this place, what is allowed."""
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    option = str(place[-1]) if place else "spec"
+    if kind == "extra_forbidden":
+        allowed = _options_at(place[:-1])
+        return f"unknown option '{option}'{nearest(option, allowed)} (allowed here: {', '.join(allowed)})"
+    if kind == "missing":
+        return f"'{option}' is missing; every {'.'.join(map(str, place[:-1])) or 'spec'} needs it"
+    if kind == "literal_error":
+        allowed = _allowed_values(place)
+        return f"{option}: '{given}' is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
+    if kind == "value_error":
+        return f"{option}: {context['error']}"
+    if kind == "string_pattern_mismatch":
+        return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
+    wanted = {
+        "string_type": "text", "bool_type": "true or false", "bool_parsing": "true or false", "int_type": "a number",
+        "dict_type": "a mapping of name: value", "tuple_type": "a list like [a, b]", "float_type": "a number",
+        "model_type": "a mapping of option: value", "float_parsing": "a number",
+        "greater_than_equal": "a share from 0 to 1", "less_than_equal": "a share from 0 to 1",
+    }.get(kind, error["msg"].lower())  # fmt: skip
+    return f"{option}: expected {wanted}, not {_shown(given)}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return f"'{value}'"
+
+
+def _model_at(place: Location) -> type[BaseModel] | None:
+    """The model whose fields stand at a place; mappings and lists of models are stepped through."""
+    kind: Any = Spec
+    for step in place:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            kind = next((f.annotation for n, f in kind.model_fields.items() if step in (n, f.alias)), None)
+        kind = _unwrap(kind)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _unwrap(kind: Any) -> Any:
+    """The model inside an Optional, a mapping's values or a list's items; anything else as it is."""
+    if get_origin(kind) is not None and get_origin(kind) is not Literal:
+        for inner in get_args(kind):
+            found = _unwrap(inner)
+            if isinstance(found, type) and issubclass(found, BaseModel):
+                return found
+    return kind
+
+
+def _options_at(place: Location) -> list[str]:
+    model = _model_at(place) or Spec
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _allowed_values(place: Location) -> list[str]:
+    model = _model_at(place[:-1]) or Spec
+    annotation = model.model_fields[str(place[-1])].annotation
+    options = [annotation, *typing.get_args(annotation)]
+    return [str(value) for option in options if get_origin(option) is Literal for value in get_args(option)]
+
+
+def _position(tree: Any, place: Location) -> tuple[int, int]:
+    """Line and column (from 1) of the nearest node that the file has on the way to ``place``."""
+    line, column = 0, 0
+    for step in place:
+        try:
+            if isinstance(tree, dict):
+                key = next(key for key in tree if str(key) == step)
+                line, column = tree.lc.key(key)
+                tree = tree[key]
+            else:
+                line, column = tree.lc.item(step)
+                tree = tree[step]
+        except (StopIteration, AttributeError, KeyError, IndexError, TypeError):
+            break
+    return line + 1, column + 1

@@ -1,0 +1,93 @@
+"""What the commands print. Tables are drawn with rich on a terminal, and stay plain text elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+
+def shown(value: object) -> str:
+    """A value as the tables print it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.hex() if isinstance(value, bytes | bytearray) else str(value)
+
+
+def as_json(value: object) -> str:
+    """JSON on one line; times and decimals as text."""
+    return json.dumps(value, default=shown, ensure_ascii=False)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows as aligned text, in a frame on a terminal."""
+    if not sys.stdout.isatty():
+        cells = [list(columns), *([shown(value) for value in row] for row in rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
+        lines.insert(1, "  ".join("-" * width for width in widths))
+        return "\n".join(line.rstrip() for line in lines)
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(header_style="bold")
+    for column in columns:
+        drawn.add_column(column)
+    for row in rows:
+        drawn.add_row(*(Text(shown(value), style="dim" if value is None else "") for value in row))
+    console = Console()
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get().rstrip("\n")
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows as CSV with a header; NULL is an empty field."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([["" if value is None else shown(value) for value in row] for row in rows])
+    return out.getvalue().rstrip("\n")
+
+
+def formatted(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows as ``table``, ``csv`` or ``json`` (one object per line)."""
+    if kind == "csv":
+        return as_csv(columns, rows)
+    if kind == "json":
+        return "\n".join(as_json(dict(zip(columns, row, strict=True))) for row in rows)
+    return table(columns, rows) if rows else "no rows"
+
+
+def counts_line(target: str, counts: Mapping[str, Any]) -> str:
+    """One line on what a run did."""
+    return (
+        f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
+        f"{counts['removed']} removed, {counts['unchanged']} unchanged in {counts['seconds']:.1f} s"
+    )
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """A line on stderr while Spark works; nothing where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def verdict(failures: int, sample: Sequence[Mapping[str, Any]]) -> str:
+    """A check's result in words."""
+    if not failures:
+        return "ok"
+    return f"FAILED: {failures} row{'s' if failures > 1 else ''}, such as {as_json(sample[0])}"

@@ -1,0 +1,49 @@
+"""Queries that the commands ask beside the generated files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scdgen import source, sql
+from scdgen.context import build
+from scdgen.errors import UsageError, nearest
+from scdgen.spec import Spec
+
+
+def incoming(spec: Spec) -> str:
+    """``WITH … incoming AS (…)``: the typed rows of the source, without the rules that stop a statement."""
+    rows = source.rows(spec, "incoming", guarded=False)
+    given = f"source AS ({rows.query}),\n" if rows.query else ""
+    listed = ",\n        ".join(rows.select)
+    where = f"\n    WHERE {' AND '.join(rows.where)}" if rows.where else ""
+    return f"WITH {given}incoming AS (\n    SELECT\n        {listed}\n    FROM {rows.relation}{where}\n)\n"
+
+
+def source_keys(spec: Spec) -> str:
+    """The keys of the source, each once. Runs where the statements of a plan have set their variables."""
+    keys = [sql.quote(key) for key in spec.keys]
+    usable = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    return f"{incoming(spec)}SELECT DISTINCT {', '.join(keys)} FROM incoming WHERE {usable}"
+
+
+def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: bool) -> str:
+    """The versions of a table in order. Raises :class:`UsageError` for what the spec does not have."""
+    ctx = build(spec)
+    conditions = []
+    for name, value in keys.items():
+        if name not in spec.keys:
+            raise UsageError(
+                f"--key {name}: is not a key of {spec.target}{nearest(name, spec.keys)} (keys: {', '.join(spec.keys)})"
+            )
+        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(value)} AS {spec.columns[name].type})")
+    if as_of is not None:
+        if not spec.is_scd2:
+            raise UsageError(f"--as-of: {spec.target} is scd1, which keeps no history")
+        at = f"CAST({sql.text_literal(str(as_of))} AS {ctx.times.type})"
+        conditions += ctx.valid_at(at)
+    if current and spec.is_scd2:
+        conditions.append(ctx.is_open)
+    where = f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
+    order = ", ".join([*ctx.keys, *([ctx.start] if spec.is_scd2 else [])])
+    listed = ", ".join(column.name for column in ctx.table_columns)
+    return f"SELECT {listed}\nFROM {ctx.target} AS t{where}\nORDER BY {order}"

@@ -1,0 +1,39 @@
+"""From a context to SQL text. The templates are read from a folder of the user's first, then from the package."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from types import SimpleNamespace
+
+from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+from scdgen.errors import UsageError
+
+
+@functools.lru_cache(maxsize=8)
+def environment(templates: str | None = None) -> SandboxedEnvironment:
+    """The Jinja environment; ``templates`` is a folder whose files come before the package's own."""
+    try:
+        own: BaseLoader = PackageLoader("scdgen", "templates")
+    except ValueError:  # a checkout: the folder lies beside the package
+        own = FileSystemLoader(Path(__file__).parent.parent / "templates")
+    return SandboxedEnvironment(
+        loader=ChoiceLoader([FileSystemLoader(templates), own]) if templates else own,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+
+
+def render_template(name: str, ctx: SimpleNamespace, templates: str | None = None) -> str:
+    """One file's text, with one newline at its end. Raises :class:`UsageError` for a broken template."""
+    try:
+        text = environment(templates).get_template(name).render(ctx=ctx)
+    except TemplateError as error:
+        place = f"{error.name}:{error.lineno}" if getattr(error, "lineno", None) else name
+        raise UsageError(f"template {place}: {error.message}; mend the template or leave out --templates") from error
+    return text.rstrip() + "\n"

@@ -1,0 +1,223 @@
+"""The source's side of the SQL: the relation, the typed rows, the rules that a row must keep, the session variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.columns import cast
+from scdgen.rules import sql_texts
+from scdgen.spec import Spec
+from scdgen.times import BATCH_FROM, Times
+
+SOURCE_VIEW = "_scd_source"
+TAKEN_AT = "_scd_taken_at"
+MEND = "mend the source or set bad_rows: skip"
+
+
+def refusal(spec: Spec, rule: str, what: str, hint: str, sample: str | None = None) -> str:
+    """A RAISE_ERROR that stops the statement; the runner reads the rule's name back from the brackets."""
+    message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
+    if sample is None:
+        return f"RAISE_ERROR({sql.text_literal(f'{message}; {hint}')})"
+    return f"RAISE_ERROR(CONCAT({sql.text_literal(message + ', such as ')}, {sample}, {sql.text_literal('; ' + hint)}))"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A session variable: declared, then set by ``value`` (an expression or a scalar query in parentheses)."""
+
+    name: str
+    type: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The first step of every statement: the source's rows in the table's names and types."""
+
+    name: str
+    relation: str
+    query: str | None = None
+    view: str | None = None  # the statement that makes a temporary view over files
+    select: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    sequence: tuple[str, ...] = ()  # names of the sequence columns
+
+
+def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
+    """The typed rows; ``guarded``: a NULL key or time stops the statement (when the spec does not skip them)."""
+    relation, query, view = _relation(spec)
+    keys = {key: key_expression(spec, key) for key in spec.keys}
+    select = []
+    for column in spec.columns:
+        text = cast(fragment(spec, column).text, spec.columns[column].type)
+        if column in keys and guarded and spec.bad_rows == "fail":
+            stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
+            text = f"COALESCE(\n    {text},\n    {stop}\n)"
+        select.append(f"{text} AS {sql.quote(column)}")
+    if has_time(spec):
+        select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
+    if flags_deletes(spec):
+        select.append(f"{deleted_expression(spec)} AS _scd_deleted")
+    sequence = tuple(f"_scd_sequence_{i}" for i in range(1, len(spec.source.sequence_by) + 1))
+    select += [
+        f"{sql.expression(text).text} AS {alias}"
+        for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
+    ]
+    where = tuple(predicates(spec, skip_bad=guarded and spec.bad_rows == "skip"))
+    return Rows(name, relation, query, view, tuple(select), where, sequence)
+
+
+def fragment(spec: Spec, column: str) -> sql.Fragment:
+    """The expression that gives a column, read."""
+    return sql.expression(spec.column_source(column))
+
+
+def key_expression(spec: Spec, key: str) -> str:
+    """A key column in its type."""
+    return cast(fragment(spec, key).text, spec.columns[key].type)
+
+
+def has_time(spec: Spec) -> bool:
+    """Whether each row has an effective time of its own kind (a snapshot's is the time it was taken)."""
+    return spec.is_scd2 or spec.source.effective_at is not None
+
+
+def time_type(spec: Spec) -> str:
+    """The type of the effective time: that of the column which stores it."""
+    if spec.is_scd2:
+        return spec.history.type.upper()
+    stored = spec.columns.get(spec.updated_at or "")
+    return stored.type if stored else "TIMESTAMP"
+
+
+def time_expression(spec: Spec) -> str:
+    """The effective time of a row."""
+    if spec.source.effective_at is None:
+        return TAKEN_AT
+    return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
+
+
+def _guarded_time(spec: Spec) -> str:
+    time, end = time_expression(spec), Times(spec).open_end if spec.is_scd2 else None
+    where = "effective_at" if spec.source.effective_at is not None else "snapshot.taken_at"
+    if end is not None:
+        what = f"{where} is NULL, or not before the open end {spec.history.open_end}, in a source row"
+        return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, MEND)}\nEND"
+    if spec.bad_rows == "skip" and spec.source.effective_at is not None:
+        return time
+    return f"COALESCE(\n    {time},\n    {refusal(spec, 'null_time', f'{where} is NULL in a source row', MEND)}\n)"
+
+
+def flags_deletes(spec: Spec) -> bool:
+    """Whether the rows carry a mark for deletes."""
+    return spec.source.delete_when is not None and spec.deletes != "ignore"
+
+
+def deleted_expression(spec: Spec) -> str:
+    """Whether a row is a delete; NULL is not."""
+    return f"COALESCE({sql.expression(spec.source.delete_when or 'FALSE').text}, FALSE)"
+
+
+def predicates(spec: Spec, skip_bad: bool) -> list[str]:
+    """The conditions on a source row, each fit to stand beside an AND."""
+    found = []
+    if spec.source.where is not None:
+        part = sql.expression(spec.source.where)
+        found.append(f"({part.text})" if part.loose else part.text)
+    if spec.source.delete_when is not None and spec.deletes == "ignore":
+        found.append(f"NOT {deleted_expression(spec)}")
+    if skip_bad:
+        found += [f"{key_expression(spec, key)} IS NOT NULL" for key in spec.keys]
+        if spec.source.effective_at is not None:
+            found.append(f"{time_expression(spec)} IS NOT NULL")
+    return found
+
+
+def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
+    """(what FROM names, the query that a first CTE holds, the statement that makes a view over files)."""
+    source = spec.source
+    if source.table is not None:
+        return sql.quote_parts(sql.split_name(source.table)), None, None
+    if source.query is not None:
+        return "source", sql.query(source.query).text, None
+    assert source.path is not None and source.format is not None
+    if source.format in {"delta", "parquet"} and not source.options:
+        return f"{source.format}.{sql.quote(source.path)}", None, None
+    options = {"path": source.path, **({"header": "true"} if source.format == "csv" else {}), **source.options}
+    listed = ", ".join(f"{sql.text_literal(k)} {sql.text_literal(v)}" for k, v in options.items())
+    view = f"CREATE OR REPLACE TEMPORARY VIEW {SOURCE_VIEW} USING {source.format} OPTIONS ({listed})"
+    return SOURCE_VIEW, None, view
+
+
+def partition_keys(spec: Spec) -> list[str]:
+    """The partition columns that derive from the key: a row and its stored versions share their value.
+
+    A key column is one; so is a column whose expression reads nothing but source columns that are keys as they are.
+    """
+    bare = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}
+    found = []
+    for name in spec.table.partition_by:
+        if name in spec.keys:
+            found.append(name)
+        elif name in spec.columns:
+            part = fragment(spec, name)
+            if part.columns and part.columns <= bare and not part.params and not part.tables:
+                found.append(name)
+    return found
+
+
+def partition_variable(name: str, spec: Spec) -> str:
+    """The session variable with the partition values of a batch."""
+    return f"_scd_partitions_{partition_keys(spec).index(name) + 1}"
+
+
+def in_partitions(spec: Spec, alias: str = "t") -> list[str]:
+    """Conditions on the target that leave the partitions of other keys unread."""
+    found = []
+    for name in partition_keys(spec):
+        column = f"{alias}.{sql.quote(name)}"
+        test = f"ARRAY_CONTAINS({partition_variable(name, spec)}, {column})"
+        found.append(test if name in spec.keys else f"({column} IS NULL OR {test})")
+    return found
+
+
+def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
+    """The params with a default as variables, and (name, type) of those that the session must bring."""
+    used = {name for _, read, text in sql_texts(spec) for name in read(text).params}
+    variables, needed = [], []
+    for name, param in spec.params.items():
+        if param.default is None:
+            if name in used:
+                needed.append((name, param.type))
+        else:
+            variables.append(Variable(name, param.type, sql.param_value(param.default, param.type)))
+    return variables, needed
+
+
+def batch_bound(spec: Spec) -> str:
+    """What a stored end is held against: versions that ended before it cannot be touched by the batch."""
+    if spec.is_snapshot and spec.source.effective_at is None:
+        return Times(spec).before(TAKEN_AT)
+    return BATCH_FROM
+
+
+def batch_variables(spec: Spec) -> list[Variable]:
+    """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
+    found = []
+    if spec.is_scd2 and batch_bound(spec) == BATCH_FROM:
+        first = Times(spec).before(f"MIN({time_expression(spec)})")
+        found.append(Variable(BATCH_FROM, time_type(spec), first))
+    for name in partition_keys(spec):
+        value = f"COLLECT_SET({cast(fragment(spec, name).text, spec.columns[name].type)})"
+        found.append(Variable(partition_variable(name, spec), f"ARRAY<{spec.columns[name].type}>", value))
+    return found
+
+
+def taken_at(spec: Spec) -> Variable | None:
+    """The variable that holds the time of a snapshot, so that each row of a run has the same."""
+    if not (spec.is_snapshot and spec.is_scd2):
+        return None
+    text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
+    return Variable(TAKEN_AT, time_type(spec), cast(sql.expression(text).text, time_type(spec)))

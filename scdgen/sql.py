@@ -1,0 +1,303 @@
+"""Pure functions on SQL text: quoting, literals, splitting, and reading a user's expression.
+
+sqlglot reads; it never prints what a user or a template wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+DIALECT = "databricks"
+
+# What an expression over one row may not hold: it would change the number of rows, or what the statement is.
+_NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star)
+_STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Command, exp.Set, exp.Drop, exp.Alter, exp.Alias)
+_OPERAND_ENDS = {
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.R_PAREN,
+    TokenType.R_BRACKET,
+    TokenType.STRING,
+    TokenType.NUMBER,
+}
+
+
+def quote(name: str) -> str:
+    """A name in backticks, inner backticks doubled.
+
+    >>> quote("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def quote_parts(parts: Sequence[str]) -> str:
+    """A qualified name.
+
+    >>> quote_parts(("crm", "dim customer"))
+    '`crm`.`dim customer`'
+    """
+    return ".".join(map(quote, parts))
+
+
+def text_literal(value: str) -> str:
+    r"""A string literal of Spark SQL, in which nothing can end the string early.
+
+    >>> print(text_literal("it's a \\ and a new\nline"))
+    'it\'s a \\ and a new\nline'
+    """
+    for plain, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0")):
+        value = value.replace(plain, escaped)
+    return f"'{value}'"
+
+
+def split_name(text: str) -> tuple[str, ...]:
+    """The parts of a qualified name; raises ``ValueError`` with what is wrong.
+
+    >>> split_name("crm.dim_customer")
+    ('crm', 'dim_customer')
+    >>> split_name("crm.`dim.customer`")
+    ('crm', 'dim.customer')
+    """
+    pattern = r"`((?:[^`]|``)+)`|([^.`]+)"
+    whole = re.fullmatch(rf"(?:{pattern})(?:\.(?:{pattern}))*", text)
+    parts = tuple(a.replace("``", "`") or b for a, b in re.findall(pattern, text))
+    if not whole or any(not part.strip() for part in parts):
+        raise ValueError(f"'{text}' is not a table name; write table, schema.table or catalog.schema.table")
+    if len(parts) > 3:
+        raise ValueError(f"'{text}' has {len(parts)} parts; a table name has one to three")
+    for part in parts:
+        if re.search(r"[/\\\x00-\x1f\x7f]", part) or part in {".", ".."}:
+            raise ValueError(f"'{text}' holds a slash or a control character, which no table name may")
+    return parts
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of ``text``; raises ``ValueError`` where it cannot be read."""
+    try:
+        return sqlglot.tokenize(text, dialect=DIALECT)
+    except SqlglotError as error:
+        raise ValueError(f"cannot be read as SQL: {first_line(error)}") from error
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's text without terminal colours."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(". ")
+
+
+_BEFORE_LIST = {TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.L_BRACKET}
+_AFTER_LIST = {
+    TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY,
+    TokenType.ORDER_BY, TokenType.SEMICOLON, TokenType.WHEN, TokenType.UNION, TokenType.HAVING, TokenType.WINDOW,
+}  # fmt: skip
+
+
+def stray_comma(found: Sequence[Token]) -> int | None:
+    """The line of a comma with nothing before or after it, which sqlglot would let through.
+
+    >>> stray_comma(tokens("SELECT a,\\nFROM t")), stray_comma(tokens("SELECT a, b FROM t"))
+    (1, None)
+    """
+    for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
+        if token.token_type is TokenType.COMMA and (
+            before is None
+            or before.token_type in _BEFORE_LIST
+            or after is None
+            or after.token_type in _AFTER_LIST
+        ):
+            return token.line
+    return None
+
+
+def split_statements(script: str) -> list[str]:
+    """The statements of a script, as written, without the closing semicolons.
+
+    >>> split_statements("SELECT ';';\\n-- why\\nSELECT 2;\\n")
+    ["SELECT ';'", '-- why\\nSELECT 2']
+    """
+    found, start = [], 0
+    for token in tokens(script):
+        if token.token_type is TokenType.SEMICOLON:
+            found.append(script[start : token.start].strip())
+            start = token.end + 1
+    found.append(script[start:].strip())
+    return [statement for statement in found if statement]
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A user's expression or query: its text as it goes into the SQL, and what it reads.
+
+    ``columns`` are the lower-case names of the columns it refers to, ``params`` the names after a colon.
+    """
+
+    text: str
+    columns: frozenset[str]
+    params: frozenset[str]
+    bare: str | None = None  # the column's name where the expression is nothing but a column
+    loose: bool = False  # an OR on top: needs parentheses beside an AND
+    tables: frozenset[tuple[str, ...]] = frozenset()
+
+
+@functools.lru_cache(maxsize=4096)
+def expression(text: str) -> Fragment:
+    """Read exactly one SQL expression over a row; raises ``ValueError`` with what is wrong.
+
+    >>> expression("op = 'D' OR x").loose
+    True
+    >>> sorted(expression("coalesce(a, :since)").params)
+    ['since']
+    >>> expression("a, b")
+    Traceback (most recent call last):
+    ValueError: 'a, b' is not exactly one SQL expression
+    """
+    tree = _one(text, "one SQL expression")
+    if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
+        raise ValueError(f"'{_short(text)}' is a statement or an alias, not an expression over a row")
+    inside = (node for node in tree.walk() if isinstance(node, _NOT_A_ROW_EXPRESSION))
+    bad = next((node for node in inside if not node.find_ancestor(exp.Select)), None)
+    if bad is not None:
+        kind = "a *" if isinstance(bad, exp.Star) else "an aggregate or window function"
+        raise ValueError(f"'{_short(text)}' holds {kind}; an expression here is worked out for each row alone")
+    bare = tree.name if isinstance(tree, exp.Column) and not tree.table else None
+    return _fragment(text, tree, bare=bare, loose=isinstance(tree, exp.Or | exp.Xor))
+
+
+@functools.lru_cache(maxsize=1024)
+def query(text: str) -> Fragment:
+    """Read exactly one SELECT; raises ``ValueError`` with what is wrong."""
+    tree = _one(text, "one SELECT")
+    if not isinstance(tree, exp.Query):
+        raise ValueError(f"'{_short(text)}' is not a SELECT")
+    return _fragment(text, tree)
+
+
+@functools.lru_cache(maxsize=1024)
+def data_type(text: str) -> str:
+    """A Spark data type in upper case (field names of structs as written); raises ``ValueError``.
+
+    >>> data_type("decimal(10,2)"), data_type("struct<a:int>")
+    ('DECIMAL(10, 2)', 'STRUCT<a: INT>')
+    """
+    try:
+        built = exp.DataType.build(text, dialect=DIALECT)
+    except (SqlglotError, ValueError):
+        built = None
+    if built is None or not all(_known_type(node) for node in built.find_all(exp.DataType)):
+        raise ValueError(
+            f"'{text}' is not a Spark data type; write for example string, int, bigint, double, decimal(10,2), "
+            "boolean, date, timestamp, binary, array<string> or struct<a:int>"
+        )
+    return built.sql(dialect=DIALECT)
+
+
+def param_value(default: str | int | float | bool, kind: str) -> str:
+    """What a param is set to: a scalar query, an expression, or a text or time written without quotes.
+
+    >>> param_value("SELECT max(a) FROM t", "DATE")
+    '(SELECT max(a) FROM t)'
+    >>> param_value("2024-05-01", "DATE"), param_value("EU", "STRING")
+    ("CAST('2024-05-01' AS DATE)", "CAST('EU' AS STRING)")
+    >>> param_value("current_date() - 1", "DATE")
+    'CAST(current_date() - 1 AS DATE)'
+    """
+    if not isinstance(default, str):
+        return f"CAST({str(default).upper()} AS {kind})"
+    if default.lstrip().upper().startswith(("SELECT", "WITH")):
+        return f"({query(default).text})"
+    if re.fullmatch(r"\d{4}-\d\d-\d\d([ T]\d\d:.*)?", default):
+        return f"CAST({text_literal(default)} AS {kind})"
+    try:
+        read = expression(default)
+    except ValueError:
+        if kind != "STRING":
+            raise
+        return f"CAST({text_literal(default)} AS {kind})"
+    if read.columns and kind == "STRING":
+        return f"CAST({text_literal(default)} AS {kind})"
+    if read.columns:
+        raise ValueError(f"'{_short(default)}' names a column, but a param is set before any row is read")
+    return f"CAST({read.text} AS {kind})"
+
+
+def _known_type(node: exp.DataType) -> bool:
+    kinds = exp.DataType.Type
+    return node.this in {
+        kinds.BOOLEAN, kinds.TINYINT, kinds.SMALLINT, kinds.INT, kinds.BIGINT, kinds.FLOAT, kinds.DOUBLE,
+        kinds.DECIMAL, kinds.TEXT, kinds.VARCHAR, kinds.CHAR, kinds.BINARY, kinds.DATE, kinds.TIMESTAMP,
+        kinds.TIMESTAMPNTZ, kinds.TIMESTAMPTZ, kinds.TIMESTAMPLTZ, kinds.ARRAY, kinds.STRUCT, kinds.MAP,
+    }  # fmt: skip
+
+
+def _one(text: str, what: str) -> exp.Expression:
+    found = tokens(text)
+    if any(token.comments for token in found) or "--" in _outside_strings(text, found):
+        raise ValueError(f"'{_short(text)}' holds a comment; comments belong in the YAML, after a #")
+    for token in found:
+        if token.token_type is TokenType.STRING and "\n" in text[token.start : token.end + 1]:
+            raise ValueError(f"'{_short(text)}' holds a string over several lines; write \\n in it")
+    if stray_comma(found):
+        raise ValueError(f"'{_short(text)}' has a stray comma")
+    try:
+        trees = sqlglot.parse(text, dialect=DIALECT)
+    except (SqlglotError, RecursionError) as error:
+        raise ValueError(f"'{_short(text)}' is not exactly {what}") from error
+    if len(trees) != 1 or trees[0] is None or any(t.token_type is TokenType.SEMICOLON for t in found):
+        raise ValueError(f"'{_short(text)}' is not exactly {what}")
+    return trees[0]
+
+
+def _outside_strings(text: str, found: Sequence[Token]) -> str:
+    """What lies between the tokens: white space, and comments where there are any."""
+    gaps, last = [], 0
+    for token in found:
+        gaps.append(text[last : token.start])
+        last = token.end + 1
+    return "".join([*gaps, text[last:]])
+
+
+def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: bool = False) -> Fragment:
+    written, names = _bind_params(text.strip())
+    placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
+    if placeholders != names:
+        raise ValueError(f"'{_short(text)}': write a param as :name, set apart from what stands before it")
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    tables = {
+        tuple(part.name for part in table.parts)
+        for table in tree.find_all(exp.Table)
+        if len(table.parts) > 1 or table.name.lower() not in ctes
+    }
+    columns = frozenset(column.parts[0].name.lower() for column in tree.find_all(exp.Column))
+    return Fragment(written, columns, frozenset(names), bare, loose, frozenset(tables))
+
+
+def _bind_params(text: str) -> tuple[str, set[str]]:
+    """Replace :name by the session variable; ``a:b`` is a path into a JSON column and stays."""
+    found = tokens(text)
+    out, last, names = [], 0, set()
+    for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
+        opens = before is None or before.token_type not in _OPERAND_ENDS or before.end + 1 < token.start
+        if token.token_type is TokenType.COLON and opens and after and after.start == token.end + 1:
+            out.append(text[last : token.start] + variable(after.text))
+            names.add(after.text)
+            last = after.end + 1
+    return "".join([*out, text[last:]]), names
+
+
+def variable(name: str) -> str:
+    """How a param is read in SQL: qualified, so that no column of the same name hides it."""
+    return f"session.{name}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."

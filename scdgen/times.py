@@ -1,0 +1,93 @@
+"""The history columns in SQL: how ends are read and written, and which versions a batch can touch.
+
+Inside the generated SQL an end is always the start of what comes next, NULL while the version is open. ``gap`` and
+``open_end`` only say how that is stored.
+"""
+
+from __future__ import annotations
+
+from scdgen import sql
+from scdgen.spec import Spec
+
+BATCH_FROM = "_scd_batch_from"
+
+
+class Times:
+    """The time arithmetic of one spec's history."""
+
+    def __init__(self, spec: Spec):
+        self.history = spec.history
+        self.type = spec.history.type.upper()
+        self.start = sql.quote(spec.history.valid_from)
+        self.end = sql.quote(spec.history.valid_to)
+
+    @property
+    def open_end(self) -> str | None:
+        """The literal that stands in the end of an open version; ``None`` for NULL."""
+        value = self.history.open_end
+        if value is None:
+            return None
+        return str(value) if self.type == "BIGINT" else f"{self.type} {sql.text_literal(str(value))}"
+
+    def _shift(self, value: str, sign: str) -> str:
+        gap = self.history.gap
+        if gap is None:
+            return value
+        if self.type == "BIGINT":
+            return f"{value} {sign} {gap}"
+        amount, unit = str(gap).split()
+        return f"{value} {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}"
+
+    def before(self, next_start: str) -> str:
+        """The stored end of a version that the next one follows at ``next_start``."""
+        return self._shift(next_start, "-")
+
+    def written_end(self, next_start: str) -> str:
+        """The stored end, for a ``next_start`` that is NULL while the version is open."""
+        end = self.before(next_start)
+        return f"COALESCE({end}, {self.open_end})" if self.open_end else end
+
+    def until(self, alias: str = "t") -> str:
+        """A stored end read back: the start of what comes next, NULL while open."""
+        end = f"{alias}.{self.end}"
+        return self._shift(f"NULLIF({end}, {self.open_end})" if self.open_end else end, "+")
+
+    def is_open(self, alias: str = "t") -> str:
+        """Whether a stored version is open."""
+        end = f"{alias}.{self.end}"
+        return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
+
+    def valid_at(self, at: str, alias: str = "t") -> list[str]:
+        """Whether a stored version holds at a time: from its start, until what comes next."""
+        ends = f"{alias}.{self.end} > {self.before(at)}"
+        return [
+            f"{alias}.{self.start} <= {at}",
+            ends if self.open_end else f"({alias}.{self.end} IS NULL OR {ends})",
+        ]
+
+    def reachable(self, bound: str, alias: str = "t") -> str:
+        """Whether a stored version is open or ended no earlier than ``bound``.
+
+        Delta skips the files of all other versions: it knows the least and greatest end in each file, and session
+        variables are constants by then.
+        """
+        ends = f"{alias}.{self.end} >= {bound}"
+        return ends if self.open_end else f"({alias}.{self.end} IS NULL OR {ends})"
+
+    def flag(self, next_start: str) -> str:
+        """The value of the flag for a ``next_start`` that is NULL while the version is open."""
+        flag = self.history.is_current
+        assert flag is not None
+        if (flag.open, flag.closed) == (True, False):
+            return f"{next_start} IS NULL"
+        return f"CASE WHEN {next_start} IS NULL THEN {_literal(flag.open)} ELSE {_literal(flag.closed)} END"
+
+    def flag_of(self, is_open: bool) -> str:
+        """The flag's literal."""
+        flag = self.history.is_current
+        assert flag is not None
+        return _literal(flag.open if is_open else flag.closed)
+
+
+def _literal(value: object) -> str:
+    return sql.text_literal(value) if isinstance(value, str) else str(value).upper()

@@ -1,0 +1,276 @@
+"""The meaning of a spec once more, in plain Python: section 2 of the format's description, and nothing of the SQL.
+
+Times are anything that can be ordered. A version's ``end`` is the time at which something else begins to hold, ``None``
+while it is open; how a gap or an open end is written is left to :func:`written`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Key = tuple[Any, ...]
+Values = dict[str, Any]
+
+
+class Refused(Exception):
+    """A rule is broken; the argument is the rule's name."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row of a batch. ``sequence`` is compared item by item, NULL being the smallest."""
+
+    key: Key
+    at: Any
+    values: Values = field(hash=False)
+    sequence: tuple[Any, ...] = ()
+    deleted: bool = False
+
+
+@dataclass
+class Version:
+    """One version of a key, valid from ``start`` until ``end``."""
+
+    start: Any
+    end: Any
+    values: Values
+    by_delete: bool = False  # the end is a delete's
+    first: bool = False  # the first of its key, or the first after a delete
+
+
+History = dict[Key, list[Version]]
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The options of a spec that change what the table means."""
+
+    tracked: Sequence[str]
+    on_delete: str = "close"
+    late_arriving: str = "apply"
+    bad_rows: str = "fail"
+    conflicts: str = "fail"
+    own_time: bool = False  # of a snapshot: rows bring their effective time
+    allow_empty: bool = False
+    max_deleted: float = 1.0
+
+
+def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -> History:
+    """Rules 1 to 5: the history after a batch of changes."""
+    usable = _usable(batch, meaning)
+    if meaning.on_delete == "ignore":
+        usable = [change for change in usable if not change.deleted]
+    by_key: dict[Key, list[Change]] = defaultdict(list)
+    for change in usable:
+        by_key[change.key].append(change)
+    result = dict(history)
+    for key, changes in by_key.items():
+        points = _points_of(history.get(key, []))
+        changes = _not_late(changes, points, meaning)
+        points.update({change.at: change for change in _one_per_time(changes, meaning)})
+        versions = _replay(points, meaning)
+        if versions:
+            result[key] = versions
+        else:
+            result.pop(key, None)
+    return result
+
+
+def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
+    found = []
+    for change in batch:
+        if any(part is None for part in change.key) or change.at is None:
+            if meaning.bad_rows == "skip":
+                continue
+            raise Refused("null_key" if any(part is None for part in change.key) else "null_time")
+        found.append(change)
+    return found
+
+
+def _points_of(versions: Sequence[Version]) -> dict[Any, Change]:
+    """Rule 4: a stored version is a change at its start, and a delete at an end that no version continues."""
+    points = {v.end: Change((), v.end, {}, deleted=True) for v in versions if v.end is not None}
+    points.update({v.start: Change((), v.start, v.values) for v in versions})
+    return points
+
+
+def _not_late(changes: list[Change], points: Mapping[Any, Change], meaning: Meaning) -> list[Change]:
+    """Rule 5."""
+    newest = max(points, default=None)
+    if meaning.late_arriving == "apply" or newest is None:
+        return changes
+    in_time = [change for change in changes if change.at > newest]
+    if meaning.late_arriving == "fail" and len(in_time) < len(changes):
+        raise Refused("late")
+    return in_time
+
+
+def _one_per_time(changes: Iterable[Change], meaning: Meaning) -> list[Change]:
+    """Rule 1."""
+    by_time: dict[Any, list[Change]] = defaultdict(list)
+    for change in changes:
+        by_time[change.at].append(change)
+    return [_chosen(group, meaning) for group in by_time.values()]
+
+
+def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
+    def rank(change: Change) -> tuple[Any, ...]:
+        return tuple((item is not None, item) for item in change.sequence)
+
+    best = max(map(rank, group))
+    first, *rest = [change for change in group if rank(change) == best]
+    for other in rest:
+        same = (first.deleted and other.deleted) or (first.deleted, first.values) == (other.deleted, other.values)
+        if not same and meaning.conflicts == "fail":
+            raise Refused("conflict")
+    return next((change for change in [first, *rest] if change.deleted), first)
+
+
+def _replay(points: Mapping[Any, Change], meaning: Meaning) -> list[Version]:
+    """Rules 2 and 3, with ``unchanged: skip``."""
+    versions: list[Version] = []
+    current: Version | None = None
+    for at in sorted(points):
+        change = points[at]
+        if change.deleted:
+            if current is not None:
+                current.end, current.by_delete = at, True
+            current = None
+        elif current is not None and all(current.values[c] == change.values[c] for c in meaning.tracked):
+            current.values = {**change.values, **{c: current.values[c] for c in meaning.tracked}}
+        else:
+            if current is not None:
+                current.end = at
+            current = Version(at, None, dict(change.values), first=current is None)
+            versions.append(current)
+    return versions
+
+
+def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, meaning: Meaning) -> History:
+    """Rules 6 and 7: the history after a full extract taken at ``taken_at``."""
+    usable = _usable(rows, meaning)
+    if not usable and not meaning.allow_empty:
+        raise Refused("empty_snapshot")
+    by_key: dict[Key, list[Change]] = defaultdict(list)
+    for change in usable:
+        by_key[change.key].append(change)
+    chosen = {key: _chosen(group, meaning) for key, group in by_key.items()}
+    result = {key: [Version(**vars(v)) for v in versions] for key, versions in history.items()}
+    gone = [key for key, vs in result.items() if vs[-1].end is None and key not in chosen]
+    current = sum(vs[-1].end is None for vs in result.values())
+    if meaning.on_delete == "ignore":
+        gone = []
+    if len(gone) > meaning.max_deleted * current:
+        raise Refused("max_deleted")
+    for key in gone:
+        _close(result[key][-1], taken_at, by_delete=True)
+    for key, change in chosen.items():
+        _take_over(result.setdefault(key, []), change, meaning)
+    return result
+
+
+def _close(version: Version, at: Any, by_delete: bool = False) -> None:
+    if at <= version.start:
+        raise Refused("taken_at")
+    version.end, version.by_delete = at, by_delete
+
+
+def _take_over(versions: list[Version], change: Change, meaning: Meaning) -> None:
+    """One row of a snapshot against the versions of its key."""
+    last = versions[-1] if versions else None
+    same = last is not None and all(last.values[c] == change.values[c] for c in meaning.tracked)
+    if last is None:
+        versions.append(Version(change.at, None, change.values, first=True))
+    elif last.end is not None:  # a key that comes back, never before it was closed
+        if same and last.end >= change.at:
+            last.end, last.by_delete, last.values = None, False, change.values
+        else:
+            versions.append(Version(max(change.at, last.end), None, change.values, first=True))
+    elif last.values == change.values:
+        return
+    elif meaning.own_time and change.at < last.start:
+        if meaning.late_arriving != "ignore":
+            raise Refused("late")
+    elif same or (meaning.own_time and change.at == last.start):
+        last.values = change.values
+    else:
+        _close(last, change.at)
+        versions.append(Version(change.at, None, change.values))
+
+
+def merge_current(
+    table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning, updated_at: str | None = None
+) -> dict[Key, Values]:
+    """scd1, feed: changes, ``merge: last``: one row per key."""
+    by_key: dict[Key, list[Change]] = defaultdict(list)
+    for change in _usable(batch, meaning):
+        if not (change.deleted and meaning.on_delete == "ignore"):
+            by_key[change.key].append(change)
+    result = dict(table)
+    for key, group in by_key.items():
+        newest = max(change.at for change in group)
+        change = _chosen([c for c in group if c.at == newest], meaning)
+        stored = result.get(key)
+        if stored is not None and updated_at is not None and stored[updated_at] > change.at:
+            continue
+        if change.deleted:
+            result.pop(key, None)
+        else:
+            result[key] = {**change.values, **({updated_at: change.at} if updated_at else {})}
+    return result
+
+
+def sha256(values: Iterable[Any]) -> str:
+    """The hash of the format: the texts of the values as a JSON array. Text, whole numbers, dates and times."""
+
+    def text(value: Any) -> str | None:
+        if isinstance(value, dt.datetime):
+            return str((value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
+        return None if value is None else str(value)
+
+    listed = json.dumps([text(value) for value in values], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(listed.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Written:
+    """How versions are written down: the options under ``history`` that change no meaning."""
+
+    keys: Sequence[str]
+    columns: Sequence[str]
+    tracked: Sequence[str]
+    gap: Any = None  # what an end lies before the next start: a timedelta or a number
+    open_end: Any = None
+    flag: tuple[Any, Any] | None = (True, False)
+    row_hash: bool = False
+    surrogate_key: bool = False
+    action: bool = False
+
+
+def written(history: History, how: Written) -> list[tuple[Any, ...]]:
+    """Every version as a row: columns, surrogate key, start, end, flag, hash, action."""
+    rows = []
+    for key, versions in history.items():
+        for version in versions:
+            values = {**dict(zip(how.keys, key, strict=True)), **version.values}
+            row = [values[column] for column in how.columns]
+            if how.surrogate_key:
+                row.append(sha256([*key, version.start]))
+            end = how.open_end
+            if version.end is not None:
+                end = version.end if how.gap is None else version.end - how.gap
+            row += [version.start, end]
+            if how.flag:
+                row.append(how.flag[0] if version.end is None else how.flag[1])
+            if how.row_hash:
+                row.append(sha256(version.values[column] for column in how.tracked))
+            if how.action:
+                row.append("D" if version.by_delete else "I" if version.first else "U")
+            rows.append(tuple(row))
+    return sorted(rows, key=repr)
