@@ -34,7 +34,31 @@ def cast(expression: str, to: str) -> str:
 
 def struct(parts: Iterable[str]) -> str:
     """Several values as one, for a single NULL-safe comparison."""
-    return f"STRUCT({', '.join(parts)})"
+    return wrapped("STRUCT", parts)
+
+
+def wrapped(function: str, parts: Iterable[str], width: int = 88) -> str:
+    """A call on one line, or on as many as its arguments fill.
+
+    >>> wrapped("F", ["a", "b"])
+    'F(a, b)'
+    >>> print(wrapped("F", ["aaaa", "bbbb", "cccc"], width=12))
+    F(
+        aaaa,
+        bbbb,
+        cccc
+    )
+    """
+    listed = list(parts)
+    line = f"{function}({', '.join(listed)})"
+    if len(line) <= width:
+        return line
+    lines = [""]
+    for part in listed:
+        if lines[-1] and len(lines[-1]) + len(part) + 6 > width:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
+    return f"{function}(\n    " + ",\n    ".join(lines) + "\n)"
 
 
 def comparable(name: str, kind: str) -> str:
@@ -48,7 +72,7 @@ def hash_of(columns: Iterable[tuple[str, str]]) -> str:
     >>> print(hash_of([("`a`", "STRING"), ("`b`", "INT")]))
     SHA2(TO_JSON(ARRAY(`a`, CAST(`b` AS STRING))), 256)
     """
-    return f"SHA2(TO_JSON(ARRAY({', '.join(_hash_text(name, kind) for name, kind in columns)})), 256)"
+    return f"SHA2(TO_JSON({wrapped('ARRAY', (_hash_text(name, kind) for name, kind in columns))}), 256)"
 
 
 def _hash_text(name: str, kind: str) -> str:

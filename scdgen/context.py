@@ -208,10 +208,10 @@ def _guard_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.scope = sql.expression(snapshot.scope).text if snapshot.scope else None
     if not snapshot.allow_empty:
         # In the place of a key, because a column that nothing reads is never worked out.
-        ctx.empty = ["NULL"] * len(ctx.rows.select)
-        ctx.empty[list(spec.columns).index(spec.keys[0])] = refusal(
-            spec, "empty_snapshot", "the snapshot is empty", "set snapshot.allow_empty: true if that is right"
-        )
+        place = list(spec.columns).index(spec.keys[0])
+        stop = refusal(spec, "empty_snapshot", "the snapshot is empty", "set snapshot.allow_empty: true if that is right")
+        nulls = [", ".join(["NULL"] * count) for count in (place, len(ctx.rows.select) - place - 1)]
+        ctx.empty = ",\n".join(part for part in (nulls[0], stop, nulls[1]) if part)
     ctx.max_deleted = snapshot.max_deleted if snapshot.max_deleted < 1 else None
     share = f"{snapshot.max_deleted:.6g}"
     too_many = f"the snapshot would close more than {share} of the current keys"
@@ -255,6 +255,7 @@ def _add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     early = "the snapshot was not taken after the start of a version that it would close"
     sample = f"TO_JSON({struct([*ctx.keys, '_scd_from'])})"
     ctx.early = refusal(spec, "taken_at", early, "run snapshots in the order in which they were taken", sample)
+    ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
     late = "a row is earlier than the open version of its key"
     sample = f"TO_JSON({struct([*aliased(ctx.keys, 'n'), 'n._scd_at'])})"
     ctx.late_refusal = refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample)
@@ -262,7 +263,7 @@ def _add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
 
 def _add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     """scd1: one row per key, for both feeds. See templates/scd1_changes.sql.j2 and scd1_snapshot.sql.j2."""
-    has_time = source.has_time(spec)
+    has_time = spec.source.effective_at is not None
     ctx.deletes = source.flags_deletes(spec)
     order = [*(["_scd_at DESC"] if has_time else []), *_sequence_order(ctx.rows)]
     order += ["_scd_deleted DESC"] if spec.conflicts == "any" and ctx.deletes else []
@@ -281,17 +282,18 @@ def _add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.latest_columns = [
         *ctx.columns,
         *(f"_scd_at AS {name}" for name in added),
-        *(["_scd_at"] if ctx.updated_at else []),
+        *(["_scd_at"] if ctx.updated_at and not added else []),
         *(["_scd_deleted"] if ctx.deletes else []),
     ]
-    ctx.in_order = f"s._scd_at >= t.{ctx.updated_at}" if ctx.updated_at else None
+    newer = f"s.{ctx.updated_at}" if added else "s._scd_at"
+    ctx.in_order = f"{newer} >= t.{ctx.updated_at}" if ctx.updated_at else None
     ctx.merge_on = [*equal(ctx.keys, "t", "s"), *ctx.in_partitions]
     pairs = [(name, comparable(name, kinds.get(name, ""))) for name in ctx.stored]
 
     def values_of(alias: str) -> str:
         return struct(shown.replace(name, f"{alias}.{name}", 1) for name, shown in pairs)
 
-    ctx.same = f"{values_of('t')} <=> {values_of('s')}"
+    ctx.same = f"{values_of('t')} <=> {values_of('s')}".replace("\n", "\n    ")
     ctx.same_rows = f"{values_of('o')} <=> {values_of('n')}"
     ctx.assigned = [f"{name} = s.{name}" for name in ctx.stored]
     ctx.removes_missing = spec.is_snapshot and spec.deletes == "remove"
@@ -313,8 +315,8 @@ def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:
     def clause(does: str, why: str, matched: bool, *conditions: str | None) -> SimpleNamespace:
         given = [condition for condition in conditions if condition]
         exists = f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL"
-        when = " AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
-        return SimpleNamespace(does=does, why=why, when=when, test=" AND ".join([exists, *given]))
+        when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
+        return SimpleNamespace(does=does, why=why, when=when, test="\n    AND ".join([exists, *given]))
 
     if spec.is_snapshot:
         gone = [clause("delete", "A key that is gone.", True, "s._scd_action = 'delete'")] if ctx.removes_missing else []

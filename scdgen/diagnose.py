@@ -17,10 +17,10 @@ def question(spec: Spec, rule: str) -> str | None:
     Runs in the session of the failed statement, whose variables are still set.
     """
     ctx = build(spec)
-    has_time = source.has_time(spec)
+    has_time = spec.source.effective_at is not None
     key_time = [*ctx.keys, *(["_scd_at"] if has_time else [])]
     sample = f"MIN(TO_JSON({struct(key_time)}))"
-    if rule in {"null_key", "null_time"}:
+    if rule == "null_key" or (rule == "null_time" and has_time):
         names = ctx.keys if rule == "null_key" else ["_scd_at"]
         broken = " OR ".join(f"{name} IS NULL" for name in names)
         end = ctx.times.open_end if spec.is_scd2 else None

@@ -56,7 +56,7 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
             stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
             text = f"COALESCE(\n    {text},\n    {stop}\n)"
         select.append(f"{text} AS {sql.quote(column)}")
-    if has_time(spec):
+    if spec.source.effective_at is not None:
         select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
     if flags_deletes(spec):
         select.append(f"{deleted_expression(spec)} AS _scd_deleted")
@@ -79,11 +79,6 @@ def key_expression(spec: Spec, key: str) -> str:
     return cast(fragment(spec, key).text, spec.columns[key].type)
 
 
-def has_time(spec: Spec) -> bool:
-    """Whether each row has an effective time of its own kind (a snapshot's is the time it was taken)."""
-    return spec.is_scd2 or spec.source.effective_at is not None
-
-
 def time_type(spec: Spec) -> str:
     """The type of the effective time: that of the column which stores it."""
     if spec.is_scd2:
@@ -100,14 +95,18 @@ def time_expression(spec: Spec) -> str:
 
 
 def _guarded_time(spec: Spec) -> str:
-    time, end = time_expression(spec), Times(spec).open_end if spec.is_scd2 else None
-    where = "effective_at" if spec.source.effective_at is not None else "snapshot.taken_at"
-    if end is not None:
-        what = f"{where} is NULL, or not before the open end {spec.history.open_end}, in a source row"
-        return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, MEND)}\nEND"
-    if spec.bad_rows == "skip" and spec.source.effective_at is not None:
-        return time
-    return f"COALESCE(\n    {time},\n    {refusal(spec, 'null_time', f'{where} is NULL in a source row', MEND)}\n)"
+    if spec.bad_rows == "skip" and not (spec.is_scd2 and Times(spec).open_end):
+        return time_expression(spec)
+    return _storable(spec, time_expression(spec), "effective_at", " in a source row", MEND)
+
+
+def _storable(spec: Spec, time: str, option: str, where: str, hint: str) -> str:
+    """A time that a version can start at; NULL, or one that is not before the open end, stops the statement."""
+    end = Times(spec).open_end if spec.is_scd2 else None
+    if end is None:
+        return f"COALESCE(\n    {time},\n    {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)}\n)"
+    what = f"{option} is NULL, or not before the open end {spec.history.open_end},{where}"
+    return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, hint)}\nEND"
 
 
 def flags_deletes(spec: Spec) -> bool:
@@ -220,4 +219,5 @@ def taken_at(spec: Spec) -> Variable | None:
     if not (spec.is_snapshot and spec.is_scd2):
         return None
     text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
-    return Variable(TAKEN_AT, time_type(spec), cast(sql.expression(text).text, time_type(spec)))
+    time = cast(sql.expression(text).text, time_type(spec))
+    return Variable(TAKEN_AT, time_type(spec), _storable(spec, time, "snapshot.taken_at", "", "give it a time"))

@@ -126,7 +126,9 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
     best = max(map(rank, group))
     first, *rest = [change for change in group if rank(change) == best]
     for other in rest:
-        same = (first.deleted and other.deleted) or (first.deleted, first.values) == (other.deleted, other.values)
+        same = (first.deleted and other.deleted) or (first.deleted, first.at, first.values) == (
+            other.deleted, other.at, other.values
+        )
         if not same and meaning.conflicts == "fail":
             raise Refused("conflict")
     return next((change for change in [first, *rest] if change.deleted), first)

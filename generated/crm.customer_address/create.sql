@@ -1,0 +1,19 @@
+-- `crm`.`customer_address`: One row per address of a customer
+-- Makes the table where there is none.
+-- Made from specs/customer_address.yml; do not edit: change the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS `crm`;
+
+CREATE TABLE IF NOT EXISTS `crm`.`customer_address` (
+    `id` INT NOT NULL,
+    `name` STRING,
+    `address` STRING,
+    `start_date` DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    `end_date` DATE COMMENT 'Start of the next version',
+    `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+COMMENT 'One row per address of a customer'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true'
+);

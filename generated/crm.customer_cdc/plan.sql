@@ -1,0 +1,146 @@
+-- `crm`.`customer_cdc`: Customers, from a change feed with deletes; an update comes as a delete and an insert of one time
+-- Shows what merge.sql would do, one row per version that it would write or remove; writes nothing.
+-- Made from specs/customer_cdc.yml; do not edit: change the spec and run `scdgen generate`.
+
+-- What bounds the read of the target: files outside of it are skipped.
+DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
+
+SET VARIABLE _scd_batch_from = (
+    SELECT
+        MIN(CAST(changed_at AS TIMESTAMP))
+    FROM `crm`.`customer_feed`
+);
+
+WITH changes AS (
+    -- The source's rows, in the names and types of the table.
+    SELECT
+        COALESCE(
+            CAST(`company` AS STRING),
+            RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: the key company is NULL in a source row; mend the source or set bad_rows: skip')
+        ) AS `company`,
+        COALESCE(
+            CAST(`customer_no` AS STRING),
+            RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')
+        ) AS `customer_no`,
+        CAST(`name` AS STRING) AS `name`,
+        CAST(`city` AS STRING) AS `city`,
+        COALESCE(
+            CAST(changed_at AS TIMESTAMP),
+            RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: effective_at is NULL in a source row; mend the source or set bad_rows: skip')
+        ) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted,
+        lsn AS _scd_sequence_1
+    FROM `crm`.`customer_feed`
+),
+timeline AS (
+    -- Changes (rank 1) beside the stored versions that they can touch: each is a change at its start (rank 2)
+    -- and, where nothing else stands at that time, a delete at its end (rank 3).
+    SELECT
+        `company`,
+        `customer_no`,
+        `name`,
+        `city`,
+        _scd_at,
+        _scd_deleted,
+        _scd_sequence_1,
+        1 AS _scd_rank,
+        NULL AS _scd_until,
+        NULL AS `action`
+    FROM changes
+    UNION ALL
+    SELECT
+        t.`company`,
+        t.`customer_no`,
+        t.`name`,
+        t.`city`,
+        _scd_at,
+        _scd_deleted,
+        NULL,
+        _scd_rank,
+        t.`valid_to`,
+        t.`action`
+    FROM `crm`.`customer_cdc` AS t
+    LEFT SEMI JOIN changes AS c
+        ON t.`company` = c.`company`
+        AND t.`customer_no` = c.`customer_no`
+    LATERAL VIEW STACK(
+        2,
+        t.`valid_from`, FALSE, 2,
+        t.`valid_to`, TRUE, 3
+    ) AS _scd_at, _scd_deleted, _scd_rank
+    WHERE _scd_at IS NOT NULL
+    DISTRIBUTE BY `company`, `customer_no`
+),
+ranked AS (
+    -- Of the rows of one key and time the first counts: a change before what is stored, the greatest lsn wins.
+    SELECT
+        *,
+        ROW_NUMBER() OVER w AS _scd_row,
+        RANK() OVER w AS _scd_place,
+        FIRST_VALUE(STRUCT(_scd_deleted, `name`, `city`)) OVER w AS _scd_first,
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `city`, `action`, _scd_until) END) IGNORE NULLS
+            OVER (PARTITION BY `company`, `customer_no`, _scd_at) AS _scd_stored
+    FROM timeline
+    WINDOW w AS (PARTITION BY `company`, `customer_no`, _scd_at ORDER BY _scd_rank, _scd_sequence_1 DESC)
+),
+points AS (
+    -- One point per key and time. It opens a version where it differs from the state before it.
+    SELECT
+        *,
+        NOT _scd_deleted
+            AND NOT (LAG(STRUCT(_scd_deleted, `name`, `city`)) OVER w <=> STRUCT(_scd_deleted, `name`, `city`)) AS _scd_opens
+    FROM ranked
+    WHERE CASE
+        WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `city`) OR (_scd_deleted AND _scd_first._scd_deleted))
+            THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time, such as ', TO_JSON(STRUCT(`company`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+        ELSE _scd_row = 1
+    END
+    WINDOW w AS (PARTITION BY `company`, `customer_no` ORDER BY _scd_at)
+),
+versions AS (
+    -- A version lasts until the next version or delete of its key.
+    SELECT
+        *,
+        COALESCE(LAG(_scd_deleted) OVER w, TRUE) AS _scd_begins,
+        COALESCE(LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_deleted END) IGNORE NULLS OVER w, FALSE) AS _scd_ends_deleted,
+        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER w AS _scd_next
+    FROM points
+    WINDOW w AS (PARTITION BY `company`, `customer_no` ORDER BY _scd_at)
+),
+staged AS (
+    -- What has to change in the table: NULL where a version is stored as it should be.
+    SELECT
+        CASE
+            WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+            WHEN _scd_stored IS NULL OR (_scd_opens AND _scd_stored <=> STRUCT(
+                `name`, `city`,
+                CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END,
+                _scd_next
+            )) THEN NULL
+            WHEN NOT _scd_opens THEN 'fold'
+            WHEN _scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL THEN 'close'
+            ELSE 'correct'
+        END AS _scd_action,
+        `company`,
+        `customer_no`,
+        `name`,
+        `city`,
+        _scd_at AS `valid_from`,
+        _scd_next AS `valid_to`,
+        _scd_next IS NULL AS `is_current`,
+        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS `action`
+    FROM versions
+)
+SELECT
+    _scd_action AS action,
+    `company`,
+    `customer_no`,
+    `name`,
+    `city`,
+    `valid_from`,
+    `valid_to`,
+    `is_current`,
+    `action`
+FROM staged
+WHERE _scd_action IS NOT NULL
+ORDER BY `company`, `customer_no`, `valid_from`, action;

@@ -1,0 +1,70 @@
+-- `shop`.`product_price`: The newest price of each product (type 1), whatever the order in which prices arrive
+-- Shows what merge.sql would do, one row per row that it would write or remove; writes nothing.
+-- Made from specs/product_price.yml; do not edit: change the spec and run `scdgen generate`.
+
+WITH changes AS (
+    -- The source's rows, in the names and types of the table.
+    SELECT
+        COALESCE(
+            CAST(`product_id` AS BIGINT),
+            RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: the key product_id is NULL in a source row; mend the source or set bad_rows: skip')
+        ) AS `product_id`,
+        CAST(`name` AS STRING) AS `name`,
+        CAST(`price` AS DECIMAL(10, 2)) AS `price`,
+        COALESCE(
+            CAST(changed_at AS TIMESTAMP),
+            RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: effective_at is NULL in a source row; mend the source or set bad_rows: skip')
+        ) AS _scd_at,
+        COALESCE(action = 'discontinued', FALSE) AS _scd_deleted,
+        change_id AS _scd_sequence_1
+    FROM `shop`.`price_changes`
+),
+ranked AS (
+    -- Of the rows of one key the newest counts.
+    SELECT
+        *,
+        RANK() OVER w AS _scd_place,
+        FIRST_VALUE(STRUCT(_scd_deleted, `name`, `price`)) OVER w AS _scd_first,
+        ROW_NUMBER() OVER w AS _scd_row
+    FROM changes
+    WINDOW w AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC)
+),
+latest AS (
+    -- One row per key: the newest.
+    SELECT
+        `product_id`,
+        `name`,
+        `price`,
+        _scd_at AS `updated_at`,
+        _scd_deleted
+    FROM ranked
+    WHERE CASE
+        WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
+            THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time, such as ', TO_JSON(STRUCT(`product_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+        ELSE _scd_row = 1
+    END
+)
+SELECT *
+FROM (
+    SELECT
+        CASE
+            WHEN t.`product_id` IS NOT NULL
+                AND s._scd_deleted
+                AND s.`updated_at` >= t.`updated_at` THEN 'delete'
+            WHEN t.`product_id` IS NOT NULL
+                AND NOT s._scd_deleted
+                AND s.`updated_at` >= t.`updated_at`
+                AND NOT (STRUCT(t.`name`, t.`price`, t.`updated_at`) <=> STRUCT(s.`name`, s.`price`, s.`updated_at`)) THEN 'update'
+            WHEN t.`product_id` IS NULL
+                AND NOT s._scd_deleted THEN 'insert'
+        END AS action,
+        s.`product_id`,
+        s.`name`,
+        s.`price`,
+        s.`updated_at`
+    FROM latest AS s
+    LEFT JOIN `shop`.`product_price` AS t
+        ON t.`product_id` = s.`product_id`
+)
+WHERE action IS NOT NULL
+ORDER BY `product_id`, action;

@@ -1,0 +1,139 @@
+"""Data that breaks a rule: one clear line with a count and a sample, and the table as it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, ScdgenError, load_spec_text
+from scdgen.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "id int, name string, at timestamp, lsn int, op string"
+CHANGES = """
+target: errors.t
+pattern: scd2
+source: {table: nowhere, effective_at: at, SEQUENCE delete_when: op = 'D'}
+keys: [id]
+columns: {id: int, name: string}
+MORE
+"""
+SNAPSHOT = """
+target: errors.s
+pattern: scd2
+source: {table: nowhere, feed: snapshot MORE_SOURCE}
+keys: [id]
+columns: {id: int, name: string}
+params: {taken: timestamp}
+snapshot: {taken_at: ":taken" MORE_SNAPSHOT}
+MORE
+"""
+
+
+def changes(sequence: str = "", more: str = "") -> str:
+    return CHANGES.replace("SEQUENCE", sequence).replace("MORE", more)
+
+
+def snapshot(source: str = "", options: str = "", more: str = "") -> str:
+    text = SNAPSHOT.replace("MORE_SOURCE", source).replace("MORE_SNAPSHOT", options)
+    return text.replace("MORE", more)
+
+
+T1, T2, T3 = "2024-01-01 00:00:00", "2024-01-02 00:00:00", "2024-01-03 00:00:00"
+
+
+def frame(spark: SparkSession, *rows: tuple[Any, ...]) -> Any:
+    full = [(*row, *(None,) * (5 - len(row))) for row in rows]
+    return spark.createDataFrame(full, SCHEMA.replace("at timestamp", "at string"))
+
+
+CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int | None, str]] = [
+    # name, spec, rows, params, rule, count, what the message holds
+    ("null key", changes(), [(None, "x", T2), (2, "y", T2), (None, "z", T3)], {}, "null_key", 2, "the key id is NULL"),
+    ("null time", changes(), [(1, "x", None)], {}, "null_time", 1, "effective_at is NULL"),
+    ("conflict", changes(), [(1, "x", T2), (1, "y", T2), (2, "z", T2), (2, "q", T2)], {}, "conflict", 2,
+     "two different rows of one key and time"),
+    ("conflict of a delete and a row", changes(), [(1, "x", T2, 1, "D"), (1, "x", T2, 1, "I")], {}, "conflict", 1,
+     '{"id":1'),
+    ("conflict with equal sequence", changes("sequence_by: [lsn],"), [(1, "x", T2, 5), (1, "y", T2, 5)], {}, "conflict",
+     1, "sequence_by"),
+    ("late", changes(more="late_arriving: fail"), [(1, "x", T1), (1, "y", T3)], {}, "late", 1, "not later than"),
+    ("time after the open end", changes(more="history: {open_end: '2024-01-02 00:00:00'}"), [(1, "x", T2)], {},
+     "null_time", 1, "not before the open end"),
+    ("snapshot: conflict", snapshot(), [(1, "x"), (1, "y")], {"taken": T2}, "conflict", 1, "two different rows"),
+    ("snapshot: empty", snapshot(), [], {"taken": T2}, "empty_snapshot", None, "allow_empty"),
+    ("snapshot: too many gone", snapshot(options=", max_deleted: 0.5"), [(9, "x")], {"taken": T2}, "max_deleted", None,
+     "more than 0.5"),
+    ("snapshot: not after the start", snapshot(), [(1, "new"), (2, "b")], {"taken": T1}, "taken_at", None,
+     "not taken after the start"),
+    ("snapshot: not after the start of a gone key", snapshot(), [(1, "a")], {"taken": T1}, "taken_at", None, '"id":2'),
+    ("snapshot: late row", snapshot(source=", effective_at: at"), [(1, "new", "2023-01-01"), (2, "b", T1)],
+     {"taken": T2}, "late", None, "earlier than the open version"),
+    ("snapshot: null key", snapshot(), [(None, "x"), (1, "y")], {"taken": T2}, "null_key", 1, "the key id"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "rows", "params", "rule", "count", "holds"), [c[1:] for c in CASES],
+                         ids=[c[0] for c in CASES])  # fmt: skip
+def test_rule_stops_the_run(
+    spark: SparkSession, text: str, rows: list[tuple[Any, ...]], params: dict[str, object], rule: str,
+    count: int | None, holds: str,
+) -> None:  # fmt: skip
+    spec, runner = load_spec_text(text), Runner(spark)
+    spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
+    first = [(1, "a", T1), (2, "b", T1)]
+    if rule != "null_time":
+        runner.run(spec, frame(spark, *first), {"taken": T1} if params else {})
+    existed = runner.exists(spec)
+    before = sorted(map(tuple, spark.table(spec.target).collect())) if existed else None
+    for act in (runner.run, runner.plan):
+        with pytest.raises(DataError) as caught:
+            act(spec, frame(spark, *rows), params)
+        assert caught.value.rule == rule
+        assert caught.value.count == count
+        assert holds in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert runner.exists(spec) == existed, "a first run that fails leaves no table"
+    if existed:
+        assert sorted(map(tuple, spark.table(spec.target).collect())) == before
+
+
+def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
+    runner = Runner(spark)
+    spec = load_spec_text(changes())
+    for bad, text in (
+        (spark.createDataFrame([(1, "x")], "id int, title string"), "the source has no such column"),
+        (spark.createDataFrame([("one", "x", T1, "I")], "id string, name string, at string, op string"),
+         "does not fit the column's type"),
+    ):  # fmt: skip
+        with pytest.raises(ScdgenError) as caught:
+            runner.run(spec, bad)
+        assert text in str(caught.value)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(DataError, match="name a table that is there"):
+        runner.run(load_spec_text(changes().replace("nowhere", "nowhere.at_all")))
+    with pytest.raises(DataError, match="there is no such table"):
+        runner.check(load_spec_text(changes().replace("errors.t", "errors.missing")))
+
+
+def test_params(spark: SparkSession) -> None:
+    runner, spec = Runner(spark), load_spec_text(snapshot())
+    with pytest.raises(UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass --param taken"):
+        runner.run(spec, frame(spark, (1, "a")))
+    with pytest.raises(UsageError, match=r"there is no param 'taken_on'; did you mean 'taken'"):
+        runner.run(spec, frame(spark, (1, "a")), {"taken_on": T1})
+    with pytest.raises(DataError):  # text that looks like SQL is a text, and no time
+        runner.run(spec, frame(spark, (1, "a")), {"taken": "current_timestamp()) OR (1=1"})
+
+
+def test_skipping_bad_rows_and_any_of_a_conflict(spark: SparkSession) -> None:
+    runner = Runner(spark)
+    spec = load_spec_text(changes(more="bad_rows: skip").replace("errors.t", "errors.skip"))
+    result = runner.run(spec, frame(spark, (None, "x", T1), (1, "x", None), (1, "x", T1)))
+    assert result.inserted == 1
+    spec = load_spec_text(changes(more="conflicts: any").replace("errors.t", "errors.any"))
+    result = runner.run(spec, frame(spark, (1, "x", T1), (1, "y", T1), (2, "x", T1), (3, "x", T1, 1, "D"), (3, "x", T1)))
+    assert result.inserted == 2, "one of the two rows of 1, and a delete wins over a row of 3"
