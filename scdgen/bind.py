@@ -29,7 +29,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     }
     changed: dict[str, object] = {"params": {**spec.params, **given}}
     if view is not None:
-        plain = {"table": view, "query": None, "path": None, "format": None, "options": {}}
+        plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
         changed["source"] = spec.source.model_copy(update=plain)
     bound = spec.model_copy(update=changed)
     for name, kind in param_variables(bound)[1]:

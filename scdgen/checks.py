@@ -1,4 +1,4 @@
-"""The integrity checks of a table: what each says, and the query that returns the rows which break it."""
+"""The integrity checks of a table: what each says, and what its query in ``checks.sql.j2`` is made from."""
 
 from __future__ import annotations
 
@@ -11,59 +11,59 @@ from scdgen.spec import Spec
 
 
 @dataclass(frozen=True)
-class CheckQuery:
-    """One check: its name, a line of why, a SELECT of the offending rows."""
+class Check:
+    """One check: its name, a line of why, and a query of the rows that break it.
+
+    ``shape`` is the form of the query: ``rows`` (that meet the condition), ``repeated`` (groups of ``columns`` with
+    more than one row), ``neighbours`` (versions beside the next of their key: ``_scd_until``,
+    ``_scd_next`` and, where given, ``same`` as ``_scd_same``) or ``query`` (the condition is a whole query).
+    """
 
     name: str
     why: str
-    query: str
+    shape: str
+    condition: str | None = None
+    columns: tuple[str, ...] = ()
+    same: str | None = None
 
 
-def checks(ctx: SimpleNamespace, spec: Spec) -> list[CheckQuery]:
+def checks(ctx: SimpleNamespace, spec: Spec) -> list[Check]:
     """The built-in checks that apply to a spec, then its own. Rules: section 3 of the format's description."""
     built_in = _scd2(ctx, spec) if spec.is_scd2 else _scd1(ctx)
-    own = [CheckQuery(check.name, "a check of the spec's own.", sql.query(check.query).text) for check in spec.checks]
+    own = [
+        Check(check.name, "a check of the spec's own.", "query", sql.query(check.query).text) for check in spec.checks
+    ]
     return [*built_in, *own]
 
 
-def _scd1(ctx: SimpleNamespace) -> Iterator[CheckQuery]:
-    yield CheckQuery("unique_key", "one row per key.", _repeated(ctx, ctx.keys, None))
-    yield _no_nulls(ctx, ctx.keys)
+def _scd1(ctx: SimpleNamespace) -> Iterator[Check]:
+    yield Check("unique_key", "one row per key.", "repeated", columns=tuple(ctx.keys))
+    yield _no_nulls(ctx.keys, "no key is NULL.")
 
 
-def _scd2(ctx: SimpleNamespace, spec: Spec) -> Iterator[CheckQuery]:
-    history = spec.history
-    start, until = ctx.start, ctx.until
-    following = f"LEAD(t.{start}) OVER ({_by_key(ctx)})"
-    yield CheckQuery("one_current", "at most one open version per key.", _repeated(ctx, ctx.keys, ctx.is_open))
-    yield CheckQuery(
-        "no_overlap",
-        "no version begins before the one before it has ended.",
-        _neighbours(ctx, until, following, "_scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until)"),
-    )
-    gap = _gap(ctx, spec)
-    if gap is not None:
-        yield CheckQuery("contiguous", "a version ends where the next begins, a delete aside.",
-                         _neighbours(ctx, until, following, gap))  # fmt: skip
-    yield CheckQuery("unique_start", "no two versions of a key begin at one time.",
-                     _repeated(ctx, [*ctx.keys, start], None))  # fmt: skip
-    yield CheckQuery("end_after_start", "a version ends after it begins.", _select(ctx, f"{until} <= t.{start}"))
+def _scd2(ctx: SimpleNamespace, spec: Spec) -> Iterator[Check]:
+    history, start, until = spec.history, ctx.start, ctx.until
+    overlap = "_scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until)"
+    yield Check("one_current", "at most one open version per key.", "repeated", ctx.is_open, tuple(ctx.keys))
+    yield Check("no_overlap", "no version begins before the one before it has ended.", "neighbours", overlap)
+    if gap := _gap(spec):
+        yield Check("contiguous", "a version ends where the next begins, a delete aside.", "neighbours", gap)
+    yield Check("unique_start", "no two versions of a key begin at one time.", "repeated", None, (*ctx.keys, start))
+    yield Check("end_after_start", "a version ends after it begins.", "rows", f"{until} <= t.{start}")
     if spec.unchanged == "skip" and ctx.tracked:
-        same = f"LEAD({ctx.tracked_struct}) OVER ({_by_key(ctx)}) <=> {ctx.tracked_struct}"
-        query = _neighbours(ctx, until, following, "_scd_next = _scd_until AND _scd_same", f"{same} AS _scd_same")
-        yield CheckQuery("no_repeat", "no two adjoining versions are equal.", query)
-    if history.is_current:
-        flag, is_open = sql.quote(history.is_current.name), ctx.is_open
-        right = f"CASE WHEN {is_open} THEN {ctx.times.flag_of(True)} ELSE {ctx.times.flag_of(False)} END"
-        yield CheckQuery("flag_matches_end", "the flag says what the end says.",
-                         _select(ctx, f"NOT (t.{flag} <=> {right})"))  # fmt: skip
-    yield _no_nulls(ctx, [*ctx.keys, start])
+        why = "no two adjoining versions are equal."
+        yield Check("no_repeat", why, "neighbours", "_scd_next = _scd_until AND _scd_same", same=ctx.tracked_struct)
+    if flag := history.is_current:
+        right = f"CASE WHEN {ctx.is_open} THEN {ctx.times.flag_of(True)} ELSE {ctx.times.flag_of(False)} END"
+        wrong = f"NOT (t.{sql.quote(flag.name)} <=> {right})"
+        yield Check("flag_matches_end", "the flag says what the end says.", "rows", wrong)
+    yield _no_nulls([*ctx.keys, start], "no key and no start is NULL.")
     if history.row_hash:
-        yield CheckQuery("hash_matches", "the stored hash is that of the tracked columns.",
-                         _select(ctx, f"NOT (t.{sql.quote(history.row_hash)} <=> {ctx.hash})"))  # fmt: skip
+        wrong = f"NOT (t.{sql.quote(history.row_hash)} <=> {ctx.hash})"
+        yield Check("hash_matches", "the stored hash is that of the tracked columns.", "rows", wrong)
 
 
-def _gap(ctx: SimpleNamespace, spec: Spec) -> str | None:
+def _gap(spec: Spec) -> str | None:
     """When the end of a version is wrong: it is not the start of the next, and no delete explains it.
 
     Where deletes are possible and no column tells of them, any gap may be a delete: then nothing can be said.
@@ -75,32 +75,5 @@ def _gap(ctx: SimpleNamespace, spec: Spec) -> str | None:
     return None if may_delete else broken
 
 
-def _by_key(ctx: SimpleNamespace) -> str:
-    return f"PARTITION BY {', '.join(f't.{key}' for key in ctx.keys)} ORDER BY t.{ctx.start}"
-
-
-def _select(ctx: SimpleNamespace, condition: str) -> str:
-    return f"SELECT *\nFROM {ctx.target} AS t\nWHERE {condition}"
-
-
-def _repeated(ctx: SimpleNamespace, names: list[str], condition: str | None) -> str:
-    listed = ", ".join(f"t.{name}" for name in names)
-    lines = ",\n    ".join(f"t.{name}" for name in names)
-    where = f"\nWHERE {condition}" if condition else ""
-    return (
-        f"SELECT\n    {lines},\n    COUNT(*) AS row_count\nFROM {ctx.target} AS t{where}\n"
-        f"GROUP BY {listed}\nHAVING COUNT(*) > 1"
-    )
-
-
-def _neighbours(ctx: SimpleNamespace, until: str, following: str, condition: str, more: str | None = None) -> str:
-    extra = f",\n        {more}" if more else ""
-    return (
-        f"SELECT *\nFROM (\n    SELECT\n        *,\n        {until} AS _scd_until,\n        {following} AS _scd_next{extra}\n"
-        f"    FROM {ctx.target} AS t\n)\nWHERE {condition}"
-    )
-
-
-def _no_nulls(ctx: SimpleNamespace, names: list[str]) -> CheckQuery:
-    condition = "\n    OR ".join(f"t.{name} IS NULL" for name in names)
-    return CheckQuery("key_not_null", "no key and no start is NULL.", _select(ctx, condition))
+def _no_nulls(names: list[str], why: str) -> Check:
+    return Check("key_not_null", why, "rows", "\n    OR ".join(f"t.{name} IS NULL" for name in names))

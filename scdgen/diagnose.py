@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from scdgen import source, sql
 from scdgen.columns import struct
 from scdgen.context import build
 from scdgen.queries import incoming
 from scdgen.spec import Spec
+from scdgen.tokens import first_line
 
 
 def question(spec: Spec, rule: str) -> str | None:
@@ -54,5 +54,7 @@ def rule_name(text: str) -> tuple[str, str] | None:
     >>> rule_name("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: the key id is NULL; mend it. SQLSTATE: P0001")
     ('null_key', 'crm.t: the key id is NULL; mend it')
     """
-    found = re.search(r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text)
-    return (found[1].lower(), sql.first_line(Exception(found[2]))) if found else None
+    found = re.search(
+        r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
+    )
+    return (found[1].lower(), first_line(Exception(found[2]))) if found else None

@@ -6,7 +6,7 @@ import re
 
 from scdgen.errors import DataError, EngineError, ScdgenError
 from scdgen.spec import Spec
-from scdgen.sql import first_line
+from scdgen.tokens import first_line
 
 # Error condition in Spark's text -> (the data's or spec's fault?, the way out).
 _KNOWN: tuple[tuple[str, bool, str], ...] = (

@@ -20,6 +20,7 @@ from scdgen.errors import Problem, SpecError
 from scdgen.rules import sql_texts
 from scdgen.source import SOURCE_VIEW, TAKEN_AT, batch_variables
 from scdgen.spec import Spec
+from scdgen.tokens import DIALECT, first_line, stray_comma, tokens
 
 DIALECTS = ("databricks", "spark")
 _QUERY = (exp.Select, exp.Union)
@@ -55,16 +56,16 @@ def objections(spec: Spec, name: str, text: str) -> Iterator[str]:
     if "{{" in text or "{%" in text or "{#" in text:
         yield "a piece of the template is left over"
     try:
-        if comma := sql.stray_comma(sql.tokens(text)):
+        if comma := stray_comma(tokens(text)):
             yield f"a stray comma in line {comma}"
         for dialect in DIALECTS:
             trees = sqlglot.parse(text, dialect=dialect)
-            yield from _kinds(name, [tree for tree in trees if tree is not None])
+            yield from _kinds(name, [tree for tree in trees if isinstance(tree, exp.Expression)])
     except (SqlglotError, ValueError, RecursionError) as error:
-        yield f"it cannot be read ({sql.first_line(error)})"
+        yield f"it cannot be read ({first_line(error)})"
         return
     # After the last semicolon nothing may stand but a comment.
-    for tree in sqlglot.parse(text, dialect=sql.DIALECT):
+    for tree in sqlglot.parse(text, dialect=DIALECT):
         if isinstance(tree, exp.Merge):
             yield from _merge(spec, tree)
         elif isinstance(tree, _QUERY) and name == "plan.sql":
@@ -123,6 +124,10 @@ def _merge(spec: Spec, tree: exp.Merge) -> Iterator[str]:
         names = known.get(column.table)
         if names is not None and column.name.lower() not in names:
             yield f"{column.table}.{column.name} is not there"
+    conditions = [tree.args["on"], *(when.args.get("condition") for when in tree.args["whens"].expressions)]
+    for column in (column for part in conditions if part is not None for column in part.find_all(exp.Column)):
+        if not column.table and column.name not in _variables(spec):
+            yield f"{column.name} is not there"
 
 
 def _unresolved(spec: Spec, query: exp.Expression) -> Iterator[str]:
@@ -133,7 +138,7 @@ def _unresolved(spec: Spec, query: exp.Expression) -> Iterator[str]:
 
 
 def _unresolved_text(error: SqlglotError) -> str:
-    return f"a name does not resolve ({sql.first_line(error)})"
+    return f"a name does not resolve ({first_line(error)})"
 
 
 def _resolve(spec: Spec, query: exp.Expression) -> exp.Query:
@@ -148,7 +153,7 @@ def _resolve(spec: Spec, query: exp.Expression) -> exp.Query:
         if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
             cte.set("this", exp.select(*(exp.column(name, quoted=True) for name in read)).from_(SOURCE_VIEW))
     schema = _schema(spec, read)
-    resolved = qualify(tree, dialect=sql.DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
+    resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
     assert isinstance(resolved, exp.Query)
     return resolved
 

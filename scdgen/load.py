@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import types
 import typing
 from collections.abc import Iterable
 from pathlib import Path
@@ -48,8 +50,10 @@ def _parse(text: str, name: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = (error.problem or error.context or "cannot be read").splitlines()[0]
+        twice = re.match(r'found duplicate key "([^"]*)"', what)
+        what = f"'{twice[1]}' is written twice; keep one" if twice else f"not valid YAML: {what}; check the indentation"
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise SpecError([Problem(name, line, column, f"not valid YAML: {what}; check the indentation")]) from error
+        raise SpecError([Problem(name, line, column, what)]) from error
     except (YAMLError, ValueError, RecursionError) as error:
         reason = (str(error).splitlines() or ["cannot be read"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}")]) from error
@@ -86,7 +90,7 @@ def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[
             aside |= {place for place, _ in issues}
             for place, e in issues:
                 if e["type"] != "missing":
-                    _set_aside(data, place, _allowed_values(place)[:1] if e["type"] == "literal_error" else [])
+                    _set_aside(data, place, _stand_in(place, e["type"]))
     if spec is not None:
         found += [(place, message) for place, message in rule_problems(spec) if not _covered(place, aside)]
     return spec, found
@@ -102,15 +106,26 @@ def _location(place: tuple[int | str, ...]) -> Location:
     return tuple(step for index, step in enumerate(place) if not (index and step in own))
 
 
-def _set_aside(data: Any, place: Location, instead: list[str]) -> None:
+def _stand_in(place: Location, kind: str) -> str | None:
+    """What takes the place of a wrong value that the spec cannot do without, while the rest is looked at."""
+    if kind == "literal_error":
+        return _allowed_values(place)[0]
+    return {"type": "string", "target": "a.target", "query": "SELECT 1"}.get(str(place[-1]))
+
+
+def _set_aside(data: Any, place: Location, instead: str | None) -> None:
     for step in place[:-1]:
         try:
-            data = data[step]
+            holder, data = data, data[step]
         except (KeyError, IndexError, TypeError):
+            return
+        if isinstance(data, str):  # the short form, such as a column given by its type alone
+            holder[step] = instead
             return
     if isinstance(data, dict):
         data.pop(place[-1], None)
-        data.update({place[-1]: value for value in instead})
+        if instead is not None:
+            data[place[-1]] = instead
 
 
 def _message(place: Location, error: Any) -> str:
@@ -126,7 +141,8 @@ def _message(place: Location, error: Any) -> str:
         allowed = _allowed_values(place)
         return f"{option}: '{given}' is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
     if kind == "value_error":
-        return f"{option}: {context['error']}"
+        text = str(context["error"])
+        return text if f"'{option}'" in text else f"{option}: {text}"
     if kind == "string_pattern_mismatch":
         return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
     wanted = {
@@ -147,23 +163,23 @@ def _shown(value: Any) -> str:
 
 
 def _model_at(place: Location) -> type[BaseModel] | None:
-    """The model whose fields stand at a place; mappings and lists of models are stepped through."""
+    """The model whose fields stand at a place; the steps into mappings and lists are taken too."""
     kind: Any = Spec
     for step in place:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             kind = next((f.annotation for n, f in kind.model_fields.items() if step in (n, f.alias)), None)
-        kind = _unwrap(kind)
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+        else:
+            kind = get_args(kind)[-1 if get_origin(kind) is dict else 0] if get_args(kind) else None
+        kind = next((inner for inner in get_args(kind) if _is_model(inner)), kind) if _is_union(kind) else kind
+    return kind if _is_model(kind) else None
 
 
-def _unwrap(kind: Any) -> Any:
-    """The model inside an Optional, a mapping's values or a list's items; anything else as it is."""
-    if get_origin(kind) is not None and get_origin(kind) is not Literal:
-        for inner in get_args(kind):
-            found = _unwrap(inner)
-            if isinstance(found, type) and issubclass(found, BaseModel):
-                return found
-    return kind
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (typing.Union, types.UnionType)
 
 
 def _options_at(place: Location) -> list[str]:
@@ -185,7 +201,7 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
         try:
             if isinstance(tree, dict):
                 key = next(key for key in tree if str(key) == step)
-                line, column = tree.lc.key(key)
+                line, column = tree.lc.key(key)  # type: ignore[attr-defined]
                 tree = tree[key]
             else:
                 line, column = tree.lc.item(step)

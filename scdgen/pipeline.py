@@ -8,7 +8,7 @@ from scdgen.context import build
 from scdgen.gate import judge
 from scdgen.render import render_template
 from scdgen.spec import Spec
-from scdgen.sql import split_statements
+from scdgen.tokens import split_statements
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ def render_template(name: str, ctx: SimpleNamespace, templates: str | None = Non
     try:
         text = environment(templates).get_template(name).render(ctx=ctx)
     except TemplateError as error:
-        place = f"{error.name}:{error.lineno}" if getattr(error, "lineno", None) else name
+        line = getattr(error, "lineno", None)
+        place = f"{getattr(error, 'name', None) or name}:{line}" if line else name
         raise UsageError(f"template {place}: {error.message}; mend the template or leave out --templates") from error
     return text.rstrip() + "\n"

@@ -108,6 +108,8 @@ def _keys(spec: Spec) -> Found:
         column = spec.columns.get(key)
         if key in spec.keys[:index]:
             yield place, f"keys: '{key}' is named twice"
+        if column is None and not spec.columns:
+            continue
         if column is None:
             hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
             yield place, f"keys: '{key}' is not among the columns{hint}"

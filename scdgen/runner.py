@@ -71,9 +71,7 @@ class Runner:
         with _locks_guard:
             self._lock = _locks.setdefault(spark, threading.RLock())
 
-    def run(
-        self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
-    ) -> RunResult:
+    def run(self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None) -> RunResult:
         """Create the table where there is none, and merge. All of it happens or nothing.
 
         Args:
@@ -122,8 +120,8 @@ class Runner:
     ) -> dict[str, Any]:
         """:meth:`run` with the counts that the MERGE itself does not give, as the command line prints them.
 
-        ``inserted``, ``updated``, ``removed`` are rows of the MERGE; ``closed`` is how many of the updated versions were
-        open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
+        ``inserted``, ``updated``, ``removed`` are rows of the MERGE; ``closed`` is how many of the updated versions
+        were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
         """
         begin = time.monotonic()
         with self._ready(spec, source, params) as bound, self._table_or_empty_view(spec, bound) as planned:

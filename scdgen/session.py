@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.errors import EngineError, UsageError
-from scdgen.sql import first_line, quote_parts, text_literal
+from scdgen.sql import quote_parts, text_literal
+from scdgen.tokens import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

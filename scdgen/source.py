@@ -62,8 +62,7 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
         select.append(f"{deleted_expression(spec)} AS _scd_deleted")
     sequence = tuple(f"_scd_sequence_{i}" for i in range(1, len(spec.source.sequence_by) + 1))
     select += [
-        f"{sql.expression(text).text} AS {alias}"
-        for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
+        f"{sql.expression(text).text} AS {alias}" for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
     ]
     where = tuple(predicates(spec, skip_bad=guarded and spec.bad_rows == "skip"))
     return Rows(name, relation, query, view, tuple(select), where, sequence)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-DIALECT = "databricks"
+from scdgen.tokens import DIALECT, stray_comma, tokens
 
 # What an expression over one row may not hold: it would change the number of rows, or what the statement is.
 _NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star)
@@ -78,59 +78,6 @@ def split_name(text: str) -> tuple[str, ...]:
         if re.search(r"[/\\\x00-\x1f\x7f]", part) or part in {".", ".."}:
             raise ValueError(f"'{text}' holds a slash or a control character, which no table name may")
     return parts
-
-
-def tokens(text: str) -> list[Token]:
-    """The tokens of ``text``; raises ``ValueError`` where it cannot be read."""
-    try:
-        return sqlglot.tokenize(text, dialect=DIALECT)
-    except SqlglotError as error:
-        raise ValueError(f"cannot be read as SQL: {first_line(error)}") from error
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error's text without terminal colours."""
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(". ")
-
-
-_BEFORE_LIST = {TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.L_BRACKET}
-_AFTER_LIST = {
-    TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY,
-    TokenType.ORDER_BY, TokenType.SEMICOLON, TokenType.WHEN, TokenType.UNION, TokenType.HAVING, TokenType.WINDOW,
-}  # fmt: skip
-
-
-def stray_comma(found: Sequence[Token]) -> int | None:
-    """The line of a comma with nothing before or after it, which sqlglot would let through.
-
-    >>> stray_comma(tokens("SELECT a,\\nFROM t")), stray_comma(tokens("SELECT a, b FROM t"))
-    (1, None)
-    """
-    for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
-        if token.token_type is TokenType.COMMA and (
-            before is None
-            or before.token_type in _BEFORE_LIST
-            or after is None
-            or after.token_type in _AFTER_LIST
-        ):
-            return token.line
-    return None
-
-
-def split_statements(script: str) -> list[str]:
-    """The statements of a script, as written, without the closing semicolons.
-
-    >>> split_statements("SELECT ';';\\n-- why\\nSELECT 2;\\n")
-    ["SELECT ';'", '-- why\\nSELECT 2']
-    """
-    found, start = [], 0
-    for token in tokens(script):
-        if token.token_type is TokenType.SEMICOLON:
-            found.append(script[start : token.start].strip())
-            start = token.end + 1
-    found.append(script[start:].strip())
-    return [statement for statement in found if statement]
 
 
 @dataclass(frozen=True)
@@ -220,7 +167,8 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
         read = expression(default)
     except ValueError:
         if kind != "STRING":
-            raise
+            hint = "write an expression, a SELECT, or a time such as 2024-05-01"
+            raise ValueError(f"'{_short(default)}' is not a value for {kind}; {hint}") from None
         return f"CAST({text_literal(default)} AS {kind})"
     if read.columns and kind == "STRING":
         return f"CAST({text_literal(default)} AS {kind})"
@@ -253,7 +201,9 @@ def _one(text: str, what: str) -> exp.Expression:
         raise ValueError(f"'{_short(text)}' is not exactly {what}") from error
     if len(trees) != 1 or trees[0] is None or any(t.token_type is TokenType.SEMICOLON for t in found):
         raise ValueError(f"'{_short(text)}' is not exactly {what}")
-    return trees[0]
+    tree = trees[0]
+    assert isinstance(tree, exp.Expression)
+    return tree
 
 
 def _outside_strings(text: str, found: Sequence[Token]) -> str:

@@ -1,4 +1,4 @@
-"""Five dated releases of the package airportsdata from PyPI: real data with a history. Used by the demo and the tests."""
+"""Five dated releases of the package airportsdata from PyPI: real data with a history, for demo and tests."""
 
 from __future__ import annotations
 

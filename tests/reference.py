@@ -18,7 +18,7 @@ Key = tuple[Any, ...]
 Values = dict[str, Any]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A rule is broken; the argument is the rule's name."""
 
 
@@ -88,7 +88,7 @@ def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
         if any(part is None for part in change.key) or change.at is None:
             if meaning.bad_rows == "skip":
                 continue
-            raise Refused("null_key" if any(part is None for part in change.key) else "null_time")
+            raise RefusedError("null_key" if any(part is None for part in change.key) else "null_time")
         found.append(change)
     return found
 
@@ -107,7 +107,7 @@ def _not_late(changes: list[Change], points: Mapping[Any, Change], meaning: Mean
         return changes
     in_time = [change for change in changes if change.at > newest]
     if meaning.late_arriving == "fail" and len(in_time) < len(changes):
-        raise Refused("late")
+        raise RefusedError("late")
     return in_time
 
 
@@ -127,10 +127,12 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
     first, *rest = [change for change in group if rank(change) == best]
     for other in rest:
         same = (first.deleted and other.deleted) or (first.deleted, first.at, first.values) == (
-            other.deleted, other.at, other.values
+            other.deleted,
+            other.at,
+            other.values,
         )
         if not same and meaning.conflicts == "fail":
-            raise Refused("conflict")
+            raise RefusedError("conflict")
     return next((change for change in [first, *rest] if change.deleted), first)
 
 
@@ -158,7 +160,7 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     """Rules 6 and 7: the history after a full extract taken at ``taken_at``."""
     usable = _usable(rows, meaning)
     if not usable and not meaning.allow_empty:
-        raise Refused("empty_snapshot")
+        raise RefusedError("empty_snapshot")
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in usable:
         by_key[change.key].append(change)
@@ -169,7 +171,7 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     if meaning.on_delete == "ignore":
         gone = []
     if len(gone) > meaning.max_deleted * current:
-        raise Refused("max_deleted")
+        raise RefusedError("max_deleted")
     for key in gone:
         _close(result[key][-1], taken_at, by_delete=True)
     for key, change in chosen.items():
@@ -179,7 +181,7 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
 
 def _close(version: Version, at: Any, by_delete: bool = False) -> None:
     if at <= version.start:
-        raise Refused("taken_at")
+        raise RefusedError("taken_at")
     version.end, version.by_delete = at, by_delete
 
 
@@ -198,7 +200,7 @@ def _take_over(versions: list[Version], change: Change, meaning: Meaning) -> Non
         return
     elif meaning.own_time and change.at < last.start:
         if meaning.late_arriving != "ignore":
-            raise Refused("late")
+            raise RefusedError("late")
     elif same or (meaning.own_time and change.at == last.start):
         last.values = change.values
     else:

@@ -17,8 +17,9 @@ FROM (
     SELECT
         *,
         t.`end_date` AS _scd_until,
-        LEAD(t.`start_date`) OVER (PARTITION BY t.`id` ORDER BY t.`start_date`) AS _scd_next
+        LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `crm`.`customer_address` AS t
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -28,8 +29,9 @@ FROM (
     SELECT
         *,
         t.`end_date` AS _scd_until,
-        LEAD(t.`start_date`) OVER (PARTITION BY t.`id` ORDER BY t.`start_date`) AS _scd_next
+        LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `crm`.`customer_address` AS t
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -53,9 +55,10 @@ FROM (
     SELECT
         *,
         t.`end_date` AS _scd_until,
-        LEAD(t.`start_date`) OVER (PARTITION BY t.`id` ORDER BY t.`start_date`) AS _scd_next,
-        LEAD(STRUCT(t.`address`)) OVER (PARTITION BY t.`id` ORDER BY t.`start_date`) <=> STRUCT(t.`address`) AS _scd_same
+        LEAD(STRUCT(t.`address`)) OVER w <=> STRUCT(t.`address`) AS _scd_same,
+        LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `crm`.`customer_address` AS t
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

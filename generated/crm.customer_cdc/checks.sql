@@ -18,8 +18,9 @@ FROM (
     SELECT
         *,
         t.`valid_to` AS _scd_until,
-        LEAD(t.`valid_from`) OVER (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`) AS _scd_next
+        LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer_cdc` AS t
+    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -29,8 +30,9 @@ FROM (
     SELECT
         *,
         t.`valid_to` AS _scd_until,
-        LEAD(t.`valid_from`) OVER (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`) AS _scd_next
+        LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer_cdc` AS t
+    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next) AND `action` <> 'D';
 
@@ -55,9 +57,10 @@ FROM (
     SELECT
         *,
         t.`valid_to` AS _scd_until,
-        LEAD(t.`valid_from`) OVER (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`) AS _scd_next,
-        LEAD(STRUCT(t.`name`, t.`city`)) OVER (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`) <=> STRUCT(t.`name`, t.`city`) AS _scd_same
+        LEAD(STRUCT(t.`name`, t.`city`)) OVER w <=> STRUCT(t.`name`, t.`city`) AS _scd_same,
+        LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer_cdc` AS t
+    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

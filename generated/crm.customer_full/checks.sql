@@ -17,8 +17,9 @@ FROM (
     SELECT
         *,
         NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
-        LEAD(t.`effective_ts`) OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`) AS _scd_next
+        LEAD(t.`effective_ts`) OVER w AS _scd_next
     FROM `crm`.`customer_full` AS t
+    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -42,9 +43,10 @@ FROM (
     SELECT
         *,
         NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
-        LEAD(t.`effective_ts`) OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`) AS _scd_next,
-        LEAD(STRUCT(t.`name`)) OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`) <=> STRUCT(t.`name`) AS _scd_same
+        LEAD(STRUCT(t.`name`)) OVER w <=> STRUCT(t.`name`) AS _scd_same,
+        LEAD(t.`effective_ts`) OVER w AS _scd_next
     FROM `crm`.`customer_full` AS t
+    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

@@ -18,8 +18,9 @@ FROM (
     SELECT
         *,
         NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
-        LEAD(t.`start_date`) OVER (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`) AS _scd_next
+        LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `dwh`.`dim_customer` AS t
+    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -29,8 +30,9 @@ FROM (
     SELECT
         *,
         NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
-        LEAD(t.`start_date`) OVER (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`) AS _scd_next
+        LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `dwh`.`dim_customer` AS t
+    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -55,9 +57,10 @@ FROM (
     SELECT
         *,
         NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
-        LEAD(t.`start_date`) OVER (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`) AS _scd_next,
-        LEAD(STRUCT(t.`address`, t.`birth_date`)) OVER (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`) <=> STRUCT(t.`address`, t.`birth_date`) AS _scd_same
+        LEAD(STRUCT(t.`address`, t.`birth_date`)) OVER w <=> STRUCT(t.`address`, t.`birth_date`) AS _scd_same,
+        LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `dwh`.`dim_customer` AS t
+    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

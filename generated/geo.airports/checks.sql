@@ -17,8 +17,9 @@ FROM (
     SELECT
         *,
         t.`valid_to` AS _scd_until,
-        LEAD(t.`valid_from`) OVER (PARTITION BY t.`icao` ORDER BY t.`valid_from`) AS _scd_next
+        LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `geo`.`airports` AS t
+    WINDOW w AS (PARTITION BY t.`icao` ORDER BY t.`valid_from`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -42,15 +43,16 @@ FROM (
     SELECT
         *,
         t.`valid_to` AS _scd_until,
-        LEAD(t.`valid_from`) OVER (PARTITION BY t.`icao` ORDER BY t.`valid_from`) AS _scd_next,
         LEAD(STRUCT(
-    t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`, t.`lat`, t.`lon`,
-    t.`tz`, t.`lid`
-)) OVER (PARTITION BY t.`icao` ORDER BY t.`valid_from`) <=> STRUCT(
-    t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`, t.`lat`, t.`lon`,
-    t.`tz`, t.`lid`
-) AS _scd_same
+            t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`, t.`lat`, t.`lon`,
+            t.`tz`, t.`lid`
+        )) OVER w <=> STRUCT(
+            t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`, t.`lat`, t.`lon`,
+            t.`tz`, t.`lid`
+        ) AS _scd_same,
+        LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `geo`.`airports` AS t
+    WINDOW w AS (PARTITION BY t.`icao` ORDER BY t.`valid_from`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

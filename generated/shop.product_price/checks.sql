@@ -10,7 +10,7 @@ FROM `shop`.`product_price` AS t
 GROUP BY t.`product_id`
 HAVING COUNT(*) > 1;
 
--- key_not_null: no key and no start is NULL.
+-- key_not_null: no key is NULL.
 SELECT *
 FROM `shop`.`product_price` AS t
 WHERE t.`product_id` IS NULL;

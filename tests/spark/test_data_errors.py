@@ -135,5 +135,7 @@ def test_skipping_bad_rows_and_any_of_a_conflict(spark: SparkSession) -> None:
     result = runner.run(spec, frame(spark, (None, "x", T1), (1, "x", None), (1, "x", T1)))
     assert result.inserted == 1
     spec = load_spec_text(changes(more="conflicts: any").replace("errors.t", "errors.any"))
-    result = runner.run(spec, frame(spark, (1, "x", T1), (1, "y", T1), (2, "x", T1), (3, "x", T1, 1, "D"), (3, "x", T1)))
+    result = runner.run(
+        spec, frame(spark, (1, "x", T1), (1, "y", T1), (2, "x", T1), (3, "x", T1, 1, "D"), (3, "x", T1))
+    )
     assert result.inserted == 2, "one of the two rows of 1, and a delete wins over a row of 3"

@@ -1,0 +1,64 @@
+# Each target sets up .venv by itself. PYTHON may name another interpreter (3.10 or newer).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
+
+.PHONY: help demo test check lint types unit wheel bench format clean
+
+help:
+	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
+	@echo "make test    lint, types, generated files, tests, wheel"
+	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
+	@echo "make bench   measurements, side by side in one run"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: $(READY)
+	@rm -rf demo && mkdir -p demo
+	@$(BIN)/python tests/airports.py .build/airports > /dev/null
+	@for day in $(RELEASES); do \
+		echo "\$$ scdgen run specs/airports.yml --source airports-$$day.csv --param taken=$$day"; \
+		$(BIN)/scdgen run specs/airports.yml --warehouse demo/warehouse \
+			--source .build/airports/airports-$$day.csv --param taken=$$day || exit 1; \
+	done
+	@echo; echo "\$$ scdgen check specs/airports.yml"
+	@$(BIN)/scdgen check specs/airports.yml --warehouse demo/warehouse
+	@echo; echo "\$$ scdgen show specs/airports.yml --key icao=EDDT"
+	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --key icao=EDDT
+	@echo; echo "\$$ scdgen show specs/airports.yml --as-of 2024-01-01 --limit 5"
+	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --as-of 2024-01-01 --limit 5
+
+test: lint types unit wheel
+
+check: $(READY) lint types
+	$(BIN)/python -m pytest -m 'not spark'
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/scdgen generate --check specs
+
+types: $(READY)
+	$(BIN)/mypy
+
+unit: $(READY)
+	$(BIN)/python -m pytest --durations=5
+
+wheel: $(READY)
+	$(BIN)/python tests/wheel.py
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench.snapshot_scd1
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .build demo warehouse dist

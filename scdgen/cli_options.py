@@ -1,0 +1,42 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def specs_argument(command: F) -> F:
+    """Spec files and folders, and --debug."""
+    command = click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")(command)
+    return click.argument("specs", nargs=-1, required=True, metavar="SPEC...")(command)
+
+
+def templates_option(command: F) -> F:
+    """--templates."""
+    text = "A folder with templates that replace single ones of scdgen's."
+    return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(command)
+
+
+def engine_options(command: F) -> F:
+    """Where Spark is: embedded or remote, and its settings."""
+    for option in (
+        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times."),
+        click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
+                     help="Where the embedded Spark keeps its tables."),
+        click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it."),
+    ):  # fmt: skip
+        command = option(command)
+    return templates_option(command)
+
+
+def input_options(command: F) -> F:
+    """--source and --param."""
+    text = "A CSV, JSON lines, Parquet or Delta path to read in place of the spec's source."
+    source = click.option("--source", metavar="PATH", help=text)
+    param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
+    return source(param(command))

@@ -1,0 +1,182 @@
+"""The commands that need Spark."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scdgen.cli_options import engine_options, input_options, specs_argument
+from scdgen.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from scdgen.runner import Runner
+    from scdgen.spec import Spec
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    pairs = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {item}: write it as NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+@contextlib.contextmanager
+def _runner(
+    specs: Sequence[Spec], templates: str | None, remote: str | None, warehouse: str, conf: Sequence[str]
+) -> Iterator[Runner]:
+    """A runner on the embedded session or on a remote one; the embedded one ends with the command."""
+    from scdgen import output, session
+    from scdgen.runner import Runner
+    from scdgen.tables import table_names
+
+    settings = _pairs(conf, "--conf")
+    with output.progress("starting Spark"):
+        spark: SparkSession = (
+            session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
+        )
+    try:
+        if not remote:
+            session.know_catalogs(spark, table_names(specs))
+        yield Runner(spark, templates)
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+
+
+@click.command()
+@specs_argument
+@engine_options
+@input_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
+def run(
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
+    conf: tuple[str, ...], templates: str | None, as_json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Merge: create the table where there is none, merge the source, print what was done.
+
+    \b
+    Examples:  scdgen run specs/customer.yml --source changes.csv
+               scdgen run specs/extract.yml --param taken=2024-05-01
+    """
+    from scdgen import output
+    from scdgen.inputs import load_specs, read_source
+
+    loaded, params = load_specs(specs), _pairs(param, "--param")
+    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+        for spec in loaded:
+            with output.progress(f"merging into {spec.target}"):
+                rows = read_source(runner.spark, spec, source) if source else None
+                counts = runner.run_counted(spec, rows, params)
+            click.echo(output.as_json(counts) if as_json else output.counts_line(spec.target, counts))
+
+
+@click.command()
+@specs_argument
+@engine_options
+@input_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
+@click.option("--sample", default=5, show_default=True, metavar="N", help="Rows to show per action.")
+def plan(
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
+    conf: tuple[str, ...], templates: str | None, as_json: bool, sample: int, debug: bool,
+) -> None:  # fmt: skip
+    """Show what a run would do, counts and a sample per action. Writes nothing.
+
+    \b
+    Example:  scdgen plan specs/customer.yml --source changes.csv
+    """
+    from scdgen import output
+    from scdgen.inputs import load_specs, read_source
+
+    loaded, params = load_specs(specs), _pairs(param, "--param")
+    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+        for spec in loaded:
+            with output.progress(f"planning {spec.target}"):
+                rows = runner.plan(spec, read_source(runner.spark, spec, source) if source else None, params)
+            if as_json:
+                for row in rows:
+                    click.echo(output.as_json(row.asDict(recursive=True)))
+                continue
+            actions: dict[str, list[Any]] = {}
+            for row in rows:
+                actions.setdefault(row["action"], []).append(row)
+            listed = ", ".join(f"{len(found)} {action}" for action, found in sorted(actions.items()))
+            click.echo(f"{spec.target}: {listed or 'nothing to do'}")
+            sampled = [tuple(row) for _, found in sorted(actions.items()) for row in found[:sample]]
+            if sampled:
+                click.echo(output.table(rows[0].__fields__, sampled))
+
+
+@click.command()
+@specs_argument
+@engine_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per check.")
+def check(
+    specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
+    as_json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Check the integrity of the tables; exit 1 where a check fails.
+
+    \b
+    Example:  scdgen check specs
+    """
+    from scdgen import output
+    from scdgen.inputs import load_specs
+
+    loaded, failed = load_specs(specs), 0
+    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+        for spec in loaded:
+            with output.progress(f"checking {spec.target}"):
+                results = runner.check(spec)
+            failed += sum(result.failures > 0 for result in results)
+            for result in results:
+                if as_json:
+                    click.echo(output.as_json({"target": spec.target, **vars(result)}))
+                else:
+                    click.echo(f"{spec.target}  {result.name:<17} {output.verdict(result.failures, result.sample)}")
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@specs_argument
+@engine_options
+@click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
+@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time.")
+@click.option("--current", is_flag=True, help="Only the open versions.")
+@click.option("--format", "kind", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--limit", default=1000, show_default=True, metavar="N", help="Rows at most; 0 for all.")
+def show(
+    specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, current: bool, kind: str, limit: int,
+    remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None, debug: bool,
+) -> None:  # fmt: skip
+    """Print the versions of a table in order.
+
+    \b
+    Examples:  scdgen show specs/customer.yml --key id=1
+               scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
+    """
+    from scdgen import output
+    from scdgen.inputs import load_specs
+
+    loaded, keys = load_specs(specs), _pairs(key, "--key")
+    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+        for spec in loaded:
+            with output.progress(f"reading {spec.target}"):
+                frame = runner.versions(spec, keys, as_of, current)
+                rows = (frame.limit(limit + 1) if limit else frame).collect()
+            shown = rows[:limit] if limit else rows
+            click.echo(output.formatted(kind, frame.columns, [tuple(row) for row in shown]))
+            if len(shown) < len(rows):
+                click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
+
+
+COMMANDS = (run, plan, check, show)

@@ -1,0 +1,82 @@
+"""The render context of scd1: one row per key, from changes or from snapshots."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from scdgen import source, sql
+from scdgen.columns import comparable, struct
+from scdgen.context_parts import conflict, equal, guard_snapshot, sequence_order
+from scdgen.spec import Spec
+
+
+def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
+    """scd1: one row per key, for both feeds. See templates/scd1_changes.sql.j2 and scd1_snapshot.sql.j2."""
+    has_time = spec.source.effective_at is not None
+    ctx.deletes = source.flags_deletes(spec)
+    order = [*(["_scd_at DESC"] if has_time else []), *sequence_order(ctx.rows)]
+    order += ["_scd_deleted DESC"] if spec.conflicts == "any" and ctx.deletes else []
+    ctx.rank_order = ", ".join(order) or ctx.key_list
+    ctx.conflict = None
+    if spec.conflicts == "fail":
+        ctx.conflict = conflict(spec, "key and time" if has_time else "key", ["_scd_at"] if has_time else [])
+    kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
+    ctx.updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
+    added = [ctx.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
+    ctx.stored = [*ctx.values, *added]
+    ctx.all_columns = [*ctx.columns, *added]
+    ctx.content = struct(
+        [*(["_scd_deleted"] if ctx.deletes else []), *(comparable(name, kinds[name]) for name in ctx.values)]
+    )
+    ctx.latest_columns = [
+        *ctx.columns,
+        *(f"_scd_at AS {name}" for name in added),
+        *(["_scd_at"] if ctx.updated_at and not added else []),
+        *(["_scd_deleted"] if ctx.deletes else []),
+    ]
+    newer = f"s.{ctx.updated_at}" if added else "s._scd_at"
+    ctx.in_order = f"{newer} >= t.{ctx.updated_at}" if ctx.updated_at else None
+    ctx.merge_on = [*equal(ctx.keys, "t", "s"), *ctx.in_partitions]
+    pairs = [(name, comparable(name, kinds.get(name, ""))) for name in ctx.stored]
+
+    def values_of(alias: str) -> str:
+        return struct(shown.replace(name, f"{alias}.{name}", 1) for name, shown in pairs)
+
+    ctx.same = f"{values_of('t')} <=> {values_of('s')}".replace("\n", "\n    ")
+    ctx.same_rows = f"{values_of('o')} <=> {values_of('n')}"
+    ctx.assigned = [f"{name} = s.{name}" for name in ctx.stored]
+    ctx.removes_missing = spec.is_snapshot and spec.deletes == "remove"
+    ctx.staging = "scd1_snapshot.sql.j2" if spec.is_snapshot else "scd1_changes.sql.j2"
+    ctx.staged = spec.is_snapshot
+    ctx.last_step = "staged" if spec.is_snapshot else "latest"
+    if spec.is_snapshot:
+        guard_snapshot(ctx, spec)
+        ctx.not_gone = f"n.{ctx.keys[0]} IS NOT NULL"
+        ctx.merge_title = "Makes the table equal to a full extract: one row per key."
+    else:
+        ctx.merge_title = "Keeps one row per key: the newest change."
+    ctx.clauses = _clauses(ctx, spec)
+
+
+def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:
+    """The WHEN clauses of scd1: when, what, why; ``test`` is the same for the plan, where t and s are joined."""
+
+    def clause(does: str, why: str, matched: bool, *conditions: str | None) -> SimpleNamespace:
+        given = [condition for condition in conditions if condition]
+        exists = f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL"
+        when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
+        return SimpleNamespace(does=does, why=why, when=when, test="\n    AND ".join([exists, *given]))
+
+    if spec.is_snapshot:
+        gone = (
+            [clause("delete", "A key that is gone.", True, "s._scd_action = 'delete'")] if ctx.removes_missing else []
+        )
+        update = [clause("update", "A key that has changed.", True)] if ctx.stored else []
+        return [*gone, *update, clause("insert", "A new key.", False)]
+    kept = "NOT s._scd_deleted" if ctx.deletes else None
+    found = []
+    if ctx.deletes:
+        found.append(clause("delete", "A delete removes the row.", True, "s._scd_deleted", ctx.in_order))
+    if ctx.stored:
+        found.append(clause("update", "A row that holds other values.", True, kept, ctx.in_order, f"NOT ({ctx.same})"))
+    return [*found, clause("insert", "A new key.", False, kept)]

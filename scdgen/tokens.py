@@ -1,0 +1,62 @@
+"""SQL text as tokens: splitting a script, and what parsing alone would let through."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import sqlglot
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+DIALECT = "databricks"
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of ``text``; raises ``ValueError`` where it cannot be read."""
+    try:
+        return sqlglot.tokenize(text, dialect=DIALECT)
+    except SqlglotError as error:
+        raise ValueError(f"cannot be read as SQL: {first_line(error)}") from error
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's text without terminal colours."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(". ")
+
+
+_BEFORE_LIST = {TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.L_BRACKET}
+_AFTER_LIST = {
+    TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY,
+    TokenType.ORDER_BY, TokenType.SEMICOLON, TokenType.WHEN, TokenType.UNION, TokenType.HAVING, TokenType.WINDOW,
+}  # fmt: skip
+
+
+def stray_comma(found: Sequence[Token]) -> int | None:
+    """The line of a comma with nothing before or after it, which sqlglot would let through.
+
+    >>> stray_comma(tokens("SELECT a,\\nFROM t")), stray_comma(tokens("SELECT a, b FROM t"))
+    (1, None)
+    """
+    for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
+        if token.token_type is TokenType.COMMA and (
+            before is None or before.token_type in _BEFORE_LIST or after is None or after.token_type in _AFTER_LIST
+        ):
+            return token.line
+    return None
+
+
+def split_statements(script: str) -> list[str]:
+    """The statements of a script, as written, without the closing semicolons.
+
+    >>> split_statements("SELECT ';';\\n-- why\\nSELECT 2;\\n")
+    ["SELECT ';'", '-- why\\nSELECT 2']
+    """
+    found, start = [], 0
+    for token in tokens(script):
+        if token.token_type is TokenType.SEMICOLON:
+            found.append(script[start : token.start].strip())
+            start = token.end + 1
+    found.append(script[start:].strip())
+    return [statement for statement in found if statement]

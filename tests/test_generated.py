@@ -1,0 +1,76 @@
+"""The committed files, byte for byte, and what all of them keep to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scdgen import load_spec, load_spec_text, render
+from scdgen.pipeline import folder
+from tests.conftest import ROOT
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+FILES = sorted((ROOT / "generated").rglob("*.sql"))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_golden(path: Path) -> None:
+    spec = load_spec(path).placed_at(path.relative_to(ROOT).as_posix())
+    files = render(spec).files()
+    on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / folder(spec)).iterdir()}
+    assert files == on_disk
+
+
+def test_every_folder_has_its_spec() -> None:
+    assert {file.parent.name for file in FILES} == {folder(load_spec(path)) for path in SPECS}
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
+def test_form(path: Path) -> None:
+    text = path.read_text()
+    assert text.endswith(";\n") and not text.endswith("\n\n")
+    assert not re.search(r"[ \t]$", text, re.MULTILINE), "blanks at the end of a line"
+    assert "\t" not in text and "\n\n\n" not in text
+    assert not re.search(r"20\d\d-\d\d-\d\d \d\d:|/root/|/home/|\bUPDATE SET \*|\bINSERT \*", text)
+    assert text.startswith("-- `")
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        assert indent % 4 == 0 or line.startswith("ON  "), f"{line!r} is not indented by fours"
+
+
+def test_rendering_is_deterministic() -> None:
+    text = (ROOT / "specs" / "dim_design.yml").read_text()
+    assert render(load_spec_text(text)) == render(load_spec_text(text))
+
+
+def test_only_what_a_spec_needs() -> None:
+    """A simple spec has no step for what it does not use."""
+    simple = render(load_spec_text(
+        "target: crm.t\npattern: scd2\nsource: {table: crm.s, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, name: string}\nconflicts: any\n"
+    )).merge  # fmt: skip
+    for word in (
+        "runs AS",
+        "known AS",
+        "_scd_sequence",
+        "_scd_place",
+        "SHA2",
+        "ARRAY_CONTAINS",
+        "_scd_begins",
+        "COALESCE(op",
+    ):
+        assert word not in simple, word
+
+
+def test_names_are_quoted() -> None:
+    spec = load_spec_text(
+        "target: crm.`dim customer`\npattern: scd2\nsource: {table: select.from, effective_at: at}\nkeys: [order]\n"
+        'columns: {order: int, "a`b": string, "größe": string}\n'
+    )
+    merge = render(spec).merge
+    assert "MERGE INTO `crm`.`dim customer` AS t" in merge
+    assert "FROM `select`.`from`" in merge
+    assert "t.`order` = s.`order`" in merge
+    assert "s.`a``b`" in merge and "s.`größe`" in merge
