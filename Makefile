@@ -29,8 +29,8 @@ demo: $(READY)
 	done
 	@echo; echo "\$$ scdgen check specs/airports.yml"
 	@$(BIN)/scdgen check specs/airports.yml --warehouse demo/warehouse
-	@echo; echo "\$$ scdgen show specs/airports.yml --key icao=EDDT"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --key icao=EDDT
+	@echo; echo "\$$ scdgen show specs/airports.yml --key icao=UKBB"
+	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --key icao=UKBB
 	@echo; echo "\$$ scdgen show specs/airports.yml --as-of 2024-01-01 --limit 5"
 	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --as-of 2024-01-01 --limit 5
 

@@ -13,7 +13,6 @@ from scdgen.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 
@@ -56,37 +55,40 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
 
 
 def read_source(spark: SparkSession, spec: Spec, path: str) -> DataFrame:
-    """The rows of a CSV (header), JSON lines, Parquet or Delta path.
-
-    A CSV is text, and the MERGE casts each column to its type, so that '0001' stays '0001'. Columns that are compared
-    as they are (in ``sequence_by``, ``delete_when`` and ``where``) take the type that Spark infers, unless a target
-    column has them as they are or a number begins with 0.
-    """
+    """The rows of a CSV (header), JSON lines, Parquet or Delta path."""
     kind = _format(path)
-    if kind != "csv":
-        return spark.read.format(kind).load(path)
-    options = {"header": "true", "escape": '"', "multiLine": "true"}
-    text = spark.read.options(**options).csv(path)
-    wanted = _compared(spec)
-    if not any(name.lower() in wanted for name in text.columns):
-        return text
+    return _read_csv(spark, spec, path) if kind == "csv" else spark.read.format(kind).load(path)
+
+
+def _read_csv(spark: SparkSession, spec: Spec, path: str) -> DataFrame:
+    """A CSV as text, which the MERGE casts to the columns' types, so that '0001' stays '0001'.
+
+    Columns that are compared as they are (in ``sequence_by``, ``delete_when`` and ``where``) take the type that Spark
+    infers, unless a target column has them as they are, or a number begins with 0. Nothing between two commas is NULL;
+    a quoted nothing is an empty text, and NULL where the column is no text.
+    """
     from pyspark.sql import functions as f
 
-    inferred = spark.read.options(**options).csv(path, inferSchema=True).schema
-    types: dict[str, DataType] = {
-        field.name: field.dataType
-        for field in inferred.fields
-        if field.name.lower() in wanted and field.dataType.typeName() != "string"
-    }
+    reader = spark.read.options(header="true", escape='"', multiLine="true", nullValue="\x00")
+    text = reader.csv(path)
+    inferred = {}
+    compared = _compared(spec)
+    if any(name.lower() in compared for name in text.columns):
+        fields = reader.csv(path, inferSchema=True).schema.fields
+        inferred = {x.name: x.dataType for x in fields if x.name.lower() in compared}
     padded = text.select(
-        *(f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in types), f.lit(1)
-    ).collect()[0]
-    columns = [
-        f.col(sql.quote(name)).cast(types[name]).alias(name)
-        if name in types and not padded[name]
-        else f.col(sql.quote(name))
-        for name in text.columns
-    ]
+        f.lit(1), *(f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in inferred)
+    ).first()
+    assert padded is not None
+    kinds = {sql.expression(spec.column_source(name)).bare: column.type for name, column in spec.columns.items()}
+    columns = []
+    for name in text.columns:
+        column = f.col(sql.quote(name))
+        if name in inferred and not padded[name]:
+            column = column.cast(inferred[name])
+        elif kinds.get(name, "STRING") not in {"STRING", "BINARY"}:
+            column = f.when(column != "", column)
+        columns.append(column.alias(name))
     return text.select(*columns)
 
 
@@ -94,8 +96,8 @@ def _compared(spec: Spec) -> set[str]:
     """Lower-case names of the source columns that are compared as they are."""
     source = spec.source
     texts = [*source.sequence_by, *(text for text in (source.delete_when, source.where) if text is not None)]
-    kept = {sql.expression(spec.column_source(name)).bare or "" for name in spec.columns}
-    return {name for text in texts for name in sql.expression(text).columns} - {name.lower() for name in kept}
+    kept = {(sql.expression(spec.column_source(name)).bare or "").lower() for name in spec.columns}
+    return {name for text in texts for name in sql.expression(text).columns} - kept
 
 
 def _format(path: str) -> str:

@@ -32,10 +32,10 @@ def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str
 def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(capsys, "validate", "specs")[0] == 0
     bad = tmp_path / "bad.yml"
-    bad.write_text(SPEC.replace("keys: [id]", "keys: [number]"))
+    bad.write_text(SPEC.replace("keys: [id]", "keys: [customer_no]"))
     status, out, err = run(capsys, "validate", bad)
     assert (status, out) == (1, "")
-    assert err == f"{bad}:4:8: keys: 'number' is not among the columns; the columns are id, name\n"
+    assert err == f"{bad}:4:8: keys: 'customer_no' is not among the columns; the columns are id, name\n"
 
 
 def test_one_table_has_one_spec(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -62,8 +62,7 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
         spark.sql(statement)
     spark.sql("DROP TABLE IF EXISTS geo.airports_release")
     for date, file in releases.items():
-        rows = spark.read.csv(str(file), header=True, escape='"', multiLine=True)
-        rows.write.format("delta").mode("overwrite").saveAsTable("geo.airports_release")
+        read_source(spark, spec, str(file)).write.format("delta").mode("overwrite").saveAsTable("geo.airports_release")
         spark.sql(f"DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT TIMESTAMP '{date}'")
         for statement in statements((folder / "merge.sql").read_text()):
             spark.sql(statement)
