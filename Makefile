@@ -20,19 +20,19 @@ $(READY): pyproject.toml
 	touch $@
 
 demo: $(READY)
-	@rm -rf demo && mkdir -p demo
+	@rm -rf .build/demo
 	@$(BIN)/python tests/airports.py .build/airports > /dev/null
 	@for day in $(RELEASES); do \
 		echo "\$$ scdgen run specs/airports.yml --source airports-$$day.csv --param taken=$$day"; \
-		$(BIN)/scdgen run specs/airports.yml --warehouse demo/warehouse \
+		$(BIN)/scdgen run specs/airports.yml --warehouse .build/demo \
 			--source .build/airports/airports-$$day.csv --param taken=$$day || exit 1; \
 	done
 	@echo; echo "\$$ scdgen check specs/airports.yml"
-	@$(BIN)/scdgen check specs/airports.yml --warehouse demo/warehouse
+	@$(BIN)/scdgen check specs/airports.yml --warehouse .build/demo
 	@echo; echo "\$$ scdgen show specs/airports.yml --key icao=UKBB"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --key icao=UKBB
+	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --key icao=UKBB
 	@echo; echo "\$$ scdgen show specs/airports.yml --as-of 2024-01-01 --limit 5"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse demo/warehouse --as-of 2024-01-01 --limit 5
+	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --as-of 2024-01-01 --limit 5
 
 test: lint types unit wheel
 
@@ -61,4 +61,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .build demo warehouse dist
+	rm -rf $(VENV) .build warehouse dist

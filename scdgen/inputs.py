@@ -57,6 +57,8 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
 def read_source(spark: SparkSession, spec: Spec, path: str) -> DataFrame:
     """The rows of a CSV (header), JSON lines, Parquet or Delta path."""
     kind = _format(path)
+    if "://" not in path:
+        path = Path(path).absolute().as_uri()
     return _read_csv(spark, spec, path) if kind == "csv" else spark.read.format(kind).load(path)
 
 

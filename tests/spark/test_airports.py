@@ -47,8 +47,12 @@ def expected_history(releases: dict[str, Path], columns: list[str]) -> list[tupl
 def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[str, Path]) -> None:
     spec, runner = load_spec("specs/airports.yml"), Runner(spark)
     spark.sql("DROP TABLE IF EXISTS geo.airports")
+    demo = (ROOT / "docs" / "demo.txt").read_text()
     for date, file in releases.items():
-        runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
+        result = runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
+        assert f"{result.inserted} inserted, {result.updated} updated" in demo, (
+            "the README shows what make demo printed"
+        )
     again = runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     by_runner = sorted(map(tuple, spark.table("geo.airports").collect()), key=repr)

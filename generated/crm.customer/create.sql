@@ -1,0 +1,18 @@
+-- `crm`.`customer`
+-- Makes the table where there is none.
+-- Made from specs/customer.yml; do not edit: change the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS `crm`;
+
+CREATE TABLE IF NOT EXISTS `crm`.`customer` (
+    `id` INT NOT NULL,
+    `name` STRING,
+    `address` STRING,
+    `valid_from` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    `valid_to` TIMESTAMP COMMENT 'Start of the next version',
+    `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true'
+);

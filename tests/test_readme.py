@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import re
+
+from scdgen.cli import cli
+from scdgen.spec import History, Snapshot, Source, Spec, Table
+from tests.conftest import ROOT
+from tests.readme import filled
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_blocks_are_the_files() -> None:
+    assert filled(README) == README, "run: python -m tests.readme"
+
+
+def test_every_command_is_there() -> None:
+    for name in cli.commands:
+        assert f"`scdgen {name} " in README, name
+
+
+def test_every_option_is_there() -> None:
+    for model in (Spec, Source, History, Snapshot, Table):
+        for name, field in model.model_fields.items():
+            assert re.search(rf"[`.]{field.alias or name}\b", README), f"{model.__name__}.{name}"
+
+
+def test_files_and_links_exist() -> None:
+    for path in re.findall(r"\]\(([^)#:]+)\)|`(tests/[\w/.]+)`", README):
+        assert (ROOT / (path[0] or path[1])).exists(), path
+
+
+def test_nothing_names_a_registry_or_this_machine() -> None:
+    host = re.compile(r"https?://(?!www\.apache\.org|spark|127\.0\.0\.1)|/root/|/home/")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "scdgen/*.py",
+        "templates/*",
+        "specs/**/*.yml",
+        "Makefile",
+        "pyproject.toml",
+    ):
+        for file in ROOT.glob(pattern):
+            assert not host.search(file.read_text()), file
