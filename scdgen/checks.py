@@ -71,7 +71,7 @@ def _gap(spec: Spec) -> str | None:
     broken = "_scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next)"
     if spec.history.action:
         return f"{broken} AND {sql.quote(spec.history.action)} <> 'D'"
-    may_delete = source.flags_deletes(spec) or (spec.is_snapshot and spec.deletes == "close")
+    may_delete = spec.deletes == "close" and (source.flags_deletes(spec) or spec.is_snapshot)
     return None if may_delete else broken
 
 

@@ -19,26 +19,33 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     tracked = [sql.quote(n) for n, c in spec.columns.items() if c.track and n not in spec.keys]
     ctx.start, ctx.end = times.start, times.end
     ctx.tracked = tracked
-    ctx.untracked = [name for name in ctx.values if name not in tracked]
+    # With unchanged: keep every change is a version, so that each has its own values.
+    ctx.untracked = [] if spec.unchanged == "keep" else [name for name in ctx.values if name not in tracked]
+    ctx.marks = spec.deletes == "mark"
+    ctx.keeps = spec.unchanged == "keep"
+    ctx.values_struct = struct(ctx.values)
+    ctx.deleted_column = sql.quote(history.deleted) if history.deleted else None
+    ctx.not_deleted = [f"NOT t.{ctx.deleted_column}"] if history.deleted else []
     ctx.until = times.until()
     ctx.is_open = times.is_open()
     ctx.valid_at = times.valid_at
-    bound = source.batch_bound(spec)
-    ctx.reachable = times.reachable(bound)
+    ctx.reachable = times.reachable(source.batch_bound(spec))
+    # A value that becomes known fills versions which ended long ago, so that no bound holds with nulls: fill.
+    bounds = [] if source.fills(spec) else [ctx.reachable]
     ctx.merge_on = [
         *equal(ctx.keys, "t", "s"),
         f"t.{times.start} = s.{times.start}",
-        ctx.reachable,
+        *bounds,
         *ctx.in_partitions,
     ]
     # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
-    ctx.history_where = [*([] if history.action else [ctx.reachable]), *ctx.in_partitions]
+    ctx.history_where = [*([] if history.action else bounds), *ctx.in_partitions]
     ctx.history_order = [sql.quote(name) for _, name in history.names()]
     ctx.all_columns = [*ctx.columns, *ctx.history_order]
     ctx.hash = hash_of((name, kinds[name]) for name in tracked)
     time = times.type
     ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
-    ctx.tracked_struct = struct(aliased(tracked, "t"))
+    ctx.tracked_struct = struct(aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t"))
     ctx.compared = [comparable(name, kinds[name]) for name in ctx.values]
     ctx.open_flag = times.flag_of(True) if history.is_current else None
     ctx.times = times
@@ -54,6 +61,7 @@ def written_history(ctx: SimpleNamespace, start: str, next_start: str, action: s
         "is_current": ctx.times.flag(next_start) if "is_current" in ctx.quoted else "",
         "row_hash": ctx.hash,
         "action": action,
+        "deleted": ctx.deleted_value,
     }
     return [f"{pieces[option]} AS {name}" for option, name in ctx.quoted.items()]
 
@@ -68,12 +76,15 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.deletes = source.flags_deletes(spec)
     ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key and time", ["_scd_at"])
     ctx.content = struct([*(["_scd_deleted"] if ctx.deletes else []), *ctx.compared])
-    ctx.state = struct(["_scd_deleted", *ctx.tracked])
-    remembered = [*ctx.compared, *([sql.quote(action)] if action else [])]
+    _add_opening(ctx, spec)
+    deleted = ["_scd_deleted"] if ctx.marks else []
+    remembered = [*ctx.compared, *([sql.quote(action)] if action else []), *deleted]
     ctx.stored = struct([*remembered, "_scd_until"])
+    ctx.stored_deleted = f"COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else "FALSE"
+    ctx.deleted_value = "_scd_deleted"
     became = "CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END"
     ctx.written = [*ctx.columns, *written_history(ctx, "_scd_at", "_scd_next", became)]
-    ctx.now = struct([*ctx.compared, *([became] if action else []), "_scd_next"])
+    ctx.now = struct([*ctx.compared, *([became] if action else []), *deleted, "_scd_next"])
     ctx.late = spec.late
     late = "a row is not later than the newest start or delete of its key"
     sample = f"TO_JSON({struct([*ctx.keys, '_scd_at'])})"
@@ -104,6 +115,51 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     ]
 
 
+def _add_opening(ctx: SimpleNamespace, spec: Spec) -> None:
+    """What opens a version, what ends one, and the values that a point has beside its own."""
+    state = struct(["_scd_deleted", *ctx.tracked])
+    differs = f"NOT (LAG({state}) OVER w <=> {state})"
+    ctx.opens_why = "It opens a version where it differs from the state before it."
+    if ctx.keeps:
+        ctx.opens = "TRUE" if ctx.marks else "NOT _scd_deleted"
+        ctx.opens_why = f"Each{'' if ctx.marks else ' that is no delete'} is a version."
+    elif ctx.marks:
+        ctx.opens = (
+            "CASE\n    WHEN _scd_deleted THEN COALESCE(NOT LAG(_scd_deleted) OVER w, _scd_rank = 2)\n"
+            f"    ELSE {differs}\nEND"
+        )
+    else:
+        ctx.opens = f"NOT _scd_deleted\n    AND {differs}"
+    ctx.boundary = "_scd_opens" if ctx.marks else "_scd_opens OR _scd_deleted"
+    if ctx.keeps:
+        ctx.next_start, ctx.next_deleted = "LEAD(_scd_at) OVER w", "LEAD(_scd_deleted) OVER w"
+    else:
+        ctx.next_start, ctx.next_deleted = (
+            f"LEAD(CASE WHEN {ctx.boundary} THEN {name} END) IGNORE NULLS OVER w"
+            for name in ("_scd_at", "_scd_deleted")
+        )
+    nulls = {sql.quote(name): column.nulls for name, column in spec.columns.items()}
+    ctx.lives, ctx.fills = source.has_lives(spec), source.fills(spec)
+    ctx.given_columns = [_given(name, nulls[name]) for name in ctx.columns]
+    ctx.marked_columns = [
+        f"CASE WHEN _scd_deleted THEN _scd_known.{name} ELSE {name} END AS {name}" if name in ctx.values else name
+        for name in ctx.columns
+    ]
+    ctx.carried = ["_scd_at", "_scd_deleted", "_scd_stored", *(["_scd_rank", "_scd_oldest"] if ctx.marks else [])]
+    ctx.before_runs = "marked" if ctx.marks else "opening" if ctx.lives else "points"
+
+
+def _given(name: str, nulls: str) -> str:
+    """A column of a change, where NULL may mean "not given". The values of deletes say nothing."""
+    if nulls == "value":
+        return name
+    known = f"CASE WHEN NOT _scd_deleted THEN {name} END"
+    before = f"LAST_VALUE({known}) IGNORE NULLS OVER life"
+    if nulls == "fill":
+        before = f"COALESCE(\n        {before},\n        FIRST_VALUE({known}) IGNORE NULLS OVER whole\n    )"
+    return f"CASE\n    WHEN _scd_deleted THEN {name}\n    ELSE {before}\nEND AS {name}"
+
+
 def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     """scd2, feed: snapshot. See templates/scd2_snapshot.sql.j2."""
     history = spec.history
@@ -121,6 +177,7 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
         "CASE\n    WHEN _scd_action = 'open' AND (_scd_from IS NULL OR _scd_until IS NOT NULL) THEN 'I'\n"
         "    WHEN _scd_gone THEN 'D'\n    WHEN _scd_action = 'open' OR _scd_was = 'D' THEN 'U'\n    ELSE _scd_was\nEND"
     )
+    ctx.deleted_value = "_scd_gone"
     ctx.written = [*ctx.columns, *written_history(ctx, "_scd_start", "_scd_next", kind)]
     ends = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
     hashes = [ctx.quoted["row_hash"]] if history.row_hash else []

@@ -18,8 +18,10 @@ BUILT_IN_CHECKS = (
     "key_not_null", "hash_matches", "unique_key",
 )  # fmt: skip
 # Names that the generated SQL gives to its own steps; a table of one part would be hidden by them.
-STEPS = {"source", "changes", "extract", "timeline", "ranked", "points", "runs", "versions", "staged", "snapshot",
-         "stored", "latest", "compared", "t", "s", "c", "n", "o", "known"}  # fmt: skip
+STEPS = {
+    "source", "changes", "extract", "timeline", "newest", "ranked", "points", "given", "opening", "known", "marked",
+    "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "t", "s", "c", "n", "o",
+}  # fmt: skip
 GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
 
@@ -250,13 +252,19 @@ def _names(spec: Spec) -> Found:
 def _not_built(spec: Spec) -> Found:
     """What the format has and the generated SQL does not have yet: refused, never ignored."""
     later: list[tuple[bool, Location, str]] = [
-        (spec.unchanged == "keep", ("unchanged",), "unchanged: keep"),
-        (spec.deletes == "mark", ("on_delete",), "on_delete: mark"),
+        (spec.is_snapshot and spec.unchanged == "keep", ("unchanged",), "unchanged: keep of a snapshot"),
+        (spec.is_snapshot and spec.deletes == "mark", ("on_delete",), "on_delete: mark of a snapshot"),
         (spec.history.open_end == "last_run", ("history", "open_end"), "open_end: last_run"),
         (spec.schema_evolution == "add_columns", ("schema_evolution",), "schema_evolution: add_columns"),
     ]
     for name, column in spec.columns.items():
-        later.append((column.nulls != "value", ("columns", name, "nulls"), f"nulls: {column.nulls}"))
+        later.append(
+            (
+                spec.is_snapshot and column.nulls != "value",
+                ("columns", name, "nulls"),
+                f"nulls: {column.nulls} of a snapshot",
+            )
+        )
         later.append((column.merge != "last", ("columns", name, "merge"), f"merge: {column.merge}"))
     for applies, place, what in later:
         if applies:

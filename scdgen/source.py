@@ -201,10 +201,20 @@ def batch_bound(spec: Spec) -> str:
     return BATCH_FROM
 
 
+def has_lives(spec: Spec) -> bool:
+    """Whether NULL means "not given" in some column, so that a value lasts until the next delete."""
+    return any(column.nulls != "value" for column in spec.columns.values())
+
+
+def fills(spec: Spec) -> bool:
+    """Whether a value may be written into versions that ended before the batch."""
+    return any(column.nulls == "fill" for column in spec.columns.values())
+
+
 def batch_variables(spec: Spec) -> list[Variable]:
     """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
     found = []
-    if spec.is_scd2 and batch_bound(spec) == BATCH_FROM:
+    if spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot):
         first = Times(spec).before(f"MIN({time_expression(spec)})")
         found.append(Variable(BATCH_FROM, time_type(spec), first))
     for name in partition_keys(spec):

@@ -42,6 +42,7 @@ class Version:
     values: Values
     by_delete: bool = False  # the end is a delete's
     first: bool = False  # the first of its key, or the first after a delete
+    deleted: bool = False  # with on_delete: mark, the version that a delete opens
 
 
 History = dict[Key, list[Version]]
@@ -56,6 +57,8 @@ class Meaning:
     late_arriving: str = "apply"
     bad_rows: str = "fail"
     conflicts: str = "fail"
+    unchanged: str = "skip"
+    nulls: Mapping[str, str] = field(default_factory=dict)  # column -> ignore or fill; others are values
     own_time: bool = False  # of a snapshot: rows bring their effective time
     allow_empty: bool = False
     max_deleted: float = 1.0
@@ -96,7 +99,7 @@ def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
 def _points_of(versions: Sequence[Version]) -> dict[Any, Change]:
     """Rule 4: a stored version is a change at its start, and a delete at an end that no version continues."""
     points = {v.end: Change((), v.end, {}, deleted=True) for v in versions if v.end is not None}
-    points.update({v.start: Change((), v.start, v.values) for v in versions})
+    points.update({v.start: Change((), v.start, v.values, deleted=v.deleted) for v in versions})
     return points
 
 
@@ -137,23 +140,52 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
 
 
 def _replay(points: Mapping[Any, Change], meaning: Meaning) -> list[Version]:
-    """Rules 2 and 3, with ``unchanged: skip``."""
+    """Rules 2 and 3."""
     versions: list[Version] = []
-    current: Version | None = None
+    current: Version | None = None  # the version that holds
+    keep, mark = meaning.unchanged == "keep", meaning.on_delete == "mark"
+    for change in _given(points, meaning):
+        at, is_open = change.at, current is not None and not current.deleted
+        if change.deleted and (not mark or not (is_open or keep)):
+            if is_open and current is not None:
+                current.end, current.by_delete = at, True
+                current = None
+            continue
+        same = current is not None and all(current.values[c] == change.values[c] for c in meaning.tracked)
+        if current is not None and same and is_open and not change.deleted and not keep:
+            current.values = {**change.values, **{c: current.values[c] for c in meaning.tracked}}
+            continue
+        values = dict(change.values)
+        if change.deleted:  # the last known values; a delete that comes first knows none
+            values = dict(versions[-1].values) if versions else dict.fromkeys(change.values)
+        if current is not None:
+            current.end, current.by_delete = at, change.deleted
+        current = Version(at, None, values, first=not is_open, deleted=change.deleted)
+        versions.append(current)
+    return versions
+
+
+def _given(points: Mapping[Any, Change], meaning: Meaning) -> list[Change]:
+    """The changes in order of time, with NULL taken as "not given" in the columns that say so."""
+    found: list[Change] = []
+    life: list[Change] = []  # since the key's first row or last delete
     for at in sorted(points):
         change = points[at]
         if change.deleted:
-            if current is not None:
-                current.end, current.by_delete = at, True
-            current = None
-        elif current is not None and all(current.values[c] == change.values[c] for c in meaning.tracked):
-            current.values = {**change.values, **{c: current.values[c] for c in meaning.tracked}}
-        else:
-            if current is not None:
-                current.end = at
-            current = Version(at, None, dict(change.values), first=current is None)
-            versions.append(current)
-    return versions
+            life = []
+            found.append(change)
+            continue
+        values = dict(change.values)
+        for column, how in meaning.nulls.items():
+            if values[column] is None and life:
+                values[column] = life[-1].values[column]
+            elif values[column] is not None and how == "fill":
+                for earlier in life:
+                    if earlier.values[column] is None:
+                        earlier.values[column] = values[column]
+        life.append(Change(change.key, at, values))
+        found.append(life[-1])
+    return found
 
 
 def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, meaning: Meaning) -> History:
@@ -255,6 +287,7 @@ class Written:
     row_hash: bool = False
     surrogate_key: bool = False
     action: bool = False
+    deleted: bool = False
 
 
 def written(history: History, how: Written) -> list[tuple[Any, ...]]:
@@ -276,5 +309,7 @@ def written(history: History, how: Written) -> list[tuple[Any, ...]]:
                 row.append(sha256(version.values[column] for column in how.tracked))
             if how.action:
                 row.append("D" if version.by_delete else "I" if version.first else "U")
+            if how.deleted:
+                row.append(version.deleted)
             rows.append(tuple(row))
     return sorted(rows, key=repr)

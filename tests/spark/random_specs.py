@@ -81,13 +81,17 @@ def make_case(seed: int, target: str, snapshot: bool = False) -> Case:
     if len(untracked) == 3:
         untracked = untracked[1:]
     extras = {name: rng.random() < 0.4 for name in ("row_hash", "surrogate_key", "action")}
-    on_delete = rng.choice(["close", "close", "ignore"])
+    on_delete = rng.choice(["close", "close", "ignore"] if snapshot else ["close", "mark", "mark", "ignore"])
+    unchanged = "skip" if snapshot else rng.choice(["skip", "keep"])
+    nulls = {} if snapshot else {name: mode for name in "abc" if (mode := rng.choice(["", "", "ignore", "fill"]))}
     sequenced, deletes = rng.random() < 0.6, rng.random() < 0.7
     late = rng.choice(["apply", "apply", "apply", "ignore"])
     columns: dict[str, Any] = {key: "int" if i == 0 else "string" for i, key in enumerate(keys)}
     for name, kind_of in (("a", "string"), ("b", "int"), ("c", "string")):
         columns[name] = {"type": kind_of, **({"track": False} if name in untracked else {})}
     columns["a"]["from"] = "src_a"
+    for name, mode in nulls.items():
+        columns[name]["nulls"] = mode
     source: dict[str, Any] = {"table": "nowhere", "effective_at": "happened"}
     document: dict[str, Any] = {
         "target": target, "pattern": "scd2", "source": source, "keys": keys, "columns": columns,
@@ -96,8 +100,11 @@ def make_case(seed: int, target: str, snapshot: bool = False) -> Case:
             "is_current": flag[0], **{name: f"the_{name}" for name, wanted in extras.items() if wanted},
         },
         "on_delete": on_delete,
+        "unchanged": unchanged,
         "bad_rows": rng.choice(["fail", "skip"]),
     }  # fmt: skip
+    if on_delete == "mark":
+        document["history"]["deleted"] = "is_deleted"
     if snapshot:
         source["feed"] = "snapshot"
         document["params"] = {"taken": kind}
@@ -121,12 +128,12 @@ def make_case(seed: int, target: str, snapshot: bool = False) -> Case:
             columns["bucket"] = {"type": "int", "from": "id % 3", "track": False}
     tracked = [name for name in "abc" if name not in untracked]
     meaning = Meaning(
-        tracked, on_delete, late, document["bad_rows"], own_time=own_time,
+        tracked, on_delete, late, document["bad_rows"], unchanged=unchanged, nulls=nulls, own_time=own_time,
         max_deleted=document.get("snapshot", {}).get("max_deleted", 1.0),
     )  # fmt: skip
     how = Written(
         keys, list(columns), tracked, gap[1], open_end[1], flag[1], extras["row_hash"], extras["surrogate_key"],
-        extras["action"],
+        extras["action"], on_delete == "mark",
     )  # fmt: skip
     return Case(seed, document, meaning, how, kind, snapshot, rng, deletes and not snapshot, sequenced)
 
