@@ -79,10 +79,14 @@ def _add_views(ctx: SimpleNamespace, spec: Spec) -> None:
     """The views and the table function, where the spec names them."""
     current, as_of = spec.views.current, spec.views.as_of
     ctx.view_current = sql.quote_parts(sql.split_name(current)) if current else None
-    ctx.current_where = [ctx.is_open] if spec.is_scd2 else []
+    # With unchanged: keep a reader sees equal neighbours as one version; a deleted version is none to see.
+    ctx.folds_reads = spec.is_scd2 and ctx.keeps
+    ctx.readable = "folded" if ctx.folds_reads else ctx.target
+    ctx.current_where = [ctx.is_open, *ctx.not_deleted] if spec.is_scd2 else []
+    ctx.version_order = [*ctx.keys, *([ctx.start] if spec.is_scd2 else [])]
     ctx.view_as_of = None
     if as_of:
         parts = sql.split_name(as_of)
         ctx.view_as_of = sql.quote_parts(parts)
-        ctx.as_of_where = ctx.times.valid_at(f"{sql.quote(parts[-1])}.at")
+        ctx.as_of_where = [*ctx.times.valid_at(f"{sql.quote(parts[-1])}.at"), *ctx.not_deleted]
         ctx.example_time = {"BIGINT": "1"}.get(ctx.times.type, f"{ctx.times.type} '2024-01-01'")

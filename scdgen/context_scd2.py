@@ -46,6 +46,17 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     time = times.type
     ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
     ctx.tracked_struct = struct(aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t"))
+    if ctx.keeps:
+        same = [*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])]
+        ctx.run_end = struct([*aliased(same, "t"), ctx.until])
+        ctx.run_start = struct([*aliased(same, "t"), f"t.{times.start}"])
+        firsts = {times.start, sql.quote(history.surrogate_key or "")}
+        ctx.folded_columns = [
+            f"r.{name}"
+            if name in ctx.keys
+            else f"{'MIN_BY' if name in firsts else 'MAX_BY'}(r.{name}, r.{times.start}) AS {name}"
+            for name in ctx.all_columns
+        ]
     ctx.compared = [comparable(name, kinds[name]) for name in ctx.values]
     ctx.open_flag = times.flag_of(True) if history.is_current else None
     ctx.times = times
@@ -167,22 +178,53 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.rank_order = ", ".join(sequence_order(ctx.rows)) or ctx.key_list
     ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key", [])
     ctx.content = struct([*ctx.compared, *(["_scd_at"] if spec.source.effective_at else [])])
-    ctx.closes_missing = spec.deletes == "close"
+    ctx.closes_missing = spec.deletes in {"close", "mark"}
     ctx.own_time = spec.source.effective_at is not None
     ctx.late = spec.late
-    ctx.same_tracked = f"{struct(aliased(ctx.tracked, 'n'))} <=> {struct(aliased(ctx.tracked, 'o'))}"
-    compared = [name.replace(raw, f"{{}}.{raw}", 1) for raw, name in zip(ctx.values, ctx.compared, strict=True)]
-    ctx.same = " <=> ".join(struct(part.format(alias) for part in compared) for alias in "no")
+    nulls = {sql.quote(name): column.nulls for name, column in spec.columns.items()}
+    # A version that lives on: neither closed nor the mark of a delete. Only its values stay where NULL is "not given".
+    ctx.and_live = " AND NOT o._scd_was_deleted" if ctx.marks else ""
+    live = f"o._scd_until IS NULL{ctx.and_live}"
+
+    def now(name: str) -> str:
+        return f"n.{name}" if nulls[name] == "value" else f"COALESCE(n.{name}, CASE WHEN {live} THEN o.{name} END)"
+
+    ctx.compared_values = [
+        f"CASE WHEN {ctx.gone} THEN o.{name} ELSE {now(name)} END AS {name}"
+        if ctx.marks
+        else f"n.{name}"
+        if nulls[name] == "value"
+        else f"{now(name)} AS {name}"
+        for name in ctx.values
+    ]
+    tracked = f"{struct(map(now, ctx.tracked))} <=> {struct(aliased(ctx.tracked, 'o'))}"
+    pairs = list(zip(ctx.values, ctx.compared, strict=True))
+    new = struct(shown.replace(name, now(name), 1) for name, shown in pairs)
+    old = struct(shown.replace(name, f"o.{name}", 1) for name, shown in pairs)
+    ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
+    ctx.same_tracked = f"NOT o._scd_was_deleted AND {tracked}" if ctx.marks else tracked
+    ctx.same = f"NOT o._scd_was_deleted AND {new} <=> {old}" if ctx.marks else f"{new} <=> {old}"
+    if ctx.keeps:  # each row is a version, save that the same row again is none
+        ctx.same = f"{ctx.at} <= o._scd_from AND {ctx.same}"
+    ctx.at_or_taken = "COALESCE(n._scd_at, _scd_taken_at)" if ctx.own_time else "_scd_taken_at"
+    if ctx.own_time and ctx.marks:  # a key comes back after its delete, whatever its row says
+        ctx.at_or_taken = (
+            "CASE\n    WHEN o._scd_was_deleted AND n._scd_at <= o._scd_from THEN _scd_taken_at\n"
+            "    ELSE COALESCE(n._scd_at, _scd_taken_at)\nEND"
+        )
     kind = (
-        "CASE\n    WHEN _scd_action = 'open' AND (_scd_from IS NULL OR _scd_until IS NOT NULL) THEN 'I'\n"
-        "    WHEN _scd_gone THEN 'D'\n    WHEN _scd_action = 'open' OR _scd_was = 'D' THEN 'U'\n    ELSE _scd_was\nEND"
+        "CASE\n    WHEN _scd_action = 'open' AND (_scd_from IS NULL OR _scd_until IS NOT NULL"
+        f"{' OR _scd_was_deleted' if ctx.marks else ''}) THEN 'I'\n"
+        "    WHEN _scd_action = 'close' AND _scd_gone THEN 'D'\n"
+        "    WHEN _scd_action = 'open' OR _scd_was = 'D' THEN 'U'\n    ELSE _scd_was\nEND"
     )
     ctx.deleted_value = "_scd_gone"
     ctx.written = [*ctx.columns, *written_history(ctx, "_scd_start", "_scd_next", kind)]
     ends = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
     hashes = [ctx.quoted["row_hash"]] if history.row_hash else []
     ctx.closing_assigned = [f"{name} = s.{name}" for name in ends]
-    ctx.assigned = [f"{name} = s.{name}" for name in [*ctx.values, *ends, *hashes]]
+    marks = [ctx.deleted_column] if ctx.marks else []
+    ctx.assigned = [f"{name} = s.{name}" for name in [*ctx.values, *ends, *hashes, *marks]]
     ctx.action_column = ctx.quoted.get("action")
     ctx.merge_title = "Merges a full extract: new keys open, changed keys close and open, missing keys close."
     ctx.folds = False
@@ -192,13 +234,13 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
         f"t.{ctx.start} AS _scd_from",
         f"{ctx.until} AS _scd_until",
         *([f"t.{ctx.action_column} AS _scd_was"] if history.action else []),
+        *([f"COALESCE(t.{ctx.deleted_column}, FALSE) AS _scd_was_deleted"] if ctx.marks else []),
         *([f"COALESCE({ctx.scope}, FALSE) AS _scd_in_scope"] if ctx.scope else []),
         f"ROW_NUMBER() OVER (PARTITION BY {', '.join(aliased(ctx.keys, 't'))} ORDER BY t.{ctx.start} DESC) AS _scd_row",
     ]
     early = "the snapshot was not taken after the start of a version that it would close"
     sample = f"TO_JSON({struct([*ctx.keys, '_scd_from'])})"
     ctx.early = refusal(spec, "taken_at", early, "run snapshots in the order in which they were taken", sample)
-    ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
     late = "a row is earlier than the open version of its key"
     sample = f"TO_JSON({struct([*aliased(ctx.keys, 'n'), 'n._scd_at'])})"
     ctx.late_refusal = refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from scdgen import source, sql
 from scdgen.context import build
 from scdgen.errors import UsageError, nearest
+from scdgen.render import render_template
 from scdgen.spec import Spec
+from scdgen.tokens import split_statements
 
 
 def incoming(spec: Spec) -> str:
@@ -43,7 +45,5 @@ def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: 
         conditions += ctx.valid_at(at)
     if current and spec.is_scd2:
         conditions.append(ctx.is_open)
-    where = f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
-    order = ", ".join([*ctx.keys, *([ctx.start] if spec.is_scd2 else [])])
-    listed = ", ".join(column.name for column in ctx.table_columns)
-    return f"SELECT {listed}\nFROM {ctx.target} AS t{where}\nORDER BY {order}"
+    ctx.asked = [*conditions, *(ctx.not_deleted if spec.is_scd2 else [])]
+    return split_statements(render_template("show.sql.j2", ctx))[0]

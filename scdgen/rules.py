@@ -252,15 +252,13 @@ def _names(spec: Spec) -> Found:
 def _not_built(spec: Spec) -> Found:
     """What the format has and the generated SQL does not have yet: refused, never ignored."""
     later: list[tuple[bool, Location, str]] = [
-        (spec.is_snapshot and spec.unchanged == "keep", ("unchanged",), "unchanged: keep of a snapshot"),
-        (spec.is_snapshot and spec.deletes == "mark", ("on_delete",), "on_delete: mark of a snapshot"),
         (spec.history.open_end == "last_run", ("history", "open_end"), "open_end: last_run"),
         (spec.schema_evolution == "add_columns", ("schema_evolution",), "schema_evolution: add_columns"),
     ]
     for name, column in spec.columns.items():
         later.append(
             (
-                spec.is_snapshot and column.nulls != "value",
+                spec.is_snapshot and column.nulls == "fill",
                 ("columns", name, "nulls"),
                 f"nulls: {column.nulls} of a snapshot",
             )

@@ -198,16 +198,17 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
         by_key[change.key].append(change)
     chosen = {key: _chosen(group, meaning) for key, group in by_key.items()}
     result = {key: [Version(**vars(v)) for v in versions] for key, versions in history.items()}
-    gone = [key for key, vs in result.items() if vs[-1].end is None and key not in chosen]
-    current = sum(vs[-1].end is None for vs in result.values())
-    if meaning.on_delete == "ignore":
-        gone = []
-    if len(gone) > meaning.max_deleted * current:
+    live = [key for key, versions in result.items() if versions[-1].end is None and not versions[-1].deleted]
+    gone = [key for key in live if key not in chosen and meaning.on_delete != "ignore"]
+    if len(gone) > meaning.max_deleted * len(live):
         raise RefusedError("max_deleted")
     for key in gone:
-        _close(result[key][-1], taken_at, by_delete=True)
+        last = result[key][-1]
+        _close(last, taken_at, by_delete=True)
+        if meaning.on_delete == "mark":
+            result[key].append(Version(taken_at, None, dict(last.values), deleted=True))
     for key, change in chosen.items():
-        _take_over(result.setdefault(key, []), change, meaning)
+        _take_over(result.setdefault(key, []), change, taken_at, meaning)
     return result
 
 
@@ -217,27 +218,36 @@ def _close(version: Version, at: Any, by_delete: bool = False) -> None:
     version.end, version.by_delete = at, by_delete
 
 
-def _take_over(versions: list[Version], change: Change, meaning: Meaning) -> None:
+def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: Meaning) -> None:
     """One row of a snapshot against the versions of its key."""
-    last = versions[-1] if versions else None
-    same = last is not None and all(last.values[c] == change.values[c] for c in meaning.tracked)
+    last, keep = versions[-1] if versions else None, meaning.unchanged == "keep"
     if last is None:
         versions.append(Version(change.at, None, change.values, first=True))
-    elif last.end is not None:  # a key that comes back, never before it was closed
-        if same and last.end >= change.at:
-            last.end, last.by_delete, last.values = None, False, change.values
+        return
+    lives = last.end is None and not last.deleted
+    values = {
+        c: last.values[c] if lives and v is None and meaning.nulls.get(c) else v for c, v in change.values.items()
+    }
+    same = all(last.values[c] == values[c] for c in meaning.tracked)
+    if last.end is not None:  # a key that comes back, never before it was closed
+        if same and last.end >= change.at and not keep:
+            last.end, last.by_delete, last.values = None, False, values
         else:
-            versions.append(Version(max(change.at, last.end), None, change.values, first=True))
-    elif last.values == change.values:
+            versions.append(Version(max(change.at, last.end), None, values, first=True))
+    elif last.deleted:  # the same where the delete is a version
+        at = change.at if change.at > last.start else taken_at
+        _close(last, at)
+        versions.append(Version(at, None, values, first=True))
+    elif last.values == values and not (keep and change.at > last.start):
         return
     elif meaning.own_time and change.at < last.start:
         if meaning.late_arriving != "ignore":
             raise RefusedError("late")
-    elif same or (meaning.own_time and change.at == last.start):
-        last.values = change.values
+    elif (same and not keep) or (meaning.own_time and change.at == last.start):
+        last.values = values
     else:
         _close(last, change.at)
-        versions.append(Version(change.at, None, change.values))
+        versions.append(Version(change.at, None, values))
 
 
 def merge_current(

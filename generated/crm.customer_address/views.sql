@@ -7,7 +7,10 @@ CREATE OR REPLACE VIEW `crm`.`customer_address_current` AS
 SELECT
     `id`,
     `name`,
-    `address`
+    `address`,
+    `start_date`,
+    `end_date`,
+    `is_current`
 FROM `crm`.`customer_address` AS t
 WHERE t.`end_date` IS NULL;
 
@@ -18,7 +21,10 @@ RETURN
     SELECT
         `id`,
         `name`,
-        `address`
+        `address`,
+        `start_date`,
+        `end_date`,
+        `is_current`
     FROM `crm`.`customer_address` AS t
     WHERE t.`start_date` <= `customer_address_as_of`.at
         AND (t.`end_date` IS NULL OR t.`end_date` > `customer_address_as_of`.at);

@@ -8,7 +8,11 @@ SELECT
     `company`,
     `customer_no`,
     `name`,
-    `city`
+    `city`,
+    `valid_from`,
+    `valid_to`,
+    `is_current`,
+    `action`
 FROM `crm`.`customer_cdc` AS t
 WHERE t.`valid_to` IS NULL;
 
@@ -20,7 +24,11 @@ RETURN
         `company`,
         `customer_no`,
         `name`,
-        `city`
+        `city`,
+        `valid_from`,
+        `valid_to`,
+        `is_current`,
+        `action`
     FROM `crm`.`customer_cdc` AS t
     WHERE t.`valid_from` <= `customer_cdc_as_of`.at
         AND (t.`valid_to` IS NULL OR t.`valid_to` > `customer_cdc_as_of`.at);

@@ -6,6 +6,9 @@
 CREATE OR REPLACE VIEW `crm`.`customer_full_current` AS
 SELECT
     `customer_no`,
-    `name`
+    `name`,
+    `effective_ts`,
+    `expiry_ts`,
+    `is_current`
 FROM `crm`.`customer_full` AS t
 WHERE t.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999';

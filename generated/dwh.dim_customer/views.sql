@@ -9,7 +9,12 @@ SELECT
     `customer_no`,
     `name`,
     `address`,
-    `birth_date`
+    `birth_date`,
+    `customer_sk`,
+    `start_date`,
+    `end_date`,
+    `current_flag`,
+    `row_hash`
 FROM `dwh`.`dim_customer` AS t
 WHERE t.`end_date` = DATE '9999-12-31';
 
@@ -22,7 +27,12 @@ RETURN
         `customer_no`,
         `name`,
         `address`,
-        `birth_date`
+        `birth_date`,
+        `customer_sk`,
+        `start_date`,
+        `end_date`,
+        `current_flag`,
+        `row_hash`
     FROM `dwh`.`dim_customer` AS t
     WHERE t.`start_date` <= `customer_as_of`.at
         AND t.`end_date` > `customer_as_of`.at - INTERVAL '1' DAY;

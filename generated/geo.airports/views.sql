@@ -15,7 +15,10 @@ SELECT
     `lat`,
     `lon`,
     `tz`,
-    `lid`
+    `lid`,
+    `valid_from`,
+    `valid_to`,
+    `is_current`
 FROM `geo`.`airports` AS t
 WHERE t.`valid_to` IS NULL;
 
@@ -34,7 +37,10 @@ RETURN
         `lat`,
         `lon`,
         `tz`,
-        `lid`
+        `lid`,
+        `valid_from`,
+        `valid_to`,
+        `is_current`
     FROM `geo`.`airports` AS t
     WHERE t.`valid_from` <= `airports_as_of`.at
         AND (t.`valid_to` IS NULL OR t.`valid_to` > `airports_as_of`.at);

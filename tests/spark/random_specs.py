@@ -81,9 +81,10 @@ def make_case(seed: int, target: str, snapshot: bool = False) -> Case:
     if len(untracked) == 3:
         untracked = untracked[1:]
     extras = {name: rng.random() < 0.4 for name in ("row_hash", "surrogate_key", "action")}
-    on_delete = rng.choice(["close", "close", "ignore"] if snapshot else ["close", "mark", "mark", "ignore"])
-    unchanged = "skip" if snapshot else rng.choice(["skip", "keep"])
-    nulls = {} if snapshot else {name: mode for name in "abc" if (mode := rng.choice(["", "", "ignore", "fill"]))}
+    on_delete = rng.choice(["close", "mark", "mark", "ignore"])
+    unchanged = rng.choice(["skip", "keep"])
+    modes = ["", "ignore"] if snapshot else ["", "", "ignore", "fill"]
+    nulls = {name: mode for name in "abc" if (mode := rng.choice(modes))}
     sequenced, deletes = rng.random() < 0.6, rng.random() < 0.7
     late = rng.choice(["apply", "apply", "apply", "ignore"])
     columns: dict[str, Any] = {key: "int" if i == 0 else "string" for i, key in enumerate(keys)}
