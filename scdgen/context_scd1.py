@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from scdgen import source, sql
 from scdgen.columns import comparable, struct
 from scdgen.context_parts import conflict, equal, guard_snapshot, sequence_order
+from scdgen.context_scd1_combine import add_combining
 from scdgen.spec import Spec
 
 
@@ -18,7 +19,10 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     order += ["_scd_deleted DESC"] if spec.conflicts == "any" and ctx.deletes else []
     ctx.rank_order = ", ".join(order) or ctx.key_list
     ctx.conflict = None
-    if spec.conflicts == "fail":
+    ordered = [
+        name for name, column in spec.columns.items() if column.merge in {"last", "first"} and name not in spec.keys
+    ]
+    if spec.conflicts == "fail" and (ordered or ctx.deletes):
         ctx.conflict = conflict(spec, "key and time" if has_time else "key", ["_scd_at"] if has_time else [])
     kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
     ctx.updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
@@ -26,8 +30,18 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.stored = [*ctx.values, *added]
     ctx.all_columns = [*ctx.columns, *added]
     ctx.content = struct(
-        [*(["_scd_deleted"] if ctx.deletes else []), *(comparable(name, kinds[name]) for name in ctx.values)]
+        [
+            *(["_scd_deleted"] if ctx.deletes else []),
+            *(comparable(sql.quote(name), spec.columns[name].type) for name in ordered),
+        ]
     )
+    ctx.combines = any(column.merge != "last" for column in spec.columns.values())
+    spread = f"PARTITION BY {ctx.key_list} ORDER BY {ctx.rank_order}"
+    ctx.windows = [f"w AS ({spread})"]
+    if ctx.conflict:
+        ctx.windows.append(f"ties AS ({spread} RANGE BETWEEN CURRENT ROW AND CURRENT ROW)")
+    if ctx.combines and ctx.deletes:
+        ctx.windows.append(f"life AS ({spread} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)")
     ctx.latest_columns = [
         *ctx.columns,
         *(f"_scd_at AS {name}" for name in added),
@@ -44,7 +58,7 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
 
     ctx.same = f"{values_of('t')} <=> {values_of('s')}".replace("\n", "\n    ")
     ctx.same_rows = f"{values_of('o')} <=> {values_of('n')}"
-    ctx.assigned = [f"{name} = s.{name}" for name in ctx.stored]
+    ctx.replaced = [f"{name} = s.{name}" for name in ctx.stored]
     ctx.removes_missing = spec.is_snapshot and spec.deletes == "remove"
     ctx.staging = "scd1_snapshot.sql.j2" if spec.is_snapshot else "scd1_changes.sql.j2"
     ctx.staged = spec.is_snapshot
@@ -56,6 +70,8 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     else:
         ctx.merge_title = "Keeps one row per key: the newest change."
     ctx.clauses = _clauses(ctx, spec)
+    if ctx.combines:
+        add_combining(ctx, spec)
 
 
 def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:
@@ -65,7 +81,8 @@ def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:
         given = [condition for condition in conditions if condition]
         exists = f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL"
         when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
-        return SimpleNamespace(does=does, why=why, when=when, test="\n    AND ".join([exists, *given]))
+        test = "\n    AND ".join([exists, *given])
+        return SimpleNamespace(does=does, why=why, when=when, test=test, assigned=ctx.replaced)
 
     if spec.is_snapshot:
         gone = (

@@ -263,7 +263,13 @@ def _not_built(spec: Spec) -> Found:
                 f"nulls: {column.nulls} of a snapshot",
             )
         )
-        later.append((column.merge != "last", ("columns", name, "merge"), f"merge: {column.merge}"))
+        later.append(
+            (
+                spec.is_snapshot and column.merge != "last",
+                ("columns", name, "merge"),
+                f"merge: {column.merge} of a snapshot",
+            )
+        )
     for applies, place, what in later:
         if applies:
             yield place, f"{what} is part of the format, but has no SQL in this version; leave it out"

@@ -251,24 +251,69 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
 
 
 def merge_current(
-    table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning, updated_at: str | None = None
+    table: dict[Key, Values],
+    batch: Iterable[Change],
+    meaning: Meaning,
+    merges: Mapping[str, str],
+    updated_at: str | None = None,
 ) -> dict[Key, Values]:
-    """scd1, feed: changes, ``merge: last``: one row per key."""
+    """scd1, feed: changes: one row per key. ``merges`` is column -> last, first, min or max."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in _usable(batch, meaning):
         if not (change.deleted and meaning.on_delete == "ignore"):
             by_key[change.key].append(change)
     result = dict(table)
     for key, group in by_key.items():
-        newest = max(change.at for change in group)
-        change = _chosen([c for c in group if c.at == newest], meaning)
+        group = sorted(group, key=lambda c: (c.at, tuple((item is not None, item) for item in c.sequence)))
+        deletes = [index for index, change in enumerate(group) if change.deleted]
+        live = group[deletes[-1] + 1 :] if deletes else group
         stored = result.get(key)
-        if stored is not None and updated_at is not None and stored[updated_at] > change.at:
+        anew = stored is None or bool(deletes and (updated_at is None or group[deletes[-1]].at >= stored[updated_at]))
+        if not live:
+            if anew:
+                result.pop(key, None)
             continue
-        if change.deleted:
-            result.pop(key, None)
+        row = _combined(live, merges, updated_at)
+        if stored is not None and not anew:
+            row = _with_stored(stored, row, merges, updated_at)
+        result[key] = row
+    return result
+
+
+def _oldest_counts(merges: Mapping[str, str]) -> bool:
+    """What ``updated_at`` holds: the oldest time where columns are ``first`` and none is ``last``."""
+    return "first" in merges.values() and "last" not in merges.values()
+
+
+def _combined(live: Sequence[Change], merges: Mapping[str, str], updated_at: str | None) -> Values:
+    row: Values = {}
+    for column, how in merges.items():
+        known = [change.values[column] for change in live if change.values[column] is not None]
+        if how in {"min", "max"}:
+            row[column] = (min if how == "min" else max)(known, default=None)
         else:
-            result[key] = {**change.values, **({updated_at: change.at} if updated_at else {})}
+            row[column] = live[-1 if how == "last" else 0].values[column]
+    if updated_at is not None:
+        row[updated_at] = live[0 if _oldest_counts(merges) else -1].at
+    return row
+
+
+def _with_stored(stored: Values, row: Values, merges: Mapping[str, str], updated_at: str | None) -> Values:
+    result: Values = {}
+    for column, how in merges.items():
+        pair = [value for value in (stored[column], row[column]) if value is not None]
+        if how in {"min", "max"}:
+            result[column] = (min if how == "min" else max)(pair, default=None)
+        elif updated_at is None:
+            result[column] = row[column] if how == "last" else stored[column]
+        elif how == "last":
+            result[column] = row[column] if row[updated_at] >= stored[updated_at] else stored[column]
+        elif _oldest_counts(merges):
+            result[column] = row[column] if row[updated_at] < stored[updated_at] else stored[column]
+        else:
+            result[column] = stored[column]
+    if updated_at is not None:
+        result[updated_at] = (min if _oldest_counts(merges) else max)(stored[updated_at], row[updated_at])
     return result
 
 

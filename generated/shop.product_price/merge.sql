@@ -25,14 +25,15 @@ USING (
         -- Of the rows of one key the newest counts.
         SELECT
             *,
-            RANK() OVER w AS _scd_place,
-            FIRST_VALUE(STRUCT(_scd_deleted, `name`, `price`)) OVER w AS _scd_first,
+            FIRST_VALUE(STRUCT(_scd_deleted, `name`, `price`)) OVER ties AS _scd_first,
             ROW_NUMBER() OVER w AS _scd_row
         FROM changes
-        WINDOW w AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC)
+        WINDOW
+            w AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
+            ties AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC RANGE BETWEEN CURRENT ROW AND CURRENT ROW)
     ),
     latest AS (
-        -- One row per key: the newest.
+        -- One row per key.
         SELECT
             `product_id`,
             `name`,
@@ -41,7 +42,7 @@ USING (
             _scd_deleted
         FROM ranked
         WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
+            WHEN NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
                 THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time, such as ', TO_JSON(STRUCT(`product_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
             ELSE _scd_row = 1
         END
