@@ -91,8 +91,9 @@ class Runner:
             try:
                 if created:
                     self._execute(scripts.create)
-                counts = self._execute(scripts.merge)
+                # Before the MERGE: where a view cannot be made, nothing has been merged.
                 self._make_views(spec, scripts.views, created)
+                counts = self._execute(scripts.merge)
                 version = self._version(spec)
             except BaseException:
                 if created:
@@ -225,7 +226,8 @@ class Runner:
 
     def _make_views(self, spec: Spec, script: str, created: bool) -> None:
         current = spec.views.current
-        missing = current is not None and not self.spark.catalog.tableExists(current)
+        name = sql.quote_parts(sql.split_name(current)) if current else ""
+        missing = bool(name) and not self.spark.catalog.tableExists(name)
         if script and (created or missing):
             self._execute(script)
 
@@ -261,7 +263,7 @@ class Runner:
         if query is not None:
             try:
                 count, sample = self.spark.sql(query).collect()[0]
-                message = f"{message} ({count} in all, such as {sample})"
+                message += f" ({count} in all)" if "such as" in message else f" ({count} in all, such as {sample})"
             except Exception:  # the rule itself has been named; numbers are a courtesy
                 count = None
         return DataError(message, rule=rule, count=count, sample=sample)

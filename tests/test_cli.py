@@ -128,6 +128,18 @@ def test_missing_java_is_one_line(tmp_path: Path) -> None:
     assert done.stderr == "Java was not found (no java on the PATH); install Java 17 or 21\n"
 
 
+def test_old_java_is_one_line(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "scdgen.cli", "run", "specs/customer_address.yml"],
+        capture_output=True, text=True, cwd=ROOT, check=False, env={"PATH": f"{tmp_path}:/bin", "JAVA_HOME": ""},
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert done.stderr == f"Java 11 at {java} is too old for Spark 4; install Java 17 or 21\n"
+
+
 def test_a_file_that_is_no_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     bad = tmp_path / "bad.yml"
     bad.write_bytes(b"\xff\xfe\x00")

@@ -1,0 +1,83 @@
+"""What a full extract speaks for, and when it is not to be believed: scope, allow_empty, max_deleted, older ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, Spec, load_spec_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "id int, region string, name string"
+
+
+def spec_of(pattern: str, options: str) -> Spec:
+    taken = 'taken_at: ":taken", ' if pattern == "scd2" else ""
+    return load_spec_text(f"""
+target: snaps.{pattern}
+pattern: {pattern}
+source: {{table: nowhere, feed: snapshot}}
+keys: [id]
+columns: {{id: int, region: string, name: string}}
+params: {{taken: timestamp}}
+snapshot: {{{taken}{options}}}
+""")
+
+
+class Table:
+    def __init__(self, spark: SparkSession, pattern: str):
+        self.spark, self.pattern, self.runner = spark, pattern, Runner(spark)
+        spark.sql(f"DROP TABLE IF EXISTS snaps.{pattern}")
+
+    def run(self, day: int, rows: list[tuple[Any, ...]], options: str = "") -> None:
+        frame = self.spark.createDataFrame(rows, SCHEMA)
+        for _ in range(2):
+            self.runner.run(spec_of(self.pattern, options), frame, {"taken": f"2024-01-0{day}"})
+        assert not [c for c in self.runner.check(spec_of(self.pattern, options)) if c.failures]
+
+    def names(self) -> list[str]:
+        frame = self.spark.table(f"snaps.{self.pattern}")
+        return sorted(row["name"] for row in (frame.where("is_current") if self.pattern == "scd2" else frame).collect())
+
+
+ALL = [(1, "EU", "a"), (2, "EU", "b"), (3, "US", "c"), (4, None, "d")]
+
+
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+def test_scope(spark: SparkSession, pattern: str) -> None:
+    table = Table(spark, pattern)
+    table.run(1, ALL)
+    table.run(2, [(1, "EU", "A"), (3, "US", "C")], "scope: region = 'EU' OR region = 'ASIA'")
+    assert table.names() == ["A", "C", "d"], "2 is gone from its scope; 4 is in none; 3 is outside of it, and changed"
+    with pytest.raises(DataError, match=r"more than 0\.5 of the current keys"):
+        table.run(3, [(7, "ASIA", "g")], "scope: region = 'EU', max_deleted: 0.5")
+    assert table.names() == ["A", "C", "d"]
+
+
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+def test_empty(spark: SparkSession, pattern: str) -> None:
+    table = Table(spark, pattern)
+    with pytest.raises(DataError, match="the snapshot is empty"):
+        table.run(1, [])
+    assert not table.runner.exists(spec_of(pattern, "")), "even where there is nothing to lose"
+    table.run(1, ALL)
+    table.run(2, [], "allow_empty: true")
+    assert table.names() == []
+
+
+def test_returning_keys(spark: SparkSession) -> None:
+    table = Table(spark, "scd2")
+    table.run(1, ALL)
+    table.run(3, ALL[:2])
+    table.run(3, ALL[:3])  # the same time once more: the key was not gone after all
+    rows = spark.table("snaps.scd2").where("id = 3").collect()
+    assert [(str(row["valid_from"])[:10], row["valid_to"]) for row in rows] == [("2024-01-01", None)]
+    table.run(2, [*ALL[:3], (4, None, "D")])  # an older snapshot: 4 comes back, not before it was closed
+    rows = spark.table("snaps.scd2").where("id = 4").orderBy("valid_from").collect()
+    assert [(row["name"], str(row["valid_from"])[:10], str(row["valid_to"])[:10]) for row in rows] == [
+        ("d", "2024-01-01", "2024-01-03"),
+        ("D", "2024-01-03", "None"),
+    ]
