@@ -55,3 +55,12 @@ def guard_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     share = f"{snapshot.max_deleted:.6g}"
     too_many = f"the snapshot would close more than {share} of the current keys"
     ctx.too_many = refusal(spec, "max_deleted", too_many, "raise snapshot.max_deleted if that is right")
+
+
+def merge_clause(
+    ctx: SimpleNamespace, does: str, why: str, matched: bool, given: Sequence[str], assigned: Sequence[str]
+) -> SimpleNamespace:
+    """One WHEN of an scd1 MERGE; ``test`` says the same for the plan, where t and s are joined."""
+    when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
+    test = "\n    AND ".join([f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL", *given])
+    return SimpleNamespace(does=does, why=why, when=when, test=test, assigned=assigned)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from scdgen import source, sql
 from scdgen.columns import comparable, struct
-from scdgen.context_parts import conflict, equal, guard_snapshot, sequence_order
+from scdgen.context_parts import conflict, equal, guard_snapshot, merge_clause, sequence_order
 from scdgen.context_scd1_combine import add_combining
 from scdgen.spec import Spec
 
@@ -77,12 +77,8 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
 def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:
     """The WHEN clauses of scd1: when, what, why; ``test`` is the same for the plan, where t and s are joined."""
 
-    def clause(does: str, why: str, matched: bool, *conditions: str | None) -> SimpleNamespace:
-        given = [condition for condition in conditions if condition]
-        exists = f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL"
-        when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
-        test = "\n    AND ".join([exists, *given])
-        return SimpleNamespace(does=does, why=why, when=when, test=test, assigned=ctx.replaced)
+    def clause(does: str, why: str, matched: bool, *given: str | None) -> SimpleNamespace:
+        return merge_clause(ctx, does, why, matched, [part for part in given if part], ctx.replaced)
 
     if spec.is_snapshot:
         gone = (

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 from scdgen import sql
 from scdgen.columns import comparable, struct
+from scdgen.context_parts import merge_clause
 from scdgen.spec import Spec
 
 
@@ -72,12 +73,9 @@ def add_combining(ctx: SimpleNamespace, spec: Spec) -> None:
     assigned = [f"{name} = {text}" for name, text in combined.items()]
     kept = ["NOT s._scd_deleted"] if ctx.deletes else []
     in_order = [f"s._scd_deleted_at >= t.{updated}"] if updated else []
-    key = ctx.keys[0]
 
     def clause(does: str, why: str, matched: bool, given: list[str], sets: list[str]) -> SimpleNamespace:
-        when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
-        test = "\n    AND ".join([f"t.{key} IS {'NOT ' if matched else ''}NULL", *given])
-        return SimpleNamespace(does=does, why=why, when=when, test=test, assigned=sets)
+        return merge_clause(ctx, does, why, matched, given, sets)
 
     ctx.clauses = []
     if ctx.deletes:

@@ -212,10 +212,7 @@ class Runner:
 
     def _execute(self, script: str) -> Row:
         """Run the statements of a script in order; the first row of the last one's result."""
-        *before, last = pipeline.statements(script)
-        for statement in before:
-            self.spark.sql(statement)
-        rows = self.spark.sql(last).collect()
+        rows = self._frame(script).collect()
         return rows[0] if rows else None  # type: ignore[return-value]
 
     def _frame(self, script: str) -> DataFrame:
