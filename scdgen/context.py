@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from scdgen import source, sql
 from scdgen.checks import checks
-from scdgen.columns import struct, target_columns
+from scdgen.columns import target_columns
 from scdgen.context_parts import equal
 from scdgen.context_scd1 import add_current
 from scdgen.context_scd2 import add_changes, add_history, add_snapshot
@@ -49,12 +49,10 @@ def _common(spec: Spec) -> SimpleNamespace:
         batch_where=source.predicates(spec, skip_bad=False),
         rows=source.rows(spec, "extract" if spec.is_snapshot else "changes"),
         keys=keys,
-        keys_text=", ".join(spec.keys),
         values=values,
         columns=[sql.quote(name) for name in spec.columns],
         table_columns=target_columns(spec),
         key_list=", ".join(keys),
-        key_json=f"TO_JSON({struct(keys)})",
         same_key=equal(keys, "t", "c"),
         empty=None,
         in_partitions=source.in_partitions(spec),

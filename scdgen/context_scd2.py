@@ -17,7 +17,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     times, history = Times(spec), spec.history
     kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
     tracked = [sql.quote(n) for n, c in spec.columns.items() if c.track and n not in spec.keys]
-    ctx.start, ctx.end = times.start, times.end
+    ctx.start = times.start
     ctx.tracked = tracked
     # With unchanged: keep every change is a version, so that each has its own values.
     ctx.untracked = [] if spec.unchanged == "keep" else [name for name in ctx.values if name not in tracked]
@@ -40,16 +40,16 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     ]
     # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
     ctx.history_where = [*([] if history.action else bounds), *ctx.in_partitions]
-    ctx.history_order = [sql.quote(name) for _, name in history.names()]
-    ctx.all_columns = [*ctx.columns, *ctx.history_order]
+    ctx.quoted = {option: sql.quote(name) for option, name in history.names()}
+    ctx.all_columns = [*ctx.columns, *ctx.quoted.values()]
     ctx.hash = hash_of((name, kinds[name]) for name in tracked)
     time = times.type
     ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
-    ctx.tracked_struct = struct(aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t"))
+    told = aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t")  # what tells versions apart
+    ctx.tracked_struct = struct(told)
     if ctx.keeps:
-        same = [*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])]
-        ctx.run_end = struct([*aliased(same, "t"), ctx.until])
-        ctx.run_start = struct([*aliased(same, "t"), f"t.{times.start}"])
+        ctx.run_end = struct([*told, ctx.until])
+        ctx.run_start = struct([*told, f"t.{times.start}"])
         firsts = {times.start, sql.quote(history.surrogate_key or "")}
         ctx.folded_columns = [
             f"r.{name}"
@@ -58,9 +58,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
             for name in ctx.all_columns
         ]
     ctx.compared = [comparable(name, kinds[name]) for name in ctx.values]
-    ctx.open_flag = times.flag_of(True) if history.is_current else None
     ctx.times = times
-    ctx.quoted = {option: sql.quote(name) for option, name in history.names()}
 
 
 def written_history(ctx: SimpleNamespace, start: str, next_start: str, action: str) -> list[str]:
@@ -100,10 +98,9 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     late = "a row is not later than the newest start or delete of its key"
     sample = f"TO_JSON({struct([*ctx.keys, '_scd_at'])})"
     ctx.late_refusal = refusal(spec, "late", late, "set late_arriving: apply or ignore", sample)
-    ctx.updated = [
-        n for n in [*ctx.values, *ctx.history_order] if n not in (ctx.start, ctx.quoted.get("surrogate_key"))
-    ]
-    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
+    never_changes = (ctx.start, ctx.quoted.get("surrogate_key"))
+    written = [*ctx.values, *ctx.quoted.values()]
+    ctx.assigned = [f"{name} = s.{name}" for name in written if name not in never_changes]
     ctx.action_column = sql.quote(action) if action else None
     ctx.merge_title = (
         "Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing."
