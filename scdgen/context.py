@@ -55,6 +55,8 @@ def _common(spec: Spec) -> SimpleNamespace:
         key_list=", ".join(keys),
         same_key=equal(keys, "t", "c"),
         empty=None,
+        combines=False,
+        early=None,
         in_partitions=source.in_partitions(spec),
         partitioned_by=", ".join(map(sql.quote, spec.table.partition_by)),
         clustered_by=", ".join(map(sql.quote, spec.table.cluster_by)),

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 from scdgen import source, sql
 from scdgen.columns import comparable, struct
-from scdgen.context_parts import conflict, equal, guard_snapshot, merge_clause, sequence_order
-from scdgen.context_scd1_combine import add_combining
+from scdgen.context_parts import aliased, conflict, equal, guard_snapshot, merge_clause, sequence_order
+from scdgen.context_scd1_combine import combine_changes, combine_snapshot
+from scdgen.source import refusal
 from scdgen.spec import Spec
 
 
@@ -48,8 +49,9 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
         *(["_scd_at"] if ctx.updated_at and not added else []),
         *(["_scd_deleted"] if ctx.deletes else []),
     ]
-    newer = f"s.{ctx.updated_at}" if added else "s._scd_at"
-    ctx.in_order = f"{newer} >= t.{ctx.updated_at}" if ctx.updated_at else None
+    new, old = ("n", "o") if spec.is_snapshot else ("s", "t")
+    newer = f"{new}.{ctx.updated_at}" if added else f"{new}._scd_at"
+    ctx.in_order = f"{newer} >= {old}.{ctx.updated_at}" if ctx.updated_at else None
     ctx.merge_on = [*equal(ctx.keys, "t", "s"), *ctx.in_partitions]
     pairs = [(name, comparable(name, kinds.get(name, ""))) for name in ctx.stored]
 
@@ -59,6 +61,7 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.same = f"{values_of('t')} <=> {values_of('s')}".replace("\n", "\n    ")
     ctx.same_rows = f"{values_of('o')} <=> {values_of('n')}"
     ctx.replaced = [f"{name} = s.{name}" for name in ctx.stored]
+    ctx.compared_values = aliased(ctx.stored, "n")
     ctx.removes_missing = spec.is_snapshot and spec.deletes == "remove"
     ctx.staging = "scd1_snapshot.sql.j2" if spec.is_snapshot else "scd1_changes.sql.j2"
     ctx.staged = spec.is_snapshot
@@ -66,12 +69,20 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     if spec.is_snapshot:
         guard_snapshot(ctx, spec)
         ctx.not_gone = f"n.{ctx.keys[0]} IS NOT NULL"
+        ctx.early = _early(ctx) if ctx.taken_at and ctx.removes_missing else None
         ctx.merge_title = "Makes the table equal to a full extract: one row per key."
     else:
         ctx.merge_title = "Keeps one row per key: the newest change."
     ctx.clauses = _clauses(ctx, spec)
     if ctx.combines:
-        add_combining(ctx, spec)
+        (combine_snapshot if spec.is_snapshot else combine_changes)(ctx, spec)
+
+
+def _early(ctx: SimpleNamespace) -> str:
+    """The refusal of a snapshot that is older than what it would remove."""
+    early = "the snapshot was not taken after the time of a row that it would remove"
+    sample = f"TO_JSON({struct([*ctx.keys, '_scd_updated_at'])})"
+    return refusal(ctx.spec, "taken_at", early, "run snapshots in the order in which they were taken", sample)
 
 
 def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:

@@ -7,6 +7,7 @@ is ``last``. Without it the batch is newer than the table. What stands before a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 
 from scdgen import sql
@@ -15,16 +16,15 @@ from scdgen.context_parts import merge_clause
 from scdgen.spec import Spec
 
 
-def add_combining(ctx: SimpleNamespace, spec: Spec) -> None:
-    """The pieces of templates/scd1_changes.sql.j2 and scd1_merge.sql.j2 that combine rows."""
-    merges = {sql.quote(name): column.merge for name, column in spec.columns.items()}
+def _of_batch(ctx: SimpleNamespace, spec: Spec) -> None:
+    """One row per key of the batch, column by column."""
+    merges = _merges(spec)
     has_time = spec.source.effective_at is not None
     order = [*(["_scd_at"] if has_time else []), *ctx.rows.sequence]
-    oldest = "last" not in {merges[name] for name in ctx.values} and "first" in merges.values()
     alive = " FILTER (WHERE _scd_life = 0)" if ctx.deletes else ""
-    time = f"{'MIN' if oldest else 'MAX'}(_scd_at){alive}"
+    time = f"{'MIN' if _oldest(merges) else 'MAX'}(_scd_at){alive}"
 
-    def of_batch(name: str) -> str:
+    def combined(name: str) -> str:
         merge = merges[name]
         if merge in {"min", "max"}:
             return f"{merge.upper()}({name}){alive} AS {name}"
@@ -32,14 +32,11 @@ def add_combining(ctx: SimpleNamespace, spec: Spec) -> None:
         # Rows that nothing orders are equal, or else conflicts: any takes one of them.
         return f"{function}({name}, {struct(order) if order else name}){alive} AS {name}"
 
+    added = ctx.updated_at in ctx.stored and spec.updated_at not in spec.columns
     ctx.latest_columns = [
         *ctx.keys,
-        *map(of_batch, ctx.values),
-        *(
-            [f"{time} AS {ctx.updated_at}"]
-            if ctx.updated_at in ctx.stored and spec.updated_at not in spec.columns
-            else []
-        ),
+        *map(combined, ctx.values),
+        *([f"{time} AS {ctx.updated_at}"] if added else []),
         *([f"{time} AS _scd_time"] if has_time else []),
     ]
     if ctx.deletes:
@@ -48,31 +45,67 @@ def add_combining(ctx: SimpleNamespace, spec: Spec) -> None:
             "BOOL_OR(_scd_deleted) AS _scd_anew",
             *(["MAX(_scd_at) FILTER (WHERE _scd_deleted) AS _scd_deleted_at"] if has_time else []),
         ]
-    updated = ctx.updated_at
 
-    def with_table(name: str) -> str:
+
+def _merges(spec: Spec) -> dict[str, str]:
+    return {sql.quote(name): column.merge for name, column in spec.columns.items() if name not in spec.keys}
+
+
+def _oldest(merges: Mapping[str, str]) -> bool:
+    """Whether ``updated_at`` holds the time of the oldest row."""
+    return "last" not in merges.values() and "first" in merges.values()
+
+
+def _with_table(ctx: SimpleNamespace, spec: Spec, new: str, old: str) -> dict[str, str]:
+    """Column -> its value where a row of the batch (alias ``new``) meets the stored one (alias ``old``)."""
+    merges = _merges(spec)
+    updated, oldest = ctx.updated_at, _oldest(merges)
+
+    def combined(name: str) -> str:
         merge = merges.get(name)
         if name == updated:
-            return f"{'LEAST' if oldest else 'GREATEST'}(t.{name}, s._scd_time)"
+            return f"{'LEAST' if oldest else 'GREATEST'}({old}.{name}, {new}._scd_time)"
         if merge in {"min", "max"}:
-            return f"{'LEAST' if merge == 'min' else 'GREATEST'}(t.{name}, s.{name})"
+            return f"{'LEAST' if merge == 'min' else 'GREATEST'}({old}.{name}, {new}.{name})"
         if updated is None:
-            return f"s.{name}" if merge == "last" else f"t.{name}"
+            return f"{new}.{name}" if merge == "last" else f"{old}.{name}"
         if merge == "first" and not oldest:
-            return f"t.{name}"
-        test = f"s._scd_time < t.{updated}" if oldest else f"s._scd_time >= t.{updated}"
-        return f"CASE WHEN {test} THEN s.{name} ELSE t.{name} END"
+            return f"{old}.{name}"
+        test = f"{new}._scd_time < {old}.{updated}" if oldest else f"{new}._scd_time >= {old}.{updated}"
+        return f"CASE WHEN {test} THEN {new}.{name} ELSE {old}.{name} END"
 
-    combined = {name: with_table(name) for name in ctx.stored}
+    return {name: combined(name) for name in ctx.stored}
+
+
+def _compared(ctx: SimpleNamespace, spec: Spec, texts: Iterable[tuple[str, str]]) -> str:
     kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
-    before = struct(comparable(f"t.{name}", kinds.get(name, "")) for name in ctx.stored)
-    after = struct(comparable(text, kinds.get(name, "")) for name, text in combined.items())
-    changed = f"NOT ({before} <=> {after})".replace("\n", "\n    ")
-    given = struct(comparable(f"s.{name}", kinds.get(name, "")) for name in ctx.stored)
+    return struct(comparable(text, kinds.get(name, "")) for name, text in texts)
+
+
+def combine_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
+    """The pieces of templates/scd1_snapshot.sql.j2 that combine rows: what differs is found after that."""
+    _of_batch(ctx, spec)
+    combined = _with_table(ctx, spec, "n", "o")
+    ctx.compared_values = [
+        f"CASE WHEN {ctx.new} THEN n.{name} ELSE {text} END AS {name}" for name, text in combined.items()
+    ]
+    stored = _compared(ctx, spec, ((name, f"o.{name}") for name in ctx.stored))
+    ctx.same_rows = f"{stored} <=> {_compared(ctx, spec, combined.items())}"
+    ctx.in_order = None  # column by column
+    ctx.merge_title = "Makes the keys of the table those of a full extract; column by column the values become one."
+
+
+def combine_changes(ctx: SimpleNamespace, spec: Spec) -> None:
+    """The pieces of templates/scd1_changes.sql.j2 and scd1_merge.sql.j2 that combine rows."""
+    _of_batch(ctx, spec)
+    combined = _with_table(ctx, spec, "s", "t")
+    before = _compared(ctx, spec, ((name, f"t.{name}") for name in ctx.stored))
+    changed = f"NOT ({before} <=> {_compared(ctx, spec, combined.items())})".replace("\n", "\n    ")
+    given = _compared(ctx, spec, ((name, f"s.{name}") for name in ctx.stored))
     other = f"NOT ({before} <=> {given})".replace("\n", "\n    ")
     assigned = [f"{name} = {text}" for name, text in combined.items()]
     kept = ["NOT s._scd_deleted"] if ctx.deletes else []
-    in_order = [f"s._scd_deleted_at >= t.{updated}"] if updated else []
+    in_order = [f"s._scd_deleted_at >= t.{ctx.updated_at}"] if ctx.updated_at else []
 
     def clause(does: str, why: str, matched: bool, given: list[str], sets: list[str]) -> SimpleNamespace:
         return merge_clause(ctx, does, why, matched, given, sets)

@@ -194,7 +194,12 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
         else f"{now(name)} AS {name}"
         for name in ctx.values
     ]
-    tracked = f"{struct(map(now, ctx.tracked))} <=> {struct(aliased(ctx.tracked, 'o'))}"
+    unknown = [name for name in ctx.values if nulls[name] == "fill"]
+
+    def filled(name: str) -> str:
+        return f"COALESCE(o.{name}, CASE WHEN {live} THEN n.{name} END)" if name in unknown else f"o.{name}"
+
+    tracked = f"{struct(map(now, ctx.tracked))} <=> {struct(map(filled, ctx.tracked))}"
     pairs = list(zip(ctx.values, ctx.compared, strict=True))
     new = struct(shown.replace(name, now(name), 1) for name, shown in pairs)
     old = struct(shown.replace(name, f"o.{name}", 1) for name, shown in pairs)
@@ -217,6 +222,9 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     )
     ctx.deleted_value = "_scd_gone"
     ctx.written = [*ctx.columns, *written_history(ctx, "_scd_start", "_scd_next", kind)]
+    ctx.fills = bool(unknown)
+    if unknown:
+        _add_filling(ctx, unknown, live)
     ends = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
     hashes = [ctx.quoted["row_hash"]] if history.row_hash else []
     ctx.closing_assigned = [f"{name} = s.{name}" for name in ends]
@@ -241,3 +249,24 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     late = "a row is earlier than the open version of its key"
     sample = f"TO_JSON({struct([*aliased(ctx.keys, 'n'), 'n._scd_at'])})"
     ctx.late_refusal = refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample)
+
+
+def _add_filling(ctx: SimpleNamespace, unknown: list[str], live: str) -> None:
+    """nulls: fill of a snapshot: what becomes known is written into the versions since the key's last delete."""
+    becomes_known = " OR ".join(f"o.{name} IS NULL AND n.{name} IS NOT NULL" for name in unknown)
+    ctx.becomes_known = f"NOT ({ctx.new}) AND {live}\n    AND ({becomes_known})"
+    ctx.life_columns = [
+        *aliased(ctx.columns, "t"),
+        f"t.{ctx.start} AS _scd_from",
+        f"{ctx.until} AS _scd_until",
+        *([f"t.{ctx.quoted['action']} AS _scd_was"] if "action" in ctx.quoted else []),
+    ]
+    deleted = f" OR COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else ""
+    ctx.ends_life = f"NOT ({ctx.until} <=> LAG(t.{ctx.start}) OVER w){deleted}"
+    ctx.newest_first = f"PARTITION BY {', '.join(aliased(ctx.keys, 't'))} ORDER BY t.{ctx.start} DESC"
+    ctx.filled_columns = [
+        f"COALESCE(l.{name}, c.{name}) AS {name}" if name in unknown else f"l.{name}" for name in ctx.columns
+    ]
+    ctx.same_life = "\n        AND ".join(equal(ctx.keys, "l", "c"))
+    ctx.deleted_value = "FALSE"
+    ctx.written_filled = [*ctx.columns, *written_history(ctx, "_scd_from", "_scd_until", "_scd_was")]

@@ -255,21 +255,6 @@ def _not_built(spec: Spec) -> Found:
         (spec.history.open_end == "last_run", ("history", "open_end"), "open_end: last_run"),
         (spec.schema_evolution == "add_columns", ("schema_evolution",), "schema_evolution: add_columns"),
     ]
-    for name, column in spec.columns.items():
-        later.append(
-            (
-                spec.is_snapshot and column.nulls == "fill",
-                ("columns", name, "nulls"),
-                f"nulls: {column.nulls} of a snapshot",
-            )
-        )
-        later.append(
-            (
-                spec.is_snapshot and column.merge != "last",
-                ("columns", name, "merge"),
-                f"merge: {column.merge} of a snapshot",
-            )
-        )
     for applies, place, what in later:
         if applies:
             yield place, f"{what} is part of the format, but has no SQL in this version; leave it out"

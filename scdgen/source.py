@@ -225,7 +225,8 @@ def batch_variables(spec: Spec) -> list[Variable]:
 
 def taken_at(spec: Spec) -> Variable | None:
     """The variable that holds the time of a snapshot, so that each row of a run has the same."""
-    if not (spec.is_snapshot and spec.is_scd2):
+    given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
+    if not spec.is_snapshot or not (spec.is_scd2 or (spec.updated_at and given)):
         return None
     text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
     time = cast(sql.expression(text).text, time_type(spec))

@@ -228,7 +228,9 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     values = {
         c: last.values[c] if lives and v is None and meaning.nulls.get(c) else v for c, v in change.values.items()
     }
-    same = all(last.values[c] == values[c] for c in meaning.tracked)
+    unknown = [c for c, how in meaning.nulls.items() if how == "fill" and lives and last.values[c] is None]
+    state = {**last.values, **{c: values[c] for c in unknown}}  # what the open version will hold
+    same = all(state[c] == values[c] for c in meaning.tracked)
     if last.end is not None:  # a key that comes back, never before it was closed
         if same and last.end >= change.at and not keep:
             last.end, last.by_delete, last.values = None, False, values
@@ -244,10 +246,24 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
         if meaning.late_arriving != "ignore":
             raise RefusedError("late")
     elif (same and not keep) or (meaning.own_time and change.at == last.start):
+        _fill(versions, unknown, values)
         last.values = values
     else:
         _close(last, change.at)
+        _fill(versions, unknown, values)
         versions.append(Version(change.at, None, values))
+
+
+def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -> None:
+    """``nulls: fill``: what has become known is written into the versions since the last delete that lack it."""
+    following: Version | None = None
+    for version in reversed(versions):
+        if following is not None and (version.end != following.start or version.deleted):
+            return
+        version.values = {
+            **version.values, **{c: values[c] for c in unknown if version.values[c] is None}
+        }  # fmt: skip
+        following = version
 
 
 def merge_current(

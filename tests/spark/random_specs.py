@@ -83,7 +83,7 @@ def make_case(seed: int, target: str, snapshot: bool = False) -> Case:
     extras = {name: rng.random() < 0.4 for name in ("row_hash", "surrogate_key", "action")}
     on_delete = rng.choice(["close", "mark", "mark", "ignore"])
     unchanged = rng.choice(["skip", "keep"])
-    modes = ["", "ignore"] if snapshot else ["", "", "ignore", "fill"]
+    modes = ["", "", "ignore", "fill"]
     nulls = {name: mode for name in "abc" if (mode := rng.choice(modes))}
     sequenced, deletes = rng.random() < 0.6, rng.random() < 0.7
     late = rng.choice(["apply", "apply", "apply", "ignore"])
