@@ -56,9 +56,10 @@ def _runner(
 @engine_options
 @input_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
+@click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, as_json: bool, debug: bool,
+    conf: tuple[str, ...], templates: str | None, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table where there is none, merge the source, print what was done.
 
@@ -74,7 +75,7 @@ def run(
         for spec in loaded:
             with output.progress(f"merging into {spec.target}"):
                 rows = read_source(runner.spark, spec, source) if source else None
-                counts = runner.run_counted(spec, rows, params)
+                counts = runner.run_counted(spec, rows, params, adopt)
             click.echo(output.as_json(counts) if as_json else output.counts_line(spec.target, counts))
 
 

@@ -29,6 +29,11 @@ def cast(expression: str, to: str) -> str:
     >>> cast("addr", "STRING")
     'CAST(addr AS STRING)'
     """
+    if to.startswith(
+        "CHAR("
+    ):  # stored with blanks up to its length; one that is too long is refused when it is written
+        text = f"CAST({expression} AS STRING)"
+        return f"RPAD({text}, GREATEST({to[5:-1]}, LENGTH({text})))"
     return f"CAST({expression} AS {to})"
 
 
@@ -73,6 +78,19 @@ def hash_of(columns: Iterable[tuple[str, str]]) -> str:
     SHA2(TO_JSON(ARRAY(`a`, CAST(`b` AS STRING))), 256)
     """
     return f"SHA2(TO_JSON({wrapped('ARRAY', (_hash_text(name, kind) for name, kind in columns))}), 256)"
+
+
+def row_hash(columns: Iterable[tuple[str, str]]) -> str:
+    """SHA-256, as hex text, of (name, type) pairs, each value beside its name.
+
+    NULL leaves no trace, so that a column which is added later, NULL in every row so far, changes no stored hash.
+
+    >>> print(row_hash([("`b`", "STRING"), ("`a`", "INT")]))
+    SHA2(TO_JSON(STRUCT(CAST(`a` AS STRING) AS `a`, `b`), MAP('ignoreNullFields', 'true')), 256)
+    """
+    texts = ((name, _hash_text(name, kind)) for name, kind in sorted(columns))
+    fields = struct(text if text == name else f"{text} AS {name}" for name, text in texts)
+    return f"SHA2(TO_JSON({fields}, MAP('ignoreNullFields', 'true')), 256)"
 
 
 def _hash_text(name: str, kind: str) -> str:

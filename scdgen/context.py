@@ -10,6 +10,7 @@ from scdgen.columns import target_columns
 from scdgen.context_parts import equal
 from scdgen.context_scd1 import add_current
 from scdgen.context_scd2 import add_changes, add_history, add_snapshot
+from scdgen.definition import definition
 from scdgen.spec import Spec
 
 
@@ -31,7 +32,8 @@ def _common(spec: Spec) -> SimpleNamespace:
     params, needed = source.param_variables(spec)
     keys = [sql.quote(key) for key in spec.keys]
     values = [sql.quote(name) for name in spec.columns if name not in spec.keys]
-    properties = {"delta.enableDeletionVectors": "true", **spec.table.properties}
+    mapped = {"delta.columnMapping.mode": "name"} if _has_odd_names(spec) else {}
+    properties = {"delta.enableDeletionVectors": "true", **mapped, **spec.table.properties, **definition(spec)}
     batch = source.batch_variables(spec)
     names = [variable.name for variable in batch]
     return SimpleNamespace(
@@ -46,6 +48,7 @@ def _common(spec: Spec) -> SimpleNamespace:
         batch=batch,
         batch_names=f"({', '.join(names)})" if len(names) > 1 else "".join(names),
         taken_at=source.taken_at(spec),
+        last_run=source.last_run(spec),
         batch_where=source.predicates(spec, skip_bad=False),
         rows=source.rows(spec, "extract" if spec.is_snapshot else "changes"),
         keys=keys,
@@ -64,6 +67,11 @@ def _common(spec: Spec) -> SimpleNamespace:
         properties=[(sql.text_literal(k), sql.text_literal(v)) for k, v in _with_stats(spec, properties).items()],
         comment=lambda text: f" COMMENT {sql.text_literal(text)}" if text else "",
     )
+
+
+def _has_odd_names(spec: Spec) -> bool:
+    """Whether a column's name holds what Delta takes only where names are mapped to files' own."""
+    return any(character in " ,;{}()\n\t=" for column in target_columns(spec) for character in column.name)
 
 
 def _with_stats(spec: Spec, properties: dict[str, str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from scdgen import source, sql
-from scdgen.columns import comparable, hash_of, struct
+from scdgen.columns import comparable, hash_of, row_hash, struct
 from scdgen.context_parts import aliased, conflict, equal, guard_snapshot, sequence_order
 from scdgen.source import refusal
 from scdgen.spec import Spec
@@ -42,7 +42,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.history_where = [*([] if history.action else bounds), *ctx.in_partitions]
     ctx.quoted = {option: sql.quote(name) for option, name in history.names()}
     ctx.all_columns = [*ctx.columns, *ctx.quoted.values()]
-    ctx.hash = hash_of((name, kinds[name]) for name in tracked)
+    ctx.hash = row_hash((name, kinds[name]) for name in tracked)
     time = times.type
     ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
     told = aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t")  # what tells versions apart

@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.columns import target_columns
@@ -20,6 +21,7 @@ from scdgen.errors import Problem, SpecError
 from scdgen.rules import sql_texts
 from scdgen.source import SOURCE_VIEW, TAKEN_AT, batch_variables
 from scdgen.spec import Spec
+from scdgen.times import LAST_RUN
 from scdgen.tokens import DIALECT, first_line, stray_comma, tokens
 
 DIALECTS = ("databricks", "spark")
@@ -32,6 +34,7 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
     "checks.sql": (_QUERY, _QUERY),
     "views.sql": ((exp.Create,), (exp.Create,)),
+    "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is refused here anyway
@@ -96,7 +99,7 @@ def _merge(spec: Spec, tree: exp.Merge) -> Iterator[str]:
         yield "the MERGE has no ON"
         return
     using = tree.args["using"]
-    target = [_unquoted(column.name) for column in target_columns(spec)]
+    target = [sql.unquote(column.name) for column in target_columns(spec)]
     query = using.this if isinstance(using, exp.Subquery) else None
     if query is None or using.alias != "s" or tree.this.alias != "t":
         yield "the MERGE must be MERGE INTO … AS t USING (…) AS s"
@@ -152,7 +155,8 @@ def _resolve(spec: Spec, query: exp.Expression) -> exp.Query:
     for cte in tree.find_all(exp.CTE):
         if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
             cte.set("this", exp.select(*(exp.column(name, quoted=True) for name in read)).from_(SOURCE_VIEW))
-    schema = _schema(spec, read)
+    # Names are lowered here, because sqlglot would parse each to do so, and stumble over a semicolon in one.
+    schema = MappingSchema(_schema(spec, read), dialect=DIALECT, normalize=False)
     resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
     assert isinstance(resolved, exp.Query)
     return resolved
@@ -161,8 +165,9 @@ def _resolve(spec: Spec, query: exp.Expression) -> exp.Query:
 def _schema(spec: Spec, read: list[str]) -> dict[str, object]:
     """Table -> column -> type, for the target and the source; nested by the parts of a name."""
     source = sql.split_name(spec.source.table) if spec.source.table else (SOURCE_VIEW,)
+    target = {sql.unquote(column.name): column.type for column in target_columns(spec)}
     tables = {
-        spec.target_parts: {_unquoted(column.name): column.type for column in target_columns(spec)},
+        spec.target_parts: {name.lower(): kind for name, kind in target.items()},
         source: dict.fromkeys(read, "STRING"),
         (SOURCE_VIEW,): dict.fromkeys(read, "STRING"),
     }
@@ -171,14 +176,10 @@ def _schema(spec: Spec, read: list[str]) -> dict[str, object]:
     for parts, columns in tables.items():
         level: dict[str, object] = schema
         for part in ("",) * (depth - len(parts)) + parts[:-1]:
-            level = level.setdefault(part, {})  # type: ignore[assignment]
-        level[parts[-1]] = columns
+            level = level.setdefault(part.lower(), {})  # type: ignore[assignment]
+        level[parts[-1].lower()] = columns
     return schema
 
 
 def _variables(spec: Spec) -> set[str]:
-    return {TAKEN_AT, *(variable.name for variable in batch_variables(spec))}
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`")
+    return {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}

@@ -28,6 +28,18 @@ def source_keys(spec: Spec) -> str:
     return f"{incoming(spec)}SELECT DISTINCT {', '.join(keys)} FROM incoming WHERE {usable}"
 
 
+def skipped_rows(spec: Spec) -> str:
+    """How many rows of the source ``bad_rows: skip`` leaves out; '' where no row is skipped.
+
+    Runs where the statements before a MERGE have set their variables.
+    """
+    if spec.bad_rows != "skip":
+        return ""
+    names = [*map(sql.quote, spec.keys), *(["_scd_at"] if spec.source.effective_at is not None else [])]
+    bad = " OR ".join(f"{name} IS NULL" for name in names)
+    return f"{incoming(spec)}SELECT COUNT(*) FROM incoming WHERE {bad}"
+
+
 def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: bool) -> str:
     """The versions of a table in order. Raises :class:`UsageError` for what the spec does not have."""
     ctx = build(spec)

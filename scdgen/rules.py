@@ -121,6 +121,9 @@ def _keys(spec: Spec) -> Found:
                 yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
         if column.type.startswith(("MAP", "ARRAY", "STRUCT")):
             yield ("columns", key), f"'{key}' is a key of type {column.type}; a key is a plain value"
+        if column.type.startswith("CHAR"):
+            message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
+            yield ("columns", key), message
 
 
 def _columns(spec: Spec) -> Found:
@@ -153,6 +156,12 @@ def _history(spec: Spec) -> Found:
         example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
         message = f"open_end: '{history.open_end}' is no {history.type}; write null or {example[history.type]}"
         yield ("history", "open_end"), message
+    if history.open_end == "last_run" and history.is_current is None:
+        message = "needs is_current, which tells the open version; leave is_current as it is by default"
+        yield ("history", "open_end"), f"open_end: last_run {message}"
+    if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
+        message = "of type: bigint needs a param 'last_run', because a run has no number of its own"
+        yield ("history", "open_end"), f"open_end: last_run {message}"
     if flag := history.is_current:
         place = ("history", "is_current")
         if flag.open == flag.closed:
@@ -249,19 +258,8 @@ def _names(spec: Spec) -> Found:
             yield ("views", option), f"{option}: '{name}' is taken already; give the view a name of its own"
 
 
-def _not_built(spec: Spec) -> Found:
-    """What the format has and the generated SQL does not have yet: refused, never ignored."""
-    later: list[tuple[bool, Location, str]] = [
-        (spec.history.open_end == "last_run", ("history", "open_end"), "open_end: last_run"),
-        (spec.schema_evolution == "add_columns", ("schema_evolution",), "schema_evolution: add_columns"),
-    ]
-    for applies, place, what in later:
-        if applies:
-            yield place, f"{what} is part of the format, but has no SQL in this version; leave it out"
-
-
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _pattern, _keys, _columns, _history, _table, _params, _names, _not_built,
+    _source, _snapshot, _pattern, _keys, _columns, _history, _table, _params, _names,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -10,20 +10,22 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scdgen import pipeline, sql
+from scdgen import evolve, pipeline, sql
 from scdgen.bind import bind
+from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.diagnose import question, rule_name
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
-from scdgen.queries import source_keys, versions_query
+from scdgen.queries import skipped_rows, source_keys, versions_query
 from scdgen.spec import Spec
+from scdgen.target import TargetTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -40,8 +42,9 @@ _locks_guard = threading.Lock()
 class RunResult:
     """What a run did. ``inserted``, ``updated`` and ``deleted`` are rows, from the result of the MERGE itself.
 
-    ``version`` is the Delta version after the run (the one before it where nothing changed), ``created`` whether the
-    run made the table, ``seconds`` the time of the whole run.
+    ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
+    ``version`` the Delta version after the run (the one before it where nothing changed), ``created`` whether the run
+    made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run.
     """
 
     target: str
@@ -51,6 +54,8 @@ class RunResult:
     version: int
     created: bool
     seconds: float
+    skipped: int = 0
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,13 +76,20 @@ class Runner:
         with _locks_guard:
             self._lock = _locks.setdefault(spark, threading.RLock())
 
-    def run(self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None) -> RunResult:
+    def run(
+        self,
+        spec: Spec,
+        source: DataFrame | None = None,
+        params: Mapping[str, object] | None = None,
+        adopt: bool = False,
+    ) -> RunResult:
         """Create the table where there is none, and merge. All of it happens or nothing.
 
         Args:
             spec: the table's spec.
             source: rows to merge in place of the spec's source.
             params: name -> value (a Python value or its text) for the spec's params.
+            adopt: take over a table that was not made by this spec, once all checks pass.
 
         Raises:
             SpecError: before anything was sent to Spark.
@@ -87,18 +99,19 @@ class Runner:
         begin = time.monotonic()
         with self._ready(spec, source, params) as bound:
             scripts = pipeline.render(bound, self.templates)
-            created = not self.exists(spec)
-            try:
-                if created:
-                    self._execute(scripts.create)
+            table = TargetTable(self.spark, spec)
+            created = not table.exists()
+            additions = () if created else self._fit(spec, table, adopt)
+            evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
+            with table.as_it_was_on_failure(created, len(pipeline.statements(evolution))):
+                self._execute(evolution)
                 # Before the MERGE: where a view cannot be made, nothing has been merged.
                 self._make_views(spec, scripts.views, created)
-                counts = self._execute(scripts.merge)
-                version = self._version(spec)
-            except BaseException:
-                if created:
-                    self._drop_if_untouched(spec)
-                raise
+                *before, merge = pipeline.statements(scripts.merge)
+                self._execute(before)
+                skipped = self._skipped(bound)
+                counts = self.spark.sql(merge).collect()[0]
+                version = table.version()
         return RunResult(
             target=spec.target,
             inserted=int(counts["num_inserted_rows"]),
@@ -107,17 +120,23 @@ class Runner:
             version=version,
             created=created,
             seconds=time.monotonic() - begin,
+            skipped=skipped,
+            added=tuple(sql.unquote(column.name) for column in additions),
         )
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._ready(spec, source, params) as bound, self._table_or_empty_view(spec, bound) as planned:
+        with self._ready(spec, source, params) as bound, self._table_or_view(spec, bound) as planned:
             return self._frame(pipeline.render(planned, self.templates).plan).collect()
 
     def run_counted(
-        self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
+        self,
+        spec: Spec,
+        source: DataFrame | None = None,
+        params: Mapping[str, object] | None = None,
+        adopt: bool = False,
     ) -> dict[str, Any]:
         """:meth:`run` with the counts that the MERGE itself does not give, as the command line prints them.
 
@@ -125,7 +144,7 @@ class Runner:
         were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
         """
         begin = time.monotonic()
-        with self._ready(spec, source, params) as bound, self._table_or_empty_view(spec, bound) as planned:
+        with self._ready(spec, source, params) as bound, self._table_or_view(spec, bound, adopt) as planned:
             frame = self._frame(pipeline.render(planned, self.templates).plan).cache()
             try:
                 closed = frame.where("action = 'close'").count()
@@ -133,13 +152,14 @@ class Runner:
                 unchanged = keys.join(frame, on=list(spec.keys), how="left_anti").count()
             finally:
                 frame.unpersist()
-        result = self.run(spec, source, params)
+        result = self.run(spec, source, params, adopt)
         return {
             "target": spec.target,
             "inserted": result.inserted,
             "updated": result.updated,
             "closed": closed,
             "removed": result.deleted,
+            **({"skipped": result.skipped} if spec.bad_rows == "skip" else {}),
             "unchanged": unchanged,
             "version": result.version,
             "created": result.created,
@@ -175,7 +195,7 @@ class Runner:
     def exists(self, spec: Spec) -> bool:
         """Whether the target is there."""
         with self._translated(spec):
-            return bool(self.spark.catalog.tableExists(sql.quote_parts(spec.target_parts)))
+            return TargetTable(self.spark, spec).exists()
 
     def _require(self, spec: Spec) -> None:
         if not self.exists(spec):
@@ -197,29 +217,51 @@ class Runner:
                     self.spark.catalog.dropTempView(view)
 
     @contextmanager
-    def _table_or_empty_view(self, spec: Spec, bound: Spec) -> Iterator[Spec]:
-        """For a plan before the first run: an empty view in the place of the table that is not there yet."""
-        if self.exists(spec):
+    def _table_or_view(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
+        """For a plan: the table; in the place of one that is not there, or lacks a column, a view as it will be."""
+        table = TargetTable(self.spark, spec)
+        exists = table.exists()
+        missing = tuple(build(spec).table_columns)
+        if exists:
+            found = table.existing()
+            missing = evolve.additions(spec, found, adopt or not found.adopted)
+        if exists and not missing:
             yield bound
             return
         view = f"_scd_target_{next(_numbers)}"
-        columns = ", ".join(f"CAST(NULL AS {c.type}) AS {c.name}" for c in build(spec).table_columns)
-        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS SELECT {columns} WHERE FALSE")
+        columns = [f"CAST(NULL AS {c.type}) AS {c.name}" for c in missing]
+        rows = f"*, {', '.join(columns)} FROM {table.name}" if exists else ", ".join(columns)
+        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS SELECT {rows}{'' if exists else ' WHERE FALSE'}")
         try:
             yield bound.model_copy(update={"target": view})
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def _execute(self, script: str) -> Row:
-        """Run the statements of a script in order; the first row of the last one's result."""
-        rows = self._frame(script).collect()
-        return rows[0] if rows else None  # type: ignore[return-value]
+    def _fit(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
+        """The columns that a table lacks; raises :class:`DataError` where it does not fit its spec."""
+        additions = evolve.additions(spec, table.existing(), adopt)
+        for result in self.check(spec) if adopt else ():
+            if result.failures:
+                what = f"the check {result.name} fails for {result.failures} rows, such as {result.sample[0]}"
+                message = f"{spec.target}: cannot be adopted, {what}; mend the table first"
+                raise DataError(message, rule="drift", count=result.failures, sample=str(result.sample[0]))
+        return additions
+
+    def _execute(self, script: str | Iterable[str]) -> None:
+        """Run statements in order."""
+        for statement in pipeline.statements(script) if isinstance(script, str) else script:
+            self.spark.sql(statement).collect()
 
     def _frame(self, script: str) -> DataFrame:
+        """The result of a script's last statement."""
         *before, last = pipeline.statements(script)
-        for statement in before:
-            self.spark.sql(statement)
+        self._execute(before)
         return self.spark.sql(last)
+
+    def _skipped(self, bound: Spec) -> int:
+        """Rows that are left out; asked where the statements of a MERGE have set their variables."""
+        query = skipped_rows(bound)
+        return int(self.spark.sql(query).collect()[0][0]) if query else 0
 
     def _make_views(self, spec: Spec, script: str, created: bool) -> None:
         current = spec.views.current
@@ -227,18 +269,6 @@ class Runner:
         missing = bool(name) and not self.spark.catalog.tableExists(name)
         if script and (created or missing):
             self._execute(script)
-
-    def _version(self, spec: Spec) -> int:
-        newest = self.spark.sql(f"DESCRIBE HISTORY {sql.quote_parts(spec.target_parts)} LIMIT 1").collect()
-        return int(newest[0]["version"])
-
-    def _drop_if_untouched(self, spec: Spec) -> None:
-        """A first run that failed leaves no empty table behind."""
-        try:
-            if self.exists(spec) and self._version(spec) == 0:
-                self.spark.sql(f"DROP TABLE {sql.quote_parts(spec.target_parts)}")
-        except Exception:  # the first error is the one to hear
-            return
 
     @contextmanager
     def _translated(self, spec: Spec) -> Iterator[None]:

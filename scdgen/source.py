@@ -8,7 +8,7 @@ from scdgen import sql
 from scdgen.columns import cast
 from scdgen.rules import sql_texts
 from scdgen.spec import Spec
-from scdgen.times import BATCH_FROM, Times
+from scdgen.times import BATCH_FROM, LAST_RUN, Times
 
 SOURCE_VIEW = "_scd_source"
 TAKEN_AT = "_scd_taken_at"
@@ -184,6 +184,7 @@ def in_partitions(spec: Spec, alias: str = "t") -> list[str]:
 def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
     """The params with a default as variables, and (name, type) of those that the session must bring."""
     used = {name for _, read, text in sql_texts(spec) for name in read(text).params}
+    used |= {"last_run"} if spec.history.open_end == "last_run" else set()
     variables, needed = [], []
     for name, param in spec.params.items():
         if param.default is None:
@@ -231,3 +232,14 @@ def taken_at(spec: Spec) -> Variable | None:
     text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
     time = cast(sql.expression(text).text, time_type(spec))
     return Variable(TAKEN_AT, time_type(spec), _storable(spec, time, "snapshot.taken_at", "", "give it a time"))
+
+
+def last_run(spec: Spec) -> Variable | None:
+    """The variable that holds the time of this run, which ends the open versions: the param ``last_run``, or now."""
+    if not (spec.is_scd2 and Times(spec).by_run):
+        return None
+    given = sql.variable("last_run") if "last_run" in spec.params else "current_timestamp()"
+    hint = "give it a value"
+    stop = refusal(spec, "null_time", "the param last_run is NULL", hint)
+    value = cast(given, time_type(spec))
+    return Variable(LAST_RUN, time_type(spec), f"COALESCE({value}, {stop})" if "last_run" in spec.params else value)

@@ -39,6 +39,15 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def unquote(name: str) -> str:
+    """The name in backticks.
+
+    >>> unquote("`a``b`")
+    'a`b'
+    """
+    return name[1:-1].replace("``", "`")
+
+
 def quote_parts(parts: Sequence[str]) -> str:
     """A qualified name.
 

@@ -10,6 +10,7 @@ from scdgen import sql
 from scdgen.spec import Spec
 
 BATCH_FROM = "_scd_batch_from"
+LAST_RUN = "_scd_last_run"
 
 
 class Times:
@@ -23,11 +24,16 @@ class Times:
 
     @property
     def open_end(self) -> str | None:
-        """The literal that stands in the end of an open version; ``None`` for NULL."""
+        """The literal that stands in the end of an open version; ``None`` for NULL, and where no literal does."""
         value = self.history.open_end
-        if value is None:
+        if value is None or self.by_run:
             return None
         return str(value) if self.type == "BIGINT" else f"{self.type} {sql.text_literal(str(value))}"
+
+    @property
+    def by_run(self) -> bool:
+        """Whether an open version ends, as it is written, with the last run: only the flag tells that it is open."""
+        return self.history.open_end == "last_run"
 
     def _shift(self, value: str, sign: str) -> str:
         gap = self.history.gap
@@ -44,26 +50,29 @@ class Times:
 
     def written_end(self, next_start: str) -> str:
         """The stored end, for a ``next_start`` that is NULL while the version is open."""
-        end = self.before(next_start)
-        return f"COALESCE({end}, {self.open_end})" if self.open_end else end
+        end, written = self.before(next_start), LAST_RUN if self.by_run else self.open_end
+        return f"COALESCE({end}, {written})" if written else end
 
     def until(self, alias: str = "t") -> str:
         """A stored end read back: the start of what comes next, NULL while open."""
         end = f"{alias}.{self.end}"
+        if self.by_run:
+            return f"CASE WHEN NOT ({self.is_open(alias)}) THEN {self._shift(end, '+')} END"
         return self._shift(f"NULLIF({end}, {self.open_end})" if self.open_end else end, "+")
 
     def is_open(self, alias: str = "t") -> str:
         """Whether a stored version is open."""
+        if self.by_run:
+            assert self.history.is_current is not None
+            flag = f"{alias}.{sql.quote(self.history.is_current.name)}"
+            return flag if self.history.is_current.open is True else f"{flag} = {self.flag_of(True)}"
         end = f"{alias}.{self.end}"
         return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
 
     def valid_at(self, at: str, alias: str = "t") -> list[str]:
         """Whether a stored version holds at a time: from its start, until what comes next."""
         ends = f"{alias}.{self.end} > {self.before(at)}"
-        return [
-            f"{alias}.{self.start} <= {at}",
-            ends if self.open_end else f"({alias}.{self.end} IS NULL OR {ends})",
-        ]
+        return [f"{alias}.{self.start} <= {at}", ends if self.open_end else f"({self.is_open(alias)} OR {ends})"]
 
     def reachable(self, bound: str, alias: str = "t") -> str:
         """Whether a stored version is open or ended no earlier than ``bound``.
@@ -72,7 +81,7 @@ class Times:
         variables are constants by then.
         """
         ends = f"{alias}.{self.end} >= {bound}"
-        return ends if self.open_end else f"({alias}.{self.end} IS NULL OR {ends})"
+        return ends if self.open_end else f"({self.is_open(alias)} OR {ends})"
 
     def flag(self, next_start: str) -> str:
         """The value of the flag for a ``next_start`` that is NULL while the version is open."""

@@ -333,16 +333,23 @@ def _with_stored(stored: Values, row: Values, merges: Mapping[str, str], updated
     return result
 
 
-def sha256(values: Iterable[Any]) -> str:
-    """The hash of the format: the texts of the values as a JSON array. Text, whole numbers, dates and times."""
+def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
+    """The hash of the format: the texts of the values as JSON. Text, whole numbers, dates and times.
+
+    Of a key and a start: an array. Of a row: an object in the order of the names, without what is NULL.
+    """
 
     def text(value: Any) -> str | None:
         if isinstance(value, dt.datetime):
             return str((value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1))
         return None if value is None else str(value)
 
-    listed = json.dumps([text(value) for value in values], ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(listed.encode()).hexdigest()
+    texts: Any
+    if isinstance(values, Mapping):
+        texts = {name: text(value) for name, value in sorted(values.items()) if value is not None}
+    else:
+        texts = [text(value) for value in values]
+    return hashlib.sha256(json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -377,7 +384,7 @@ def written(history: History, how: Written) -> list[tuple[Any, ...]]:
             if how.flag:
                 row.append(how.flag[0] if version.end is None else how.flag[1])
             if how.row_hash:
-                row.append(sha256(version.values[column] for column in how.tracked))
+                row.append(sha256({column: version.values[column] for column in how.tracked}))
             if how.action:
                 row.append("D" if version.by_delete else "I" if version.first else "U")
             if how.deleted:

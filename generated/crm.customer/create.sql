@@ -14,5 +14,9 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer` (
 )
 USING DELTA
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "address"]'
 );

@@ -15,5 +15,9 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer_address` (
 USING DELTA
 COMMENT 'One row per address of a customer'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date',
+    'scdgen.tracked' = '["address"]'
 );

@@ -17,5 +17,9 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer_cdc` (
 USING DELTA
 COMMENT 'Customers, from a change feed with deletes; an update comes as a delete and an insert of one time'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["company", "customer_no"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "city"]'
 );

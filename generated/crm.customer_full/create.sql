@@ -14,5 +14,9 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer_full` (
 USING DELTA
 COMMENT 'Customers, from a full extract; a customer that is gone from it is closed'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_no"]',
+    'scdgen.history' = 'timestamp, gap 1 millisecond, open_end 9999-12-31 23:59:59.999',
+    'scdgen.tracked' = '["name"]'
 );

@@ -20,5 +20,9 @@ USING DELTA
 PARTITIONED BY (`region`)
 COMMENT 'Customer dimension; a change of address or date of birth opens a version, a change of name does not'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["region", "customer_no"]',
+    'scdgen.history' = 'date, gap 1 day, open_end 9999-12-31',
+    'scdgen.tracked' = '["address", "birth_date"]'
 );

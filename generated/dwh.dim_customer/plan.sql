@@ -158,7 +158,7 @@ staged AS (
         _scd_at AS `start_date`,
         COALESCE(_scd_next - INTERVAL '1' DAY, DATE '9999-12-31') AS `end_date`,
         CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS `current_flag`,
-        SHA2(TO_JSON(ARRAY(`address`, CAST(`birth_date` AS STRING))), 256) AS `row_hash`
+        SHA2(TO_JSON(STRUCT(`address`, CAST(`birth_date` AS STRING) AS `birth_date`), MAP('ignoreNullFields', 'true')), 256) AS `row_hash`
     FROM versions
 )
 SELECT

@@ -24,5 +24,9 @@ USING DELTA
 CLUSTER BY (`icao`)
 COMMENT 'Airports of the world with their history, from dated releases of the whole list'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["icao"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["iata", "name", "city", "subd", "country", "elevation", "lat", "lon", "tz", "lid"]'
 );

@@ -13,5 +13,7 @@ CREATE TABLE IF NOT EXISTS `shop`.`product_price` (
 USING DELTA
 COMMENT 'The newest price of each product (type 1), whatever the order in which prices arrive'
 TBLPROPERTIES (
-    'delta.enableDeletionVectors' = 'true'
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["product_id"]'
 );

@@ -1,0 +1,57 @@
+"""The target as it is: whether it is there, its columns and version, and how a failed run is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from scdgen import sql
+from scdgen.evolve import Existing
+from scdgen.spec import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class TargetTable:
+    """One spec's table on one session."""
+
+    def __init__(self, spark: SparkSession, spec: Spec):
+        self.spark = spark
+        self.name = sql.quote_parts(spec.target_parts)
+
+    def exists(self) -> bool:
+        """Whether the table is there."""
+        return bool(self.spark.catalog.tableExists(self.name))
+
+    def version(self) -> int:
+        """The newest Delta version."""
+        return int(self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]["version"])
+
+    def existing(self) -> Existing:
+        """Its columns and properties."""
+        fields = self.spark.table(self.name).schema.fields
+        properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+        return Existing(
+            {field.name: (field.dataType.simpleString(), field.nullable) for field in fields},
+            {row["key"]: row["value"] for row in properties},
+        )
+
+    @contextmanager
+    def as_it_was_on_failure(self, created: bool, steps: int) -> Iterator[None]:
+        """Around a run that makes the table, or changes its columns in up to ``steps`` versions: no trace of a failure.
+
+        The data needs no such care, because it changes in one MERGE.
+        """
+        before = 0 if created or not steps else self.version()
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # the first error is the one to hear
+                if created and self.exists() and self.version() == 0:
+                    self.spark.sql(f"DROP TABLE {self.name}").collect()
+                # Where somebody else has written since, a column more does no harm.
+                elif not created and steps and before < self.version() <= before + steps:
+                    self.spark.sql(f"RESTORE TABLE {self.name} TO VERSION AS OF {before}").collect()
+            raise

@@ -1,0 +1,188 @@
+"""Keys and columns of every type that Spark compares, names that need care, and the empty text beside NULL."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import Runner, load_spec_text
+from tests.conftest import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# type -> two values as SQL; as keys they are two keys, as a tracked column a change from the one to the other.
+TYPES = {
+    "boolean": ("true", "false"),
+    "tinyint": ("1", "-128"),
+    "smallint": ("1", "32767"),
+    "int": ("1", "2"),
+    "bigint": ("1", "9223372036854775807"),
+    "float": ("1.5", "'NaN'"),
+    "double": ("1e-300", "'Infinity'"),
+    "decimal(38,10)": ("1234567890123456789012345678.0123456789", "0.0000000001"),
+    "string": ("''", "' '"),
+    "varchar(20)": ("'a'", "'A'"),
+    "char(3)": ("'a'", "'b'"),
+    "date": ("'0001-01-01'", "'9999-12-31'"),
+    "timestamp": ("'2024-01-01 00:00:00.000001'", "'2024-01-01 00:00:00.000002'"),
+    "timestamp_ntz": ("'2024-03-31 02:30:00'", "'1582-10-10 00:00:00'"),
+    "binary": ("X'00FF'", "X''"),
+}
+TRACKED = {
+    "array<string>": ("array('a', NULL)", "array('a', '')"),
+    "struct<a:int,b:string>": ("named_struct('a', 1, 'b', NULL)", "named_struct('a', NULL, 'b', '1')"),
+    "array<struct<a:int,b:array<date>>>": (
+        "array(named_struct('a', 1, 'b', array(DATE '2024-01-01')))", "array(named_struct('a', 1, 'b', NULL))"
+    ),
+}  # fmt: skip
+HISTORY = "history: {row_hash: row_hash, surrogate_key: sk, action: act}"
+
+
+def batch(values: list[list[str]]) -> str:
+    rows = [f"SELECT {', '.join(row)}" for row in values]
+    return "\nUNION ALL ".join(rows)
+
+
+def test_keys_of_every_type(spark: SparkSession) -> None:
+    """All types as parts of one composite key, one part differing from key to key."""
+    kinds = {kind: values for kind, values in TYPES.items() if not kind.startswith("char")}  # refused as a key
+    names = [f"k{i}" for i in range(len(kinds))]
+    columns = ", ".join(f"{name}: {{type: '{kind}'}}" for name, kind in zip(names, kinds, strict=True))
+    spec = load_spec_text(
+        "target: types.keys\npattern: scd2\nsource: {table: nowhere, effective_at: at}\n"
+        f"keys: [{', '.join(names)}]\ncolumns: {{{columns}, v: int}}\n{HISTORY}\n"
+    )
+    first = [f"CAST({one} AS {kind}) AS k{i}" for i, (kind, (one, _)) in enumerate(kinds.items())]
+    keys = [first] + [
+        [*first[:i], f"CAST({other} AS {kind}) AS k{i}", *first[i + 1 :]]
+        for i, (kind, (_, other)) in enumerate(kinds.items())
+    ]
+    rows = [
+        [*key, f"{v} AS v", f"TIMESTAMP '2024-01-0{day}' AS at"] for key in keys for v, day in ((1, 1), (2, 2), (2, 3))
+    ]
+    source, runner = spark.sql(batch(rows)).coalesce(1), Runner(spark)
+    result = runner.run(spec, source=source)
+    assert result.inserted == 2 * len(keys), "each key is a key of its own, with two versions"
+    again = runner.run(spec, source=source)
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    hashes = spark.table("types.keys").select("sk").distinct().count()
+    assert hashes == 2 * len(keys)
+    assert [check.name for check in runner.check(spec) if check.failures] == []
+
+
+@pytest.mark.parametrize("feed", ["changes", "snapshot"])
+def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
+    """One key per type: NULL, the first value, the second, the second once more, NULL; -0.0 is 0.0."""
+    kinds = {**TYPES, **TRACKED}
+    columns = ", ".join(f"c{i}: {{type: '{kind}'}}" for i, kind in enumerate(kinds))
+    spec = load_spec_text(
+        f"target: types.{feed}\npattern: scd2\nsource: {{table: nowhere, feed: {feed}, effective_at: at}}\n"
+        f"keys: [id]\ncolumns: {{id: int, {columns}, m: {{type: 'map<string,int>', track: false}}}}\n{HISTORY}\n"
+    )
+
+    def row(number: int, value: str, day: int) -> list[str]:
+        cells = [f"CAST({value if i == number else 'NULL'} AS {kind}) AS c{i}" for i, kind in enumerate(kinds)]
+        return [f"{number} AS id", *cells, f"map('day', {day}) AS m", f"TIMESTAMP '2024-01-0{day}' AS at"]
+
+    steps = [
+        [row(i, ("NULL", one, two, two, "NULL")[day - 1], day) for i, (one, two) in enumerate(kinds.values())]
+        for day in range(1, 6)
+    ]
+    runner = Runner(spark)
+    runs = [[row for step in steps for row in step], steps[2]] if feed == "changes" else steps
+    for rows in runs:
+        source = spark.sql(batch(rows)).coalesce(1)
+        runner.run(spec, source=source)
+        again = runner.run(spec, source=source)
+        assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    found = spark.sql(
+        f"SELECT id, collect_list(DAY(valid_from)) FROM (SELECT * FROM types.{feed} ORDER BY valid_from) GROUP BY id"
+    ).collect()
+    assert {row[0]: row[1] for row in found} == {i: [1, 2, 3, 5] for i in range(len(kinds))}
+    assert [check.name for check in runner.check(spec) if check.failures] == []
+    assert spark.table(f"types.{feed}").select("row_hash").distinct().count() == 1 + 2 * len(kinds), "hashes differ"
+
+
+def test_negative_zero_is_zero(spark: SparkSession) -> None:
+    spec = load_spec_text(
+        "target: types.zero\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, d: double}\nhistory: {row_hash: h}\n"
+    )
+    source = spark.sql("SELECT 1 AS id, 0.0D AS d, TIMESTAMP '2024-01-01' AS at "
+                       "UNION ALL SELECT 1, -0.0D, TIMESTAMP '2024-01-02'")  # fmt: skip
+    assert Runner(spark).run(spec, source=source).inserted == 1
+    assert Runner(spark).run(spec, source=source).inserted == 0
+
+
+NAMES = ["select", "a b", "a`b", "ß€中", "a.b", "x;y", "(z)", "=,{}", "--c", "/*d*/", "'q'", '"r"', "\\s", "Group"]
+
+
+def test_names_that_need_care(spark: SparkSession) -> None:
+    """Column names of the target, of the key, the history and the partition, and the table's own name."""
+    quoted = [name.replace("`", "``") for name in NAMES]
+    columns = {name: "string" for name in NAMES}
+    document: dict[str, Any] = {
+        "target": "odd.`select`",
+        "pattern": "scd2",
+        "source": {"table": "nowhere", "effective_at": "`the time`", "delete_when": "`del eted`"},
+        "keys": NAMES[:2],
+        "columns": {name: {"type": kind, "comment": f"it's {name}"} for name, kind in columns.items()},
+        "history": {"valid_from": "valid from", "valid_to": "order", "is_current": "is`current", "action": "the (act)"},
+        "table": {"partition_by": ["a b"]},
+        "views": {"current": "odd.`group`", "as_of": "odd.`order`"},
+    }
+    spec, runner = load_spec_text(json.dumps(document)), Runner(spark)
+
+    def rows(value: str, day: int, deleted: bool = False) -> str:
+        cells = [f"{'`k`' if i < 2 else value} AS `{name}`" for i, name in enumerate(quoted)]
+        when = f"TIMESTAMP '2024-01-0{day}' AS `the time`, {str(deleted).lower()} AS `del eted`"
+        return f"SELECT {', '.join(cells)}, {when} FROM VALUES ('k') AS t(`k`)"
+
+    for value, day, gone in (("'x'", 1, False), ("'y'", 2, False), ("NULL", 3, True)):
+        frame = spark.sql(rows(value, day, gone))
+        runner.run(spec, source=frame)
+        again = runner.run(spec, source=frame)
+        assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    found = [(row["select"], row["a`b"], row["valid from"].day, row["order"].day, row["the (act)"])
+             for row in spark.table("odd.`select`").orderBy("`valid from`").collect()]  # fmt: skip
+    assert found == [("k", "x", 1, 2, "I"), ("k", "y", 2, 3, "D")]
+    assert [check.name for check in runner.check(spec) if check.failures] == []
+    assert spark.sql("SELECT * FROM odd.`order`(TIMESTAMP '2024-01-02')").count() == 1
+    assert spark.table("odd.`group`").count() == 0
+    assert len(runner.versions(spec, {"a b": "k", "select": "k"}).collect()) == 2
+
+
+def test_an_empty_text_is_not_null(spark: SparkSession) -> None:
+    spec = load_spec_text(
+        "target: types.empty\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id, part]\n"
+        "columns: {id: string, part: string, v: string}\nhistory: {row_hash: h, is_current: null}\n"
+    )
+    days = [dt.datetime(2024, 1, n) for n in range(1, 5)]
+    rows = [("", "a", v, at) for v, at in zip(["", None, "", "\x00"], days, strict=True)]
+    rows += [("a", "", "x", days[0])]
+    source = spark.createDataFrame(rows, "id string, part string, v string, at timestamp").coalesce(1)
+    for _ in range(2):
+        Runner(spark).run(spec, source=source)
+        shown = [row[:5] for row in rows_of(spark, "types.empty")]
+        assert shown == sorted(
+            [("", "a", "", days[0], days[1]), ("", "a", None, days[1], days[2]), ("", "a", "", days[2], days[3]),
+             ("", "a", "\x00", days[3], None), ("a", "", "x", days[0], None)], key=repr
+        )  # fmt: skip
+
+
+def test_decimals_keep_their_digits(spark: SparkSession) -> None:
+    spec = load_spec_text(
+        "target: types.dec\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
+        "columns: {id: 'decimal(38,0)', v: {type: 'decimal(38,18)', merge: max}}\n"
+    )
+    one = (Decimal(10**37 + 1), Decimal("12345678901234567890.123456789012345678"))
+    other = (Decimal(10**37 + 2), Decimal("12345678901234567890.123456789012345677"))
+    source = spark.createDataFrame([one, other], "id decimal(38,0), v decimal(38,18)")
+    for _ in range(2):
+        Runner(spark).run(spec, source=source)
+        assert rows_of(spark, "types.dec") == sorted([one, other], key=repr)
