@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
@@ -14,7 +14,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """Put a view in the place of the source, and values in the place of the params' defaults.
 
     A value becomes a text literal cast to the param's type; no value can become SQL. Raises :class:`UsageError` for
-    a param that the spec does not have, and for one without value and default.
+    a param that the spec does not have, and for those without value and default.
     """
     for name in params:
         if name not in spec.params:
@@ -32,9 +32,37 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
         changed["source"] = spec.source.model_copy(update=plain)
     bound = spec.model_copy(update=changed)
-    for name, kind in param_variables(bound)[1]:
-        raise UsageError(f"{spec.origin}: the param '{name}' ({kind}) has no value; pass --param {name}=...")
+    needed = param_variables(bound)[1]
+    if needed:
+        line = "{}: the param '{}' ({}) has no value; pass --param {}=..."
+        raise UsageError("\n".join(line.format(spec.origin, name, kind, name) for name, kind in needed))
     return bound
+
+
+def bind_each(specs: Sequence[Spec], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Target -> the values among ``given`` for the params that its spec declares.
+
+    Raises :class:`UsageError` for a value that no spec declares, and for all values that are missing in one go.
+    """
+    if len(specs) == 1:
+        bind(specs[0], None, given)
+    declared = dict.fromkeys(name for spec in specs for name in spec.params)
+    for name in given:
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise UsageError(
+                f"--param {name}: none of the specs has this param{nearest(name, declared)} (their params: {known})"
+            )
+    own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
+    missing = []
+    for spec in specs:
+        try:
+            bind(spec, None, own[spec.target])
+        except UsageError as error:
+            missing.append(str(error))
+    if missing:
+        raise UsageError("\n".join(missing))
+    return own
 
 
 def _text(value: object) -> str:

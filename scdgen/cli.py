@@ -13,7 +13,7 @@ import click
 
 from scdgen import cli_spark
 from scdgen.cli_options import specs_argument, templates_option
-from scdgen.errors import EngineError, ScdgenError
+from scdgen.errors import line_and_status
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -33,17 +33,11 @@ def main(args: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to say, and nobody to say it to
         status = 0
-    except ScdgenError as error:
-        if debug:
-            traceback.print_exc()
-        click.echo(str(error), err=True)
-        status = error.exit_status
     except Exception as error:
         if debug:
             traceback.print_exc()
-        text = (str(error).splitlines() or [type(error).__name__])[0]
-        click.echo(f"scdgen: {type(error).__name__}: {text}; run again with --debug for all of it", err=True)
-        status = EngineError.exit_status
+        line, status = line_and_status(error)
+        click.echo(line, err=True)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -102,6 +96,24 @@ def generate(specs: tuple[str, ...], templates: str | None, out: str, check: boo
     if check and changed:
         click.echo(f"{changed} generated files differ; run: scdgen generate {' '.join(specs)}", err=True)
         raise click.exceptions.Exit(1)
+
+
+@cli.command()
+@specs_argument
+@click.option("--format", "kind", type=click.Choice(["text", "mermaid"]), default="text", show_default=True)
+def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
+    """Show the order in which `run` takes the specs, and what each reads. Needs no Spark and no Java.
+
+    \b
+    Examples:  scdgen graph specs
+               scdgen graph specs --format mermaid      a flowchart
+    """
+    from scdgen import graph_output
+    from scdgen.graph import steps
+    from scdgen.inputs import load_specs
+
+    found = steps(load_specs(specs))
+    click.echo(graph_output.as_mermaid(found) if kind == "mermaid" else graph_output.as_text(found))
 
 
 def _write(path: Path, text: str | None, check: bool) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scdgen.cli_options import engine_options, input_options, specs_argument
-from scdgen.errors import UsageError
+from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,20 +64,60 @@ def run(
 ) -> None:  # fmt: skip
     """Merge: create the table where there is none, merge the source, print what was done.
 
+    Several specs run in the order in which they read one another's tables.
+
     \b
     Examples:  scdgen run specs/customer.yml --source changes.csv
                scdgen run specs/extract.yml --param taken=2024-05-01
+               scdgen run specs
     """
-    from scdgen import output
+    from scdgen import chain, graph, output
     from scdgen.inputs import load_specs, read_source
 
-    loaded, params = load_specs(specs), _pairs(param, "--param")
+    loaded = load_specs(specs)
+    params = _given(loaded, source, param)
+    steps = graph.steps(loaded)
+    several, outcomes = len(steps) > 1, []
     with _runner(loaded, templates, remote, warehouse, conf) as runner:
-        for spec in loaded:
+
+        def merge(spec: Spec) -> dict[str, Any]:
             with output.progress(f"merging into {spec.target}"):
                 rows = read_source(runner.spark, spec, source) if source else None
-                counts = runner.run_counted(spec, rows, params, adopt)
-            click.echo(output.as_json(counts) if as_json else output.counts_line(spec.target, counts))
+                return runner.run_counted(spec, rows, params[spec.target], adopt)
+
+        for outcome in chain.walk(steps, merge):
+            if outcome.error is not None and not several:
+                raise outcome.error
+            outcomes.append(outcome)
+            if as_json:
+                click.echo(output.as_json(outcome.as_object() if several else outcome.counts))
+            elif outcome.counts is not None:
+                click.echo(output.counts_line(outcome.target, outcome.counts))
+            if outcome.error is not None:
+                _say(outcome.error, debug)
+    failures = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if failures:
+        click.echo(chain.summary(outcomes), err=True)
+        raise click.exceptions.Exit(line_and_status(failures[0])[1])
+
+
+def _given(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Target -> values of its params; raises :class:`UsageError` for what cannot be meant, before Spark starts."""
+    from scdgen.bind import bind_each
+
+    if source is not None and len(loaded) > 1:
+        raise UsageError(
+            f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
+            "give one spec, or name the files in the specs"
+        )
+    return bind_each(loaded, _pairs(param, "--param"))
+
+
+def _say(error: Exception, debug: bool) -> None:
+    """One line on an error that does not end the command."""
+    if debug:
+        traceback.print_exception(error)
+    click.echo(line_and_status(error)[0], err=True)
 
 
 @click.command()
@@ -97,11 +138,13 @@ def plan(
     from scdgen import output
     from scdgen.inputs import load_specs, read_source
 
-    loaded, params = load_specs(specs), _pairs(param, "--param")
+    loaded = load_specs(specs)
+    params = _given(loaded, source, param)
     with _runner(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
             with output.progress(f"planning {spec.target}"):
-                rows = runner.plan(spec, read_source(runner.spark, spec, source) if source else None, params)
+                frame = read_source(runner.spark, spec, source) if source else None
+                rows = runner.plan(spec, frame, params[spec.target])
             if as_json:
                 for row in rows:
                     click.echo(output.as_json(row.asDict(recursive=True)))

@@ -69,6 +69,15 @@ class EngineError(ScdgenError):
     exit_status = 3
 
 
+def line_and_status(error: Exception) -> tuple[str, int]:
+    """What is said of an error, and the exit status that it ends a command with."""
+    if isinstance(error, ScdgenError):
+        return str(error), error.exit_status
+    text = (str(error).splitlines() or [type(error).__name__])[0]
+    line = f"scdgen: {type(error).__name__}: {text}; run again with --debug for all of it"
+    return line, EngineError.exit_status
+
+
 def nearest(word: str, names: Iterable[str]) -> str:
     """A hint naming the most similar of ``names``, or nothing.
 

@@ -10,11 +10,36 @@ from scdgen.spec import Spec
 
 
 def table_names(specs: Iterable[Spec]) -> Iterator[tuple[str, ...]]:
-    """Targets, sources, views, and the tables named in queries, each in one to three parts."""
+    """Targets, views, and every table that is read, checks included, in one to three parts."""
     for spec in specs:
-        yield spec.target_parts
-        for name in (spec.source.table, spec.views.current, spec.views.as_of):
-            if name is not None:
-                yield sql.split_name(name)
-        for _, read, text in sql_texts(spec):
-            yield from read(text).tables
+        yield from written_names(spec)
+        yield from read_names(spec)
+        for check in spec.checks:
+            yield from _named_in(sql.query(check.query))
+
+
+def written_names(spec: Spec) -> Iterator[tuple[str, ...]]:
+    """The target, and the views of it."""
+    yield spec.target_parts
+    for name in (spec.views.current, spec.views.as_of):
+        if name is not None:
+            yield sql.split_name(name)
+
+
+def read_names(spec: Spec) -> Iterator[tuple[str, ...]]:
+    """What a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
+
+    A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks are not part of a run.
+    """
+    if spec.source.table is not None:
+        yield sql.split_name(spec.source.table)
+    for place, read, text in sql_texts(spec):
+        if place[0] != "checks":
+            yield from _named_in(read(text))
+    for param in spec.params.values():
+        if param.default is not None:
+            yield from _named_in(sql.expression(sql.param_value(param.default, param.type)))
+
+
+def _named_in(read: sql.Fragment) -> list[tuple[str, ...]]:
+    return sorted(parts for parts in read.tables if all(parts))  # a built-in table function has an empty name

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import re
 
-from scdgen.cli import cli
+import pytest
+
+from scdgen.cli import cli, main
 from scdgen.spec import History, Snapshot, Source, Spec, Table
 from tests.conftest import ROOT
 from tests.readme import filled
@@ -12,6 +14,12 @@ README = (ROOT / "README.md").read_text()
 
 def test_blocks_are_the_files() -> None:
     assert filled(README) == README, "run: python -m tests.readme"
+
+
+def test_the_graph_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["graph", "specs/visitor"])
+    assert f"$ scdgen graph specs/visitor\n{capsys.readouterr().out}```\n" in README
 
 
 def test_every_command_is_there() -> None:

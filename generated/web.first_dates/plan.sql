@@ -1,0 +1,65 @@
+-- `web`.`first_dates`: When each visitor's cookie was seen first, with or without a user
+-- Shows what merge.sql would do, one row per row that it would write or remove; writes nothing.
+-- Made from specs/visitor/first_dates.yml; do not edit: change the spec and run `scdgen generate`.
+
+-- What bounds the read of the target: files outside of it are skipped.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
+
+SET VARIABLE _scd_partitions_1 = (
+    SELECT
+        COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
+    FROM `web`.`page_views`
+);
+
+WITH changes AS (
+    -- The source's rows, in the names and types of the table.
+    SELECT
+        COALESCE(
+            CAST(visitorCookieId AS STRING),
+            RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')
+        ) AS `visitor_cookie_id`,
+        CAST(landed AS TIMESTAMP) AS `first_date`,
+        CAST(date_format(landed, 'yyyy-MM-dd') AS STRING) AS `first_day`,
+        CAST(substring(visitorCookieId, 1, 2) AS STRING) AS `vcid_first_two`
+    FROM `web`.`page_views`
+),
+ranked AS (
+    -- The rows of one key, the newest first.
+    SELECT
+        *,
+        ROW_NUMBER() OVER w AS _scd_row
+    FROM changes
+    WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY `visitor_cookie_id`)
+),
+latest AS (
+    -- One row per key.
+    SELECT
+        `visitor_cookie_id`,
+        MIN(`first_date`) AS `first_date`,
+        MIN(`first_day`) AS `first_day`,
+        MIN(`vcid_first_two`) AS `vcid_first_two`
+    FROM ranked
+    GROUP BY `visitor_cookie_id`
+)
+SELECT *
+FROM (
+    SELECT
+        CASE
+            WHEN t.`visitor_cookie_id` IS NOT NULL
+                AND NOT (STRUCT(t.`first_date`, t.`first_day`, t.`vcid_first_two`) <=> STRUCT(
+                    LEAST(t.`first_date`, s.`first_date`), LEAST(t.`first_day`, s.`first_day`),
+                    LEAST(t.`vcid_first_two`, s.`vcid_first_two`)
+                )) THEN 'update'
+            WHEN t.`visitor_cookie_id` IS NULL THEN 'insert'
+        END AS action,
+        s.`visitor_cookie_id`,
+        s.`first_date`,
+        s.`first_day`,
+        s.`vcid_first_two`
+    FROM latest AS s
+    LEFT JOIN `web`.`first_dates` AS t
+        ON t.`visitor_cookie_id` = s.`visitor_cookie_id`
+        AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
+)
+WHERE action IS NOT NULL
+ORDER BY `visitor_cookie_id`, action;
