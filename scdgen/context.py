@@ -31,7 +31,8 @@ def _common(spec: Spec) -> SimpleNamespace:
     """Names and settings that every statement of a spec uses."""
     params, needed = source.param_variables(spec)
     keys = [sql.quote(key) for key in spec.keys]
-    values = [sql.quote(name) for name in spec.columns if name not in spec.keys]
+    given = source.source_columns(spec)
+    values = [sql.quote(name) for name in given if name not in spec.keys]
     mapped = {"delta.columnMapping.mode": "name"} if _has_odd_names(spec) else {}
     properties = {"delta.enableDeletionVectors": "true", **mapped, **spec.table.properties, **definition(spec)}
     batch = source.batch_variables(spec)
@@ -53,7 +54,7 @@ def _common(spec: Spec) -> SimpleNamespace:
         rows=source.rows(spec, "extract" if spec.is_snapshot else "changes"),
         keys=keys,
         values=values,
-        columns=[sql.quote(name) for name in spec.columns],
+        columns=[sql.quote(name) for name in given],
         table_columns=target_columns(spec),
         key_list=", ".join(keys),
         same_key=equal(keys, "t", "c"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from scdgen import source, sql
-from scdgen.columns import comparable, hash_of, row_hash, struct
+from scdgen.columns import cast, comparable, hash_of, row_hash, struct
 from scdgen.context_parts import aliased, conflict, equal, guard_snapshot, sequence_order
+from scdgen.rename import with_column
 from scdgen.source import refusal
 from scdgen.spec import Spec
 from scdgen.times import Times
@@ -18,6 +19,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
     tracked = [sql.quote(n) for n, c in spec.columns.items() if c.track and n not in spec.keys]
     ctx.start = times.start
+    ctx.derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in source.derived(spec).items()}
     ctx.tracked = tracked
     # With unchanged: keep every change is a version, so that each has its own values.
     ctx.untracked = [] if spec.unchanged == "keep" else [name for name in ctx.values if name not in tracked]
@@ -41,7 +43,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
     ctx.history_where = [*([] if history.action else bounds), *ctx.in_partitions]
     ctx.quoted = {option: sql.quote(name) for option, name in history.names()}
-    ctx.all_columns = [*ctx.columns, *ctx.quoted.values()]
+    ctx.all_columns = [*map(sql.quote, spec.columns), *ctx.quoted.values()]
     ctx.hash = row_hash((name, kinds[name]) for name in tracked)
     time = times.type
     ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
@@ -50,7 +52,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     if ctx.keeps:
         ctx.run_end = struct([*told, ctx.until])
         ctx.run_start = struct([*told, f"t.{times.start}"])
-        firsts = {times.start, sql.quote(history.surrogate_key or "")}
+        firsts = {times.start, sql.quote(history.surrogate_key or ""), *ctx.derived}
         ctx.folded_columns = [
             f"r.{name}"
             if name in ctx.keys
@@ -62,7 +64,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
 
 
 def written_history(ctx: SimpleNamespace, start: str, next_start: str, action: str) -> list[str]:
-    """The history columns of a version, from its start and what follows it."""
+    """The columns that a version has from its start and from what follows it."""
     pieces = {
         "surrogate_key": ctx.surrogate(start),
         "valid_from": start,
@@ -72,7 +74,11 @@ def written_history(ctx: SimpleNamespace, start: str, next_start: str, action: s
         "action": action,
         "deleted": ctx.deleted_value,
     }
-    return [f"{pieces[option]} AS {name}" for option, name in ctx.quoted.items()]
+    derived = [
+        f"{cast(with_column(text, ctx.spec.history.valid_from, start), kind)} AS {name}"
+        for name, (text, kind) in ctx.derived.items()
+    ]
+    return [*derived, *(f"{pieces[option]} AS {name}" for option, name in ctx.quoted.items())]
 
 
 def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
@@ -147,8 +153,9 @@ def _add_opening(ctx: SimpleNamespace, spec: Spec) -> None:
             for name in ("_scd_at", "_scd_deleted")
         )
     nulls = {sql.quote(name): column.nulls for name, column in spec.columns.items()}
+    kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
     ctx.lives, ctx.fills = source.has_lives(spec), source.fills(spec)
-    ctx.given_columns = [_given(name, nulls[name]) for name in ctx.columns]
+    ctx.given_columns = [_given(name, nulls[name], kinds[name], ctx.marks) for name in ctx.columns]
     ctx.marked_columns = [
         f"CASE WHEN _scd_deleted THEN _scd_known.{name} ELSE {name} END AS {name}" if name in ctx.values else name
         for name in ctx.columns
@@ -157,14 +164,17 @@ def _add_opening(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.before_runs = "marked" if ctx.marks else "opening" if ctx.lives else "points"
 
 
-def _given(name: str, nulls: str) -> str:
+def _given(name: str, nulls: str, kind: str, marks: bool) -> str:
     """A column of a change, where NULL may mean "not given". The values of deletes say nothing."""
     if nulls == "value":
         return name
     known = f"CASE WHEN NOT _scd_deleted THEN {name} END"
     before = f"LAST_VALUE({known}) IGNORE NULLS OVER life"
     if nulls == "fill":
-        before = f"COALESCE(\n        {before},\n        FIRST_VALUE({known}) IGNORE NULLS OVER whole\n    )"
+        # What the table knows of a time stays, where the batch's row of that time does not give it.
+        live = "NOT _scd_deleted AND NOT COALESCE(_scd_stored._scd_deleted, FALSE)" if marks else "NOT _scd_deleted"
+        first = known if "MAP<" in kind else f"CASE WHEN {live} THEN COALESCE({name}, _scd_stored.{name}) END"
+        before = f"COALESCE(\n        {before},\n        FIRST_VALUE({first}) IGNORE NULLS OVER whole\n    )"
     return f"CASE\n    WHEN _scd_deleted THEN {name}\n    ELSE {before}\nEND AS {name}"
 
 

@@ -24,6 +24,7 @@ from scdgen.diagnose import question, rule_name
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
 from scdgen.queries import skipped_rows, source_keys, versions_query
+from scdgen.rename import with_target
 from scdgen.spec import Spec
 from scdgen.target import TargetTable
 
@@ -233,7 +234,7 @@ class Runner:
         rows = f"*, {', '.join(columns)} FROM {table.name}" if exists else ", ".join(columns)
         self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS SELECT {rows}{'' if exists else ' WHERE FALSE'}")
         try:
-            yield bound.model_copy(update={"target": view})
+            yield with_target(bound, view)
         finally:
             self.spark.catalog.dropTempView(view)
 

@@ -50,7 +50,7 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
     relation, query, view = _relation(spec)
     keys = {key: key_expression(spec, key) for key in spec.keys}
     select = []
-    for column in spec.columns:
+    for column in source_columns(spec):
         text = cast(fragment(spec, column).text, spec.columns[column].type)
         if column in keys and guarded and spec.bad_rows == "fail":
             stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
@@ -71,6 +71,30 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
 def fragment(spec: Spec, column: str) -> sql.Fragment:
     """The expression that gives a column, read."""
     return sql.expression(spec.column_source(column))
+
+
+def derived(spec: Spec) -> dict[str, str]:
+    """Column -> expression, of the columns that are worked out from a version's start and not from a source row.
+
+    Those are the untracked ones whose expression reads nothing but the column ``history.valid_from``: the value of a
+    row in the middle of a version would not be that of its start.
+    """
+    start = spec.history.valid_from.lower()
+    return {
+        name: column.from_
+        for name, column in spec.columns.items()
+        if spec.is_scd2 and not column.track and column.from_ and _reads_only(column.from_, start)
+    }
+
+
+def _reads_only(text: str, name: str) -> bool:
+    read = sql.expression(text)
+    return read.columns == {name} and read.bare is None
+
+
+def source_columns(spec: Spec) -> list[str]:
+    """The target's columns that come from a source row."""
+    return [name for name in spec.columns if name not in derived(spec)]
 
 
 def key_expression(spec: Spec, key: str) -> str:

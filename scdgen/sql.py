@@ -179,6 +179,8 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
             hint = "write an expression, a SELECT, or a time such as 2024-05-01"
             raise ValueError(f"'{_short(default)}' is not a value for {kind}; {hint}") from None
         return f"CAST({text_literal(default)} AS {kind})"
+    if read.tables:  # a query in parentheses
+        return f"CAST({read.text} AS {kind})"
     if read.columns and kind == "STRING":
         return f"CAST({text_literal(default)} AS {kind})"
     if read.columns:

@@ -77,7 +77,8 @@ def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -
         points = _points_of(history.get(key, []))
         changes = _not_late(changes, points, meaning)
         points.update({change.at: change for change in _one_per_time(changes, meaning)})
-        versions = _replay(points, meaning)
+        stored = {v.start: v.values for v in history.get(key, []) if not v.deleted}
+        versions = _replay(points, stored, meaning)
         if versions:
             result[key] = versions
         else:
@@ -139,12 +140,12 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
     return next((change for change in [first, *rest] if change.deleted), first)
 
 
-def _replay(points: Mapping[Any, Change], meaning: Meaning) -> list[Version]:
+def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: Meaning) -> list[Version]:
     """Rules 2 and 3."""
     versions: list[Version] = []
     current: Version | None = None  # the version that holds
     keep, mark = meaning.unchanged == "keep", meaning.on_delete == "mark"
-    for change in _given(points, meaning):
+    for change in _given(points, stored, meaning):
         at, is_open = change.at, current is not None and not current.deleted
         if change.deleted and (not mark or not (is_open or keep)):
             if is_open and current is not None:
@@ -165,8 +166,12 @@ def _replay(points: Mapping[Any, Change], meaning: Meaning) -> list[Version]:
     return versions
 
 
-def _given(points: Mapping[Any, Change], meaning: Meaning) -> list[Change]:
-    """The changes in order of time, with NULL taken as "not given" in the columns that say so."""
+def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: Meaning) -> list[Change]:
+    """The changes in order of time, with NULL taken as "not given" in the columns that say so.
+
+    ``stored`` is time -> the values of the version that began then: with ``fill`` a row that does not give a value
+    leaves the one that the table knows of that time, where the life has none before it.
+    """
     found: list[Change] = []
     life: list[Change] = []  # since the key's first row or last delete
     for at in sorted(points):
@@ -179,7 +184,9 @@ def _given(points: Mapping[Any, Change], meaning: Meaning) -> list[Change]:
         for column, how in meaning.nulls.items():
             if values[column] is None and life:
                 values[column] = life[-1].values[column]
-            elif values[column] is not None and how == "fill":
+            if values[column] is None and how == "fill":
+                values[column] = stored.get(at, values)[column]
+            if values[column] is not None and how == "fill":
                 for earlier in life:
                     if earlier.values[column] is None:
                         earlier.values[column] = values[column]
