@@ -66,13 +66,13 @@ MEANINGS = {
     "schema_evolution": "`add_columns`: a column new in the spec is added to the table.",
     "on_delete": "scd2: `close`, `ignore`, or `mark`: a delete is a version of its own with the last known values; "
     "scd1: `remove`, `ignore`.",
-    "unchanged": "`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so that the "
-    "table is the same whatever the order in which changes arrive.",
+    "unchanged": "`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so that "
+    "the table is the same whatever the order in which changes arrive.",
     "late_arriving": "scd2; `apply`: late rows split, shorten or extend versions (changes only); `ignore` drops them; "
     "`fail` stops.",
     "bad_rows": "Rows with a NULL in a key or in `effective_at`: stop, or leave them out.",
-    "conflicts": "Different rows of one key and time that `sequence_by` does not order: stop, or take any, a delete "
-    "before a row.",
+    "conflicts": "Different rows of one key and time that `sequence_by` does not order: stop, or take any, "
+    "a delete before a row.",
     "snapshot": "Goes with `feed: snapshot`: what it speaks for, and when it is not to be believed.",
     "snapshot.taken_at": "When the snapshot was taken.",
     "snapshot.scope": "Over target columns: the part of the table that the snapshot speaks for; null for all of it.",
