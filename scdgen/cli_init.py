@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import click
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
+    from scdgen.init_columns import Given
     from scdgen.init_data import Sample
     from scdgen.init_draft import Draft
 
@@ -69,7 +70,7 @@ def init(
                scdgen init --dbt snapshots/orders.sql --columns id:int,status:string
                scdgen init --sqlmesh models/menu_items.sql
     """
-    from scdgen.init_columns import given_columns, split_list
+    from scdgen.init_columns import Given, given_columns, split_list
 
     _require_one(path=path, table=table, dbt=dbt, sqlmesh=sqlmesh)
     for option, value in (("--pattern", pattern), ("--feed", feed), ("--keys", keys)):
@@ -90,7 +91,7 @@ def init(
         assert sample is not None
         draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given)
     else:
-        draft = _imported(dbt, sqlmesh, name, target, {**(sample.types() if sample else {}), **given})
+        draft = _imported(dbt, sqlmesh, name, target, Given(given, sample.types() if sample else {}))
     text = draft.text()
     if out is None:
         click.echo(text, nl=False)
@@ -118,9 +119,7 @@ def _require_table_name(name: str, option: str) -> None:
         raise UsageError(f"{option}: {error}") from error
 
 
-def _imported(
-    dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Mapping[str, str]
-) -> Draft:
+def _imported(dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Given) -> Draft:
     from scdgen.init_dbt import draft_from_dbt
     from scdgen.init_sqlmesh import draft_from_sqlmesh
 

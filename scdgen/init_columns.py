@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlglot
@@ -125,12 +126,22 @@ def dotted(parts: Iterable[str]) -> str:
     return ".".join(part if part.isidentifier() else sql.quote(part) for part in parts)
 
 
-def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Mapping[str, str], tool: str) -> None:
+@dataclass(frozen=True)
+class Given:
+    """Types from outside of a definition: of ``--columns``, which count first, and of data, which fill what is open."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given, tool: str) -> None:
     """Write the columns, or raise :class:`UsageError` that says which types are not known.
 
-    ``listed`` is what the definition names, ``given`` what was given on the command line or read from data.
+    ``listed`` is what the definition names, with the types that it has; without any, all columns of the data count.
     """
-    found: dict[str, str | None] = {**listed, **given}
+    seen = {name.lower(): kind for name, kind in given.data.items()}
+    typed = {name: kind or seen.get(name.lower()) for name, kind in listed.items()}
+    found: dict[str, str | None] = {**(typed or given.data), **given.columns}
     unknown = [name for name, kind in found.items() if kind is None]
     if not found:
         hint = "give --columns name:type,… or data with these columns: --from PATH or --table NAME"

@@ -145,7 +145,7 @@ def _relation(draft: Draft, sample: Sample) -> None:
     draft.put("source.path", sample.origin)
     draft.put("source.format", sample.format)
     if sample.format == "csv":
-        draft.put("source.options", {"escape": '"', "multiLine": "true"})
+        draft.put("source.options", {"escape": '"', "multiLine": True})
 
 
 def _meanings(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.init_columns import (
+    Given,
     column_named,
     dotted,
     put_columns,
@@ -24,6 +24,14 @@ from scdgen.init_dbt_read import DbtSnapshot, Jinja, read_snapshots
 from scdgen.init_draft import Draft
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
+_SHAPES: dict[str, tuple[type, ...]] = {
+    "unique_key": (str, list),
+    "check_cols": (str, list),
+    "partition_by": (str, list),
+    "liquid_clustered_by": (str, list),
+    "snapshot_meta_column_names": (dict,),
+    "tblproperties": (dict,),
+}
 # Options that have no counterpart: why, or what to do instead.
 _LEFT = {
     "tags": "a label of the dbt project",
@@ -51,8 +59,8 @@ _LEFT = {
 }
 
 
-def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, given: Mapping[str, str]) -> Draft:
-    """The draft of one snapshot of a file; ``given`` are columns and types from elsewhere.
+def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
+    """The draft of one snapshot of a file; ``given`` are types from elsewhere.
 
     Raises :class:`SpecError` where the file cannot be read, :class:`UsageError` where something must be given.
     """
@@ -91,6 +99,8 @@ def _take(found: DbtSnapshot, config: dict[str, Any], *options: str) -> tuple[st
             value = config.pop(option)
             if _has_jinja(value):
                 raise found.wrong(f"{option}: is Jinja, which is not run here; write its value in its place")
+            if not isinstance(value, _SHAPES.get(option, (str, bool, int, type(None)))):
+                raise found.wrong(f"{option}: cannot be a {type(value).__name__} in dbt; write it as dbt takes it")
             if value is not None:
                 return option, value
     return None, None
@@ -121,7 +131,7 @@ def _target(draft: Draft, found: DbtSnapshot, config: dict[str, Any], target: st
         raise UsageError(f"{found.file}: {found.name} has a database and no schema; give --target with all its parts")
 
 
-def _source(draft: Draft, found: DbtSnapshot, given: Mapping[str, str]) -> None:
+def _source(draft: Draft, found: DbtSnapshot, given: Given) -> None:
     listed: dict[str, str | None] = {}
     rule = "source('a', 'b') is read as a.b, ref('x') as x: write the schema before it where it needs one."
     if found.query is not None:
@@ -136,7 +146,7 @@ def _source(draft: Draft, found: DbtSnapshot, given: Mapping[str, str]) -> None:
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
     listed.update({column: kind for column, kind in found.types.items() if kind or column not in listed})
     for column, kind in listed.items():
-        if kind and column not in given:
+        if kind and column not in given.columns:
             listed[column] = spark_type(kind, f"{found.file}: {column}")
     put_columns(draft, listed, given, "the snapshot")
     for column, comment in found.comments.items():

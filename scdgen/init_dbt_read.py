@@ -14,6 +14,7 @@ from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedSeq
 from ruamel.yaml.error import YAMLError
 
 from scdgen.errors import Problem, SpecError
@@ -62,22 +63,32 @@ def _from_yaml(file: str, text: str) -> Iterator[DbtSnapshot]:
         line = mark.line + 1 if mark else 1
         raise SpecError([Problem(file, line, 1, "not valid YAML; check the indentation")]) from error
     entries = tree.get("snapshots") if isinstance(tree, dict) else None
-    for entry in entries if isinstance(entries, list) else []:
-        found = DbtSnapshot(file, entry.lc.line + 1, str(entry.get("name", "")))
+    if not isinstance(entries, CommentedSeq):
+        return
+    for place, entry in enumerate(entries):
+        found = DbtSnapshot(file, entries.lc.item(place)[0] + 1, "")
+        config, columns = (entry.get("config"), entry.get("columns")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(entry, dict) or not isinstance(config or {}, dict) or not _are_columns(columns or []):
+            raise found.wrong("is not a snapshot of dbt: a mapping of name, relation, config and columns (each a name)")
+        found.name = str(entry.get("name") or "")
         if not found.name:
             raise found.wrong("a snapshot without a name; write 'name:'")
         if "relation" not in entry:
             raise found.wrong(f"{found.name}: has no 'relation:'; give the SQL file with its {{% snapshot %}} block")
         found.table = _relation(found, str(entry["relation"]))
-        found.description = entry.get("description")
-        found.config = {str(k).lstrip("+"): _value(v, found.line) for k, v in (entry.get("config") or {}).items()}
-        for column in entry.get("columns") or []:
+        found.description = str(entry.get("description") or "") or None
+        found.config = {str(k).lstrip("+"): _value(v, found.line) for k, v in (config or {}).items()}
+        for column in columns or []:
             found.types[str(column["name"])] = column.get("data_type")
             if column.get("description"):
                 found.comments[str(column["name"])] = str(column["description"]).strip()
         known = {"name", "relation", "description", "config", "columns"}
         found.properties = [str(name) for name in entry if name not in known]
         yield found
+
+
+def _are_columns(columns: Any) -> bool:
+    return isinstance(columns, list) and all(isinstance(column, dict) and "name" in column for column in columns)
 
 
 def _value(value: Any, line: int) -> Any:

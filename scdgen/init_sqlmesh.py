@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from scdgen import sql
 from scdgen.errors import UsageError
 from scdgen.init_columns import (
+    Given,
     column_named,
     dotted,
     put_columns,
@@ -43,8 +42,8 @@ _LEFT = {
 }  # fmt: skip
 
 
-def draft_from_sqlmesh(file: str, text: str, target: str | None, given: Mapping[str, str]) -> Draft:
-    """The draft of one model; ``given`` are columns and types from elsewhere.
+def draft_from_sqlmesh(file: str, text: str, target: str | None, given: Given) -> Draft:
+    """The draft of one model; ``given`` are types from elsewhere.
 
     Raises :class:`SpecError` where the file cannot be read, :class:`UsageError` where something must be given.
     """
@@ -71,7 +70,7 @@ def draft_from_sqlmesh(file: str, text: str, target: str | None, given: Mapping[
     return draft
 
 
-def _source(draft: Draft, model: SqlmeshModel, given: Mapping[str, str]) -> None:
+def _source(draft: Draft, model: SqlmeshModel, given: Given) -> None:
     names, table = selected(model.query)
     draft.put("source.table" if table else "source.query", table or model.query)
     draft.put("source.feed", "snapshot", "SQLMesh compares the whole source with the table at each run.")
@@ -87,7 +86,7 @@ def _source(draft: Draft, model: SqlmeshModel, given: Mapping[str, str]) -> None
         if bare(name).lower() not in own:
             columns[bare(name)] = kind.strip()
     for name, written in columns.items():
-        if written and name not in given:
+        if written and name not in given.columns:
             columns[name] = spark_type(written, f"{model.file}: {name}")
     put_columns(draft, {name: kind for name, kind in columns.items() if name.lower() not in own}, given, "the model")
     comments = pairs(model.properties.pop("column_descriptions", ""))
@@ -172,10 +171,12 @@ def _tracked(draft: Draft, model: SqlmeshModel) -> None:
 
 def _history(draft: Draft, model: SqlmeshModel) -> None:
     for option in ("valid_from_name", "valid_to_name"):
-        draft.put(f"history.{option.removesuffix('_name')}", _name(model, option), f"From {option}.")
+        note = f"From {option}." if option in model.kind_properties else None
+        draft.put(f"history.{option.removesuffix('_name')}", _name(model, option), note)
         model.kind_properties.pop(option, None)
-    kind = bare(model.kind_properties.pop("time_data_type", "TIMESTAMP"))
-    draft.put("history.type", "date" if kind.upper() == "DATE" else "timestamp", f"time_data_type: {kind}.")
+    kind = bare(model.kind_properties.pop("time_data_type", ""))
+    if kind:
+        draft.put("history.type", "date" if kind.upper() == "DATE" else "timestamp", f"time_data_type: {kind}.")
     draft.put("history.is_current", None, "SQLMesh has no such column.")
 
 
@@ -187,7 +188,9 @@ def _storage(draft: Draft, model: SqlmeshModel) -> None:
         known = {name.lower(): name for name in draft.options["columns"]}
         if all(name.lower() in known for name in names):
             draft.put(place, [known[name.lower()] for name in names], f"From {option}.")
-            del model.properties[option]
+        else:
+            draft.left_out.append(f"{option}: {model.properties[option]} names no columns of the target alone")
+        del model.properties[option]
     for option in ("table_format", "storage_format"):
         if bare(model.properties.get(option, "")).lower() == "delta":
             draft.put("table.format", "delta", f"From {option}.")
