@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 from scdgen import source, sql
-from scdgen.columns import struct
+from scdgen.columns import comparable, struct
 from scdgen.source import refusal
 from scdgen.spec import Snapshot, Spec
 
@@ -28,6 +28,14 @@ def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> l
 def sequence_order(rows: source.Rows) -> list[str]:
     """The greatest sequence first; NULL comes last."""
     return [f"{name} DESC" for name in rows.sequence]
+
+
+def any_order(ctx: SimpleNamespace, deletes: bool) -> str:
+    """With conflicts: any, which row counts: a delete, else the least by its values, to be the same each time."""
+    values = [
+        comparable(sql.quote(n), ctx.spec.columns[n].type) for n in ctx.spec.columns if sql.quote(n) in ctx.values
+    ]
+    return ", ".join([*(["_scd_deleted DESC"] if deletes else []), struct(values or ctx.keys)])
 
 
 def conflict(spec: Spec, what: str, at: Sequence[str]) -> str:

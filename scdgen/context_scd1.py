@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from scdgen import source, sql
 from scdgen.columns import comparable, struct
-from scdgen.context_parts import aliased, conflict, equal, guard_snapshot, merge_clause, sequence_order
+from scdgen.context_parts import aliased, any_order, conflict, equal, guard_snapshot, merge_clause, sequence_order
 from scdgen.context_scd1_combine import combine_changes, combine_snapshot
 from scdgen.source import refusal
 from scdgen.spec import Spec
@@ -17,7 +17,7 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     has_time = spec.source.effective_at is not None
     ctx.deletes = source.flags_deletes(spec)
     order = [*(["_scd_at DESC"] if has_time else []), *sequence_order(ctx.rows)]
-    order += ["_scd_deleted DESC"] if spec.conflicts == "any" and ctx.deletes else []
+    order += [any_order(ctx, ctx.deletes)] if spec.conflicts == "any" else []
     ctx.rank_order = ", ".join(order) or ctx.key_list
     ctx.conflict = None
     ordered = [

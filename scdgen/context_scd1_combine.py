@@ -21,6 +21,7 @@ def _of_batch(ctx: SimpleNamespace, spec: Spec) -> None:
     merges = _merges(spec)
     has_time = spec.source.effective_at is not None
     order = [*(["_scd_at"] if has_time else []), *ctx.rows.sequence]
+    order += [ctx.content] if spec.conflicts == "any" else []  # so that all columns come from one row
     alive = " FILTER (WHERE _scd_life = 0)" if ctx.deletes else ""
     time = f"{'MIN' if _oldest(merges) else 'MAX'}(_scd_at){alive}"
 

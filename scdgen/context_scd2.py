@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from scdgen import source, sql
 from scdgen.columns import cast, comparable, hash_of, row_hash, struct
-from scdgen.context_parts import aliased, conflict, equal, guard_snapshot, sequence_order
+from scdgen.context_parts import aliased, any_order, conflict, equal, guard_snapshot, sequence_order
 from scdgen.rename import with_column
 from scdgen.source import refusal
 from scdgen.spec import Spec
@@ -85,8 +85,8 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     """scd2, feed: changes. See templates/scd2_changes.sql.j2 for the steps these pieces go into."""
     action = spec.history.action
     ctx.rank_order = ", ".join(["_scd_rank", *sequence_order(ctx.rows)])
-    if spec.conflicts == "any" and source.flags_deletes(spec):
-        ctx.rank_order += ", _scd_deleted DESC"
+    if spec.conflicts == "any":
+        ctx.rank_order += f", {any_order(ctx, source.flags_deletes(spec))}"
     ctx.winner = f"the greatest {', '.join(spec.source.sequence_by)} wins" if spec.source.sequence_by else None
     ctx.deletes = source.flags_deletes(spec)
     ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key and time", ["_scd_at"])
@@ -183,6 +183,8 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     history = spec.history
     guard_snapshot(ctx, spec)
     ctx.rank_order = ", ".join(sequence_order(ctx.rows)) or ctx.key_list
+    if spec.conflicts == "any":
+        ctx.rank_order += f", {any_order(ctx, False)}"
     ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key", [])
     ctx.content = struct([*ctx.compared, *(["_scd_at"] if spec.source.effective_at else [])])
     ctx.closes_missing = spec.deletes in {"close", "mark"}

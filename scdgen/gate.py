@@ -25,6 +25,7 @@ from scdgen.times import LAST_RUN
 from scdgen.tokens import DIALECT, first_line, stray_comma, tokens
 
 DIALECTS = ("databricks", "spark")
+_TARGET = "_scd_target"
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
 # File -> the kinds of statements it may hold, and the kind that it must end with.
@@ -156,29 +157,29 @@ def _resolve(spec: Spec, query: exp.Expression) -> exp.Query:
         if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
             cte.set("this", exp.select(*(exp.column(name, quoted=True) for name in read)).from_(SOURCE_VIEW))
     # Names are lowered here, because sqlglot would parse each to do so, and stumble over a semicolon in one.
-    schema = MappingSchema(_schema(spec, read), dialect=DIALECT, normalize=False)
+    listed: dict[str, object] = {
+        _TARGET: {sql.unquote(column.name).lower(): column.type for column in target_columns(spec)},
+        SOURCE_VIEW: dict.fromkeys(read, "STRING"),
+    }
+    schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
+    # One name for each of the two: a schema with names of different lengths is ambiguous to sqlglot.
+    names = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW}
+    for table in list(tree.find_all(exp.Table)):
+        name = names.get(tuple(part.name for part in table.parts))
+        if name is not None:
+            alias = exp.to_identifier(table.alias or table.name, quoted=True)
+            table.replace(exp.table_(name, alias=alias))
     resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
     assert isinstance(resolved, exp.Query)
     return resolved
 
 
-def _schema(spec: Spec, read: list[str]) -> dict[str, object]:
-    """Table -> column -> type, for the target and the source; nested by the parts of a name."""
-    source = sql.split_name(spec.source.table) if spec.source.table else (SOURCE_VIEW,)
-    target = {sql.unquote(column.name): column.type for column in target_columns(spec)}
-    tables = {
-        spec.target_parts: {name.lower(): kind for name, kind in target.items()},
-        source: dict.fromkeys(read, "STRING"),
-        (SOURCE_VIEW,): dict.fromkeys(read, "STRING"),
-    }
-    depth = max(map(len, tables))
-    schema: dict[str, object] = {}
-    for parts, columns in tables.items():
-        level: dict[str, object] = schema
-        for part in ("",) * (depth - len(parts)) + parts[:-1]:
-            level = level.setdefault(part.lower(), {})  # type: ignore[assignment]
-        level[parts[-1].lower()] = columns
-    return schema
+def _source_parts(spec: Spec) -> tuple[str, ...]:
+    """What FROM names where rows come from, in parts."""
+    source = spec.source
+    if source.table is not None:
+        return sql.split_name(source.table)
+    return (source.format or "", source.path or "")
 
 
 def _variables(spec: Spec) -> set[str]:

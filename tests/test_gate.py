@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scdgen import SpecError, load_spec, render
+from scdgen import SpecError, load_spec, load_spec_text, render
 from scdgen.gate import judge, objections
 
 SPEC = load_spec("specs/customer_address.yml")
@@ -62,3 +62,18 @@ def test_two_merges() -> None:
 def test_judge_names_the_file() -> None:
     with pytest.raises(SpecError, match=r"checks\.sql: the SQL is refused"):
         judge(SPEC, {"checks.sql": "SELECT a, FROM t;\n"})
+
+
+@pytest.mark.parametrize("target", ["dim.item", "item2", "main.dim.item"])
+@pytest.mark.parametrize(
+    "source", ["table: item", "table: crm.item", "path: item, format: delta", "path: a/b.parquet, format: parquet"]
+)
+def test_names_of_any_length(target: str, source: str) -> None:
+    """Target and source may have the same last part, and one to three of them; files have a path for a name."""
+    text = (
+        f"target: {target}\npattern: scd2\nsource: {{{source}, effective_at: at}}\nkeys: [id]\n"
+        "columns: {id: int, name: string}\n"
+    )
+    merge = render(load_spec_text(text)).files()["merge.sql"]
+    with pytest.raises(SpecError, match="could not be resolved"):
+        judge(load_spec_text(text), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import re
 
+import click
 import pytest
 
 from scdgen.cli import cli, main
-from scdgen.spec import History, Snapshot, Source, Spec, Table
+from scdgen.reference import options
 from tests.conftest import ROOT
 from tests.readme import filled
 
@@ -27,10 +28,16 @@ def test_every_command_is_there() -> None:
         assert f"`scdgen {name} " in README, name
 
 
-def test_every_option_is_there() -> None:
-    for model in (Spec, Source, History, Snapshot, Table):
-        for name, field in model.model_fields.items():
-            assert re.search(rf"[`.]{field.alias or name}\b", README), f"{model.__name__}.{name}"
+def test_every_option_of_a_command_is_there() -> None:
+    for command in cli.commands.values():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert re.search(rf"(?<![\w-]){option.opts[0]}(?![\w-])", README), f"{command.name} {option.opts[0]}"
+
+
+def test_every_option_of_a_spec_is_there() -> None:
+    for option in options():
+        assert README.count(f"\n| `{option.place}` | ") == 1, option.place
 
 
 def test_files_and_links_exist() -> None:

@@ -1,0 +1,188 @@
+"""scdgen init from files and tables: what is read, what is guessed, and that the draft runs as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import Runner, load_spec_text
+from scdgen.cli import main
+from tests.conftest import rows_of
+
+Called = Callable[..., tuple[int, str, str]]
+CHANGES = """customer_no,name,zip,age,balance,updated_at,lsn,op
+0001,Ann,01234,30,10.50,2024-01-01 10:00:00,9,I
+0001,Anna,01234,30,11.25,2024-02-01 10:00:00,9,U
+0001,Hanna,01234,30,11.25,2024-02-01 10:00:00,10,U
+0002,"Bob ""B""
+Brown",99999,,1.0,2024-02-01 10:00:00,10,U
+0003,Cid,99999,7,2,2024-01-01 10:00:00,12,I
+0003,Cid,99999,7,2,2024-03-01 10:00:00,13,D
+"""
+
+
+@pytest.fixture
+def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_a_feed_of_changes_as_csv(spark: Any, here: Called) -> None:
+    Path("customers.csv").write_text(CHANGES)
+    assert here("init", "--from", "customers.csv", "--target", "init_csv.customer", "--out", "c.yml")[0] == 0
+    text = Path("c.yml").read_text()
+    assert (
+        text
+        == """# Begun by scdgen init --from customers.csv; what is guessed says so: look at it.
+
+target: init_csv.customer
+pattern: scd2
+source:
+  path: customers.csv
+  format: csv
+  options: {escape: '"', multiLine: true}
+  # Guessed: updated_at says when a row changed.
+  feed: changes
+  # Guessed from the name; history.valid_from keeps it, so it is not among the columns.
+  effective_at: updated_at
+  # Guessed from the name; the values of a CSV are text.
+  sequence_by: [CAST(lsn AS BIGINT)]
+  # Guessed from the name and the values.
+  delete_when: op = 'D'
+# Guessed: unique together with updated_at and lsn in all 6 rows.
+keys: [customer_no]
+columns:
+  customer_no: string
+  name: string
+  zip: string
+  age: int
+  balance: double
+"""
+    )
+    assert here("validate", "c.yml")[0] == 0
+    spec = load_spec_text(text.replace("path: customers.csv", f"path: {Path('customers.csv').absolute()}"))
+    for _ in range(2):
+        Runner(spark).run(spec)
+        rows = [(*row[:5], str(row[5])[:10], row[7]) for row in rows_of(spark, "init_csv.customer")]
+        assert rows == [
+            ("0001", "Ann", "01234", 30, 10.5, "2024-01-01", False),
+            ("0001", "Hanna", "01234", 30, 11.25, "2024-02-01", True),
+            ("0002", 'Bob "B"\nBrown', "99999", None, 1.0, "2024-02-01", True),
+            ("0003", "Cid", "99999", 7, 2.0, "2024-01-01", False),
+        ]
+
+
+def test_an_extract_as_csv(here: Called) -> None:
+    """No time of change: a snapshot; the shortest key is two columns, of which none is unique alone."""
+    rows = [
+        f"{region},{number},{name},1990-01-0{number}" for region in "EW" for number, name in ((1, "Ann"), (2, "Bob"))
+    ]
+    Path("people.csv").write_text("region_code,person_no,name,birth_date\n" + "\n".join(rows) + "\n")
+    status, out, _ = here("init", "--from", "people.csv")
+    assert status == 0
+    spec = load_spec_text(out)
+    assert (spec.target, spec.source.feed, spec.source.effective_at) == ("default.people", "snapshot", None)
+    assert spec.keys == ("region_code", "person_no")
+    assert [column.type for column in spec.columns.values()] == ["STRING", "INT", "STRING", "DATE"]
+    assert "# Guessed: no column says when a row changed.\n" in out
+    assert "# Guessed: unique in all 4 rows.\n" in out
+    status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
+    assert (status, err) == (2, "people.csv: no column says when a row changed, which changes need; "
+                             "give --feed snapshot for a full extract, or add such a column\n")  # fmt: skip
+    status, out, _ = here("init", "--from", "people.csv", "--keys", "name")
+    assert status == 0 and "# Look at it: not unique; 2 rows share it in all 4 rows.\n" in out
+    assert (
+        here("init", "--from", "people.csv", "--keys", "nam")[2]
+        == "people.csv: has no column 'nam'; did you mean 'name'?\n"
+    )
+
+
+def test_json_lines(here: Called) -> None:
+    same = {"id": 1, "day": "2024-05-01", "none": None}
+    rows = [
+        {**same, "data": {"Tags": ["a"]}, "changed": "2024-05-01T10:00:00Z", "deleted": False},
+        {**same, "data": {"Tags": []}, "changed": "2024-05-02T10:00:00Z", "deleted": True},
+    ]
+    Path("items.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    status, out, err = here("init", "--from", "items.json", "--pattern", "scd1")
+    assert (status, err) == (0, "")
+    spec = load_spec_text(out)
+    assert (spec.pattern, spec.source.effective_at, spec.updated_at) == ("scd1", "changed", "changed")
+    assert spec.source.delete_when == "deleted"
+    assert {name: column.type for name, column in spec.columns.items()} == {
+        "data": "STRUCT<Tags: ARRAY<STRING>>", "day": "DATE", "id": "BIGINT", "none": "STRING"
+    }  # fmt: skip
+    assert spec.keys == ("id",)
+    assert "# Guessed: the name; changed differs in all rows by itself.\n" in out
+
+
+def test_delta_parquet_and_tables(spark: Any, here: Called) -> None:
+    spark.sql("CREATE SCHEMA IF NOT EXISTS init_t")
+    spark.sql("DROP TABLE IF EXISTS init_t.feed")
+    spark.sql(
+        "CREATE TABLE init_t.feed USING DELTA AS SELECT * FROM VALUES "
+        "(1, 'a', MAP('x', 1), DATE'2024-01-01', 7L, 'insert', 'u'), "
+        "(2, 'b', NULL, DATE'2024-01-01', 7L, 'insert', 'u'), "
+        "(1, 'a', NULL, DATE'2024-01-02', 8L, 'update_preimage', 'u'), "
+        "(1, 'c', NULL, DATE'2024-01-02', 8L, 'update_postimage', 'u') "
+        "AS t(id, name, extra, valid_from, _commit_version, _change_type, is_current)"
+    )
+    status, out, _ = here("init", "--table", "init_t.feed")
+    assert status == 0
+    spec = load_spec_text(out)
+    assert (spec.target, spec.source.table) == ("init_t.feed_history", "init_t.feed")
+    assert (spec.source.effective_at, spec.history.type) == ("valid_from", "date")
+    assert (spec.source.sequence_by, spec.source.delete_when) == (("_commit_version",), "_change_type = 'delete'")
+    assert spec.source.where == "_change_type NOT IN ('update_preimage')"
+    assert spec.columns["extra"].track is False
+    assert spec.history.is_current is not None and spec.history.is_current.name == "is_open_version"
+
+    spark.table("init_t.feed").drop("extra").write.mode("overwrite").parquet(Path("p").absolute().as_uri())
+    spark.table("init_t.feed").write.format("delta").save(Path("d").absolute().as_uri())
+    for path, kind in (("p", "parquet"), ("d", "delta")):
+        spec = load_spec_text(here("init", "--from", path, "--keys", "id")[1])
+        assert (spec.source.path, spec.source.format, spec.keys) == (path, kind, ("id",))
+    status, _, err = here("init", "--table", "init_t.nothing")
+    assert (status, err.startswith("--table init_t.nothing: there is no such table")) == (2, True)
+
+
+def test_columns_of_a_dbt_snapshot_from_data(here: Called) -> None:
+    Path("items.csv").write_text("id,name,updated_at\n007,a,2024-01-01 00:00:00\n008,b,2024-01-02 00:00:00\n")
+    Path("s.yml").write_text(
+        "snapshots: [{name: s, relation: ref('items'), config: "
+        "{schema: x, unique_key: id, strategy: timestamp, updated_at: updated_at}}]\n"
+    )
+    status, out, err = here("init", "--dbt", "s.yml", "--from", "items.csv", "--columns", "name:varchar(10)")
+    assert (status, err) == (0, "")
+    kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
+    assert kinds == {"id": "STRING", "name": "VARCHAR(10)", "updated_at": "TIMESTAMP"}
+    Path("m.sql").write_text(
+        "MODEL (name x.m, kind SCD_TYPE_2_BY_COLUMN (unique_key id, columns *)); SELECT ID, name::text FROM a"
+    )
+    out = here("init", "--sqlmesh", "m.sql", "--from", "items.csv")[1]
+    kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
+    assert kinds == {"ID": "STRING", "name": "STRING"}, "of the data, the types of what the SELECT lists"
+
+
+def test_nothing_to_guess_from(here: Called) -> None:
+    Path("empty.csv").write_text("id,name\n")
+    status, _, err = here("init", "--from", "empty.csv")
+    assert (status, err) == (2, "empty.csv: no key can be guessed, because there are no rows; give --keys\n")
+    assert load_spec_text(here("init", "--from", "empty.csv", "--keys", "id")[1]).columns["id"].type == "STRING"
+    Path("same.csv").write_text("a,b\n1,x\n1,y\n2,x\n2,y\n".replace("x", "0.5").replace("y", ""))
+    status, _, err = here("init", "--from", "same.csv")
+    assert (status, err) == (
+        2, "same.csv: no key can be guessed, because no columns stand out as unique in all 4 rows; give --keys\n"
+    )  # fmt: skip
