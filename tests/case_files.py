@@ -51,13 +51,12 @@ class Block:
             if name not in types:
                 raise CaseError(f"there is no column '{name}'{nearest(name, types)} (the columns: {', '.join(types)})")
         return [
-            tuple(None if cell is None else value_of(cell, types[name], name) for name, cell in named(self, row))
+            tuple(
+                None if cell is None else value_of(cell, types[name], name)
+                for name, cell in zip(self.columns, row, strict=True)
+            )
             for row in self.rows
         ]
-
-
-def named(block: Block, row: Sequence[str | None]) -> Iterable[tuple[str, str | None]]:
-    return zip(block.columns, row, strict=True)
 
 
 def value_of(cell: str, kind: str, name: str) -> Any:
@@ -275,9 +274,7 @@ def cases_of(text: str, file: str) -> list[Case | CaseError]:
 
 
 def _problem(place: tuple[int | str, ...], kind: str, message: str) -> str:
-    models: dict[str, type[BaseModel]] = {
-        "batches": Batch, "queries": Query, "again": Again, "counts": Counts,
-    }  # fmt: skip
+    models: dict[str, type[BaseModel]] = {"batches": Batch, "queries": Query, "again": Again, "counts": Counts}
     where = " ".join(str(step + 1) if isinstance(step, int) else step for step in place)
     if kind == "extra_forbidden":
         model = next((models[step] for step in reversed(place[:-1]) if step in models and isinstance(step, str)), Case)
