@@ -1,0 +1,299 @@
+"""Reads the case files of tests/cases/rows; what they hold is said in the README there. No Spark here."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from scdgen.errors import nearest
+
+Row = tuple[Any, ...]
+# A cell: 'quoted text', in which '' is one quote, or anything up to the next |.
+_CELL = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^|]*?))\s*(\||$)")
+_READ: dict[str, Callable[[str], Any]] = {
+    "string": str,
+    "tinyint": int,
+    "smallint": int,
+    "int": int,
+    "bigint": int,
+    "double": float,
+    "decimal": Decimal,
+    "date": dt.date.fromisoformat,
+    "timestamp": dt.datetime.fromisoformat,
+    "boolean": {"true": True, "false": False}.__getitem__,
+}
+
+
+class CaseError(ValueError):
+    """A case file that is wrong; the message says where and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table as it is written: column names, and rows of cells, ``None`` for NULL."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+
+    def typed(self, types: Mapping[str, str]) -> list[Row]:
+        """The rows as values of the columns' types (``name -> type``)."""
+        for name in self.columns:
+            if name not in types:
+                raise CaseError(f"there is no column '{name}'{nearest(name, types)} (the columns: {', '.join(types)})")
+        return [
+            tuple(
+                None if cell is None else value_of(cell, types[name], name)
+                for name, cell in zip(self.columns, row, strict=True)
+            )
+            for row in self.rows
+        ]
+
+
+def value_of(cell: str, kind: str, name: str) -> Any:
+    """A cell as a value of a SQL type.
+
+    >>> value_of("2024-01-01", "timestamp", "at")
+    datetime.datetime(2024, 1, 1, 0, 0)
+    """
+    read = _READ.get(kind.lower().split("(")[0])
+    if read is None:
+        raise CaseError(f"column '{name}': type '{kind}' is not for cases; use one of {', '.join(_READ)}")
+    try:
+        return read(cell)
+    except (ValueError, KeyError, ArithmeticError) as error:
+        raise CaseError(f"column '{name}': '{cell}' is no {kind}") from error
+
+
+def block_of(text: str) -> Block:
+    """A table from its text: a line of column names, then a line per row.
+
+    >>> block_of("id | name\\n 1 | NULL\\n# a remark\\n2 | ''\\n3 | 'a|b'").rows
+    (('1', None), ('2', ''), ('3', 'a|b'))
+    """
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise CaseError("is empty; a table begins with a line of column names")
+    header, *rows = [_cells(line) for line in lines]
+    columns = tuple(name or "NULL" for name in header)
+    if len(set(columns)) < len(columns):
+        raise CaseError(f"a column is named twice in '{lines[0].strip()}'")
+    for line, row in zip(lines[1:], rows, strict=True):
+        if len(row) != len(columns):
+            raise CaseError(f"'{line.strip()}' has {len(row)} cells; {len(columns)} columns are named")
+    return Block(columns, tuple(rows))
+
+
+def _cells(line: str) -> tuple[str | None, ...]:
+    found: list[str | None] = []
+    place, more = 0, True
+    while more:
+        match = _CELL.match(line, place)
+        if match is None or (match[2] or "").startswith("'"):
+            raise CaseError(f"'{line.strip()}': a quoted cell is 'text', and '' in it is one quote")
+        if match[2] == "":
+            raise CaseError(f"'{line.strip()}': a cell is empty; write NULL or ''")
+        found.append(None if match[2] == "NULL" else match[2] or match[1].replace("''", "'"))
+        place, more = match.end(), match[3] == "|"
+    return tuple(found)
+
+
+def text_of(columns: Sequence[str], rows: Iterable[Row]) -> str:
+    """Values as a table that could stand in a case file.
+
+    >>> print(text_of(["id", "at"], [(1, dt.datetime(2024, 1, 1)), (22, None), (3, "")]))
+    id | at
+    1  | 2024-01-01
+    22 | NULL
+    3  | ''
+    """
+    lines = [list(columns), *([_cell_of(value) for value in row] for row in rows)]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return "\n".join(
+        " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def _cell_of(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dt.datetime):
+        return value.isoformat(sep=" ").removesuffix(" 00:00:00")
+    text = str(value)
+    plain = text == text.strip() and text not in {"", "NULL"} and not text.startswith(("'", "#")) and "|" not in text
+    return text if plain else "'" + text.replace("'", "''") + "'"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Counts(_Model):
+    """Rows of the MERGE."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+class Again(_Model):
+    """What the second load of a batch does where it is not nothing, and why that is right."""
+
+    why: Text
+    table: str | None = None
+    error: str | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> Again:
+        if (self.table is None) == (self.error is None):
+            raise ValueError("takes either 'table' or 'error'")
+        return self
+
+
+class Batch(_Model):
+    """Rows to load, and what the table is after it."""
+
+    rows: str
+    params: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict)
+    table: str | None = None
+    counts: Counts | None = None
+    error: str | None = None
+    again: Again | None = None
+
+    @model_validator(mode="after")
+    def _refused(self) -> Batch:
+        if self.error and (self.table or self.counts or self.again):
+            raise ValueError("'error' says that the table stays as it was; no table, counts or again beside it")
+        return self
+
+
+class Query(_Model):
+    """A query after the last batch, and its rows."""
+
+    sql: Text
+    rows: str
+
+
+class Case(_Model):
+    """One scenario."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    why: Text
+    spec: dict[str, Any]
+    schema_: Text = Field(alias="source schema")
+    batches: Annotated[list[Batch], Field(min_length=1)]
+    table: str | None = None
+    queries: list[Query] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Case:
+        good = [batch for batch in self.batches if batch.error is None]
+        if not good:
+            raise ValueError("every batch is an error; let one of them be right")
+        if self.table is None and good[-1].table is None:
+            raise ValueError("has no 'table': the last batch, or the case, says what the table is in the end")
+        return self
+
+    @property
+    def target(self) -> str:
+        return f"cases.{self.name}"
+
+    @property
+    def types(self) -> dict[str, str]:
+        """``name -> type`` of the source's columns."""
+        listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", self.schema_)]
+        if any(len(part) != 2 for part in listed):
+            raise CaseError(f"source schema: '{self.schema_}' is not 'name type, name type'")
+        return {name: kind.strip() for name, kind in listed}
+
+    def spec_text(self, options: Mapping[str, Any]) -> str:
+        """The spec as YAML text, with its target, a source's name and a batch's own options put in."""
+        given = {"target": self.target, "pattern": "scd2", **_merged(self.spec, options)}
+        given["source"] = {"table": "nowhere", **given.get("source", {})}
+        return json.dumps(given, default=str)  # JSON is YAML
+
+    def check_blocks(self) -> None:
+        """Read every table of the case, so that a mistake is heard before anything runs."""
+        tables = [("table", self.table, False), *((f"query {i}", q.rows, False) for i, q in enumerate(self.queries, 1))]
+        for i, batch in enumerate(self.batches, 1):
+            tables += [(f"batch {i}: rows", batch.rows, True), (f"batch {i}: table", batch.table, False)]
+            tables += [(f"batch {i}: again", batch.again.table if batch.again else None, False)]
+        for place, text, of_source in tables:
+            try:
+                block = block_of(text) if text is not None else None
+                if block is not None and of_source:
+                    block.typed(self.types)
+            except CaseError as error:
+                raise CaseError(f"{place}: {error}") from error
+
+
+def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for name, value in more.items():
+        nested = isinstance(value, dict) and isinstance(result.get(name), dict)
+        result[name] = _merged(result[name], value) if nested else value
+    return result
+
+
+def cases_of(text: str, file: str) -> list[Case | CaseError]:
+    """Every case of a file; in the place of one that is wrong, its error."""
+    try:
+        listed = YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        return [CaseError(f"{file}: not valid YAML: {error}")]
+    if not isinstance(listed, list) or not listed:
+        return [CaseError(f"{file}: a case file is a list of cases, each beginning with '- name:'")]
+    found: list[Case | CaseError] = []
+    for number, document in enumerate(listed, 1):
+        name = document.get("name", number) if isinstance(document, dict) else number
+        try:
+            case = Case.model_validate(document)
+            case.check_blocks()
+            found.append(case)
+        except ValidationError as error:
+            problems = "; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in error.errors(include_url=False))
+            found.append(CaseError(f"{file}: case '{name}': {problems}"))
+        except CaseError as error:
+            found.append(CaseError(f"{file}: case '{name}': {error}"))
+    return found
+
+
+def _problem(place: tuple[int | str, ...], kind: str, message: str) -> str:
+    models: dict[str, type[BaseModel]] = {"batches": Batch, "queries": Query, "again": Again, "counts": Counts}
+    where = " ".join(str(step + 1) if isinstance(step, int) else step for step in place)
+    if kind == "extra_forbidden":
+        model = next((models[step] for step in reversed(place[:-1]) if step in models and isinstance(step, str)), Case)
+        fields = [field.alias or name for name, field in model.model_fields.items()]
+        return f"{where}: unknown field{nearest(str(place[-1]), fields)} (the fields: {', '.join(fields)})"
+    return f"{where}: {message.removeprefix('Value error, ')}" if where else message.removeprefix("Value error, ")
+
+
+def all_cases(folder: Path) -> list[Case | CaseError]:
+    """The cases of every file of a folder. A name that two cases share is an error, because it names the table."""
+    found = [
+        case
+        for path in sorted(folder.glob("*.yml"))
+        for case in cases_of(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
+    ]
+    seen: set[str] = set()
+    for index, case in enumerate(found):
+        if isinstance(case, Case):
+            if case.name in seen:
+                found[index] = CaseError(f"the case '{case.name}' is there twice; give one of them another name")
+            seen.add(case.name)
+    return found

@@ -1,0 +1,146 @@
+"""Scenarios that are data: the files of tests/cases/rows, whose README says what they hold.
+
+Each batch is loaded twice, and the second load changes nothing unless the case says why it does.
+A batch that changed nothing is not loaded again.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, Spec, load_spec_text
+from scdgen.sql import quote, text_literal
+from tests.case_files import Batch, Block, Case, CaseError, Row, all_cases, block_of, text_of
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CASES = all_cases(ROOT / "tests" / "cases" / "rows")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name if isinstance(case, Case) else "wrong" for case in CASES])
+def test_case(spark: SparkSession, case: Case | CaseError) -> None:
+    if isinstance(case, CaseError):
+        pytest.fail(str(case), pytrace=False)
+    with _clean(spark, case):
+        table = _Table(spark, case)
+        for number, batch in enumerate(case.batches, 1):
+            table.load(f"batch {number}", batch)
+        if case.table is not None:
+            table.expect("in the end", case.table)
+        table.check()
+        for query in case.queries:
+            _same(query.sql.strip(), block_of(query.rows), spark.sql(query.sql))
+
+
+class _Table:
+    """The target of one case."""
+
+    def __init__(self, spark: SparkSession, case: Case):
+        self.spark, self.case, self.runner = spark, case, Runner(spark)
+        self.spec = self._spec(case.batches[0])
+
+    def _spec(self, batch: Batch) -> Spec:
+        return load_spec_text(self.case.spec_text(batch.options), name=self.case.name)
+
+    def load(self, place: str, batch: Batch) -> None:
+        """Load a batch, and load it again."""
+        self.spec, source = self._spec(batch), _source(self.spark, self.case, batch)
+        if batch.error is not None:
+            self._refused(place, batch.error, source, batch.params)
+            return
+        result = self.runner.run(self.spec, source, batch.params)
+        if batch.counts is not None:
+            counts = {"inserted": result.inserted, "updated": result.updated, "deleted": result.deleted}
+            assert counts == batch.counts.model_dump(), place
+        if batch.table is not None:
+            self.expect(place, batch.table)
+        if not (result.inserted or result.updated or result.deleted):
+            assert batch.again is None, f"{place}: changed nothing, so that there is nothing to say of its second load"
+            return  # a second load would be the same run on the same table
+        place += ", again"
+        if batch.again is not None and batch.again.error is not None:
+            self._refused(place, batch.again.error, source, batch.params)
+            return
+        again = self.runner.run(self.spec, source, batch.params)
+        if batch.again is not None and batch.again.table is not None:
+            self.expect(place, batch.again.table)
+            return
+        assert (again.inserted, again.updated, again.deleted) == (0, 0, 0), place
+        assert again.version == result.version, f"{place}: a commit that changes nothing"
+
+    def rows(self) -> list[Row] | None:
+        if not self.runner.exists(self.spec):
+            return None
+        return sorted((tuple(row) for row in self.spark.table(self.case.target).collect()), key=repr)
+
+    def expect(self, place: str, text: str) -> None:
+        block = block_of(text)
+        frame = self.spark.table(self.case.target)
+        missing = [name for name in block.columns if name not in frame.columns]
+        if missing:
+            pytest.fail(f"{self.case.name}: {place}: {missing} are no columns of {frame.columns}", pytrace=False)
+        _same(f"{self.case.name}: {place}", block, frame.select(*map(quote, block.columns)))
+
+    def check(self) -> None:
+        failed = [check for check in self.runner.check(self.spec) if check.failures]
+        assert not failed, f"{self.case.name}: {failed}"
+
+    def _refused(self, place: str, rule: str, source: DataFrame, params: dict[str, Any]) -> None:
+        before = self.rows()
+        with pytest.raises(DataError) as caught:
+            self.runner.run(self.spec, source, params)
+        assert caught.value.rule == rule, f"{place}: {caught.value}"
+        assert self.rows() == before, f"{place}: the table is not as it was"
+
+
+def _source(spark: SparkSession, case: Case, batch: Batch) -> DataFrame:
+    """The rows in the types of the source. Spark reads the cells, so that times are those of its session."""
+    block, types = block_of(batch.rows), case.types
+    given = [
+        "(" + ", ".join(["0", *("NULL" if cell is None else text_literal(cell) for cell in row)]) + ")"
+        for row in block.rows
+    ]
+    names = ", ".join(["_none", *map(quote, block.columns)])
+    columns = [
+        f"CAST({quote(name) if name in block.columns else 'NULL'} AS {kind}) AS {quote(name)}"
+        for name, kind in types.items()
+    ]
+    empty = f"({', '.join(['1', *('NULL' for _ in block.columns)])})"
+    values = f"VALUES {', '.join(given or [empty])} AS v ({names})"
+    return spark.sql(f"SELECT {', '.join(columns)} FROM {values} WHERE _none = 0")
+
+
+def _same(place: str, expected: Block, frame: DataFrame) -> None:
+    """The same rows, whatever their order."""
+    assert tuple(frame.columns) == expected.columns, place
+    found = [tuple(map(_in_session, row)) for row in frame.collect()]
+    wanted = expected.typed(dict(frame.dtypes))
+    if sorted(found, key=repr) != sorted(wanted, key=repr):
+        shown = [text_of(expected.columns, sorted(rows, key=repr)) for rows in (wanted, found)]
+        pytest.fail(f"{place}\nexpected:\n{shown[0]}\nfound:\n{shown[1]}", pytrace=False)
+
+
+def _in_session(value: Any) -> Any:
+    """A time as the session shows it, which is in UTC; pyspark hands it over in the zone of this machine."""
+    return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if isinstance(value, dt.datetime) else value
+
+
+@contextmanager
+def _clean(spark: SparkSession, case: Case) -> Iterator[None]:
+    """No table of the case before and after it."""
+    views = case.spec.get("views", {})
+    spark.sql(f"DROP TABLE IF EXISTS {case.target}")
+    try:
+        yield
+    finally:
+        spark.sql(f"DROP TABLE IF EXISTS {case.target}")
+        for option, kind in (("current", "VIEW"), ("as_of", "FUNCTION")):
+            if option in views:
+                spark.sql(f"DROP {kind} IF EXISTS {views[option]}")
