@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
 from scdgen.load import load_spec, load_spec_text
 from scdgen.pipeline import Scripts, render
+from scdgen.results import CheckResult, RunResult
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
-    from scdgen.runner import CheckResult, Runner, RunResult
+    from scdgen.runner import Runner
 
 __version__ = "0.1.0"
 
@@ -34,8 +35,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"Runner", "RunResult", "CheckResult"}:
-        from scdgen import runner
+    if name == "Runner":
+        from scdgen.runner import Runner
 
-        return getattr(runner, name)
+        return Runner
     raise AttributeError(f"module 'scdgen' has no attribute {name!r}")

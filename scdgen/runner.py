@@ -6,17 +6,17 @@ put in.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scdgen import evolve, pipeline, sql
+from scdgen import evolve, pipeline, sql, streams
 from scdgen.bind import bind
 from scdgen.columns import Target
 from scdgen.context import build
@@ -25,11 +25,13 @@ from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
 from scdgen.queries import skipped_rows, source_keys, versions_query
 from scdgen.rename import with_target
+from scdgen.results import CheckResult, RunResult
 from scdgen.spec import Spec
 from scdgen.target import TargetTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 # pyspark logs every failed query as a page of JSON; the error itself says all of it.
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
@@ -37,35 +39,6 @@ logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 _numbers = itertools.count(1)
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _locks_guard = threading.Lock()
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a run did. ``inserted``, ``updated`` and ``deleted`` are rows, from the result of the MERGE itself.
-
-    ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
-    ``version`` the Delta version after the run (the one before it where nothing changed), ``created`` whether the run
-    made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run.
-    """
-
-    target: str
-    inserted: int
-    updated: int
-    deleted: int
-    version: int
-    created: bool
-    seconds: float
-    skipped: int = 0
-    added: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """A check's name, how many rows break it (0 is good), and up to ``limit`` of them."""
-
-    name: str
-    failures: int
-    sample: list[dict[str, Any]]
 
 
 class Runner:
@@ -97,6 +70,27 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
+        return self._run(spec, source, params, adopt, contextlib.nullcontext())
+
+    def run_once(
+        self,
+        spec: Spec,
+        source: DataFrame | None,
+        params: Mapping[str, object] | None,
+        application: str,
+        batch: int,
+    ) -> RunResult:
+        """:meth:`run`, passed over where the table has taken in this batch of this application already."""
+        return self._run(spec, source, params, False, streams.once(self.spark, application, batch))
+
+    def _run(
+        self,
+        spec: Spec,
+        source: DataFrame | None,
+        params: Mapping[str, object] | None,
+        adopt: bool,
+        around_merge: AbstractContextManager[None],
+    ) -> RunResult:
         begin = time.monotonic()
         with self._ready(spec, source, params) as bound:
             scripts = pipeline.render(bound, self.templates)
@@ -111,13 +105,15 @@ class Runner:
                 *before, merge = pipeline.statements(scripts.merge)
                 self._execute(before)
                 skipped = self._skipped(bound)
-                counts = self.spark.sql(merge).collect()[0]
+                with around_merge:
+                    rows = self.spark.sql(merge).collect()
                 version = table.version()
+        counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
         return RunResult(
             target=spec.target,
-            inserted=int(counts["num_inserted_rows"]),
-            updated=int(counts["num_updated_rows"]),
-            deleted=int(counts["num_deleted_rows"]),
+            inserted=int(counts.get("num_inserted_rows", 0)),
+            updated=int(counts.get("num_updated_rows", 0)),
+            deleted=int(counts.get("num_deleted_rows", 0)),
             version=version,
             created=created,
             seconds=time.monotonic() - begin,
@@ -189,9 +185,40 @@ class Runner:
                 results.append(CheckResult(check.name, failures, sample))
             return results
 
-    def stream(self, spec: Spec, df: DataFrame) -> Any:
-        """Not in this version: streams come with ``scdgen stream``."""
-        raise ScdgenError(f"{spec.target}: streams are not in this version; use run with batches")
+    def stream(
+        self,
+        spec: Spec | Sequence[Spec],
+        df: DataFrame,
+        checkpoint: str | None = None,
+        interval: str | None = None,
+        params: Mapping[str, object] | None = None,
+        report: Callable[[streams.BatchResult], None] | None = None,
+    ) -> StreamingQuery:
+        """Merge a stream, a MERGE per micro-batch and target, each batch once however often it is delivered.
+
+        Args:
+            spec: one spec, or several that one stream feeds; those that read their targets run after them.
+            df: a streaming DataFrame with the rows of the specs' source.
+            checkpoint: where the stream keeps its place; as ``stream.checkpoint`` says by default.
+            interval: how often to look for new rows, such as ``10 minutes``; by default the stream takes what is
+                there, and ends.
+            params: name -> value for the specs' params.
+            report: is called after each micro-batch.
+
+        Raises:
+            UsageError: no checkpoint is named, or the specs read different sources.
+        """
+        given = [spec] if isinstance(spec, Spec) else list(spec)
+        ordered, fed = streams.streamed_source(given)
+        place = streams.checkpoint_of(fed, checkpoint)
+        values = {one.target: {k: v for k, v in (params or {}).items() if k in one.params} for one in given}
+        for one in given:
+            bind(one, None, values[one.target])
+        batch = streams.MicroBatch(ordered, frozenset(one.target for one in fed), place, self.templates, values, report)
+        writer = df.writeStream.foreachBatch(batch).option("checkpointLocation", place)
+        with self._translated(given[0]):
+            trigger = writer.trigger(processingTime=interval) if interval else writer.trigger(availableNow=True)
+            return trigger.start()
 
     def exists(self, spec: Spec) -> bool:
         """Whether the target is there."""
