@@ -67,14 +67,16 @@ def run(
                scdgen run specs/extract.yml --param taken=2024-05-01
     """
     from scdgen import output
-    from scdgen.inputs import load_specs, read_source
+    from scdgen.inputs import load_specs, source_rows
 
     loaded, params = load_specs(specs), _pairs(param, "--param")
     with _runner(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
-            with output.progress(f"merging into {spec.target}"):
-                rows = read_source(runner.spark, spec, source) if source else None
-                counts = runner.run_counted(spec, rows, params)
+            with (
+                output.progress(f"merging into {spec.target}"),
+                source_rows(runner.spark, spec, source, params) as given,
+            ):
+                counts = runner.run_counted(spec, given, params)
             click.echo(output.as_json(counts) if as_json else output.counts_line(spec.target, counts))
 
 
@@ -94,13 +96,16 @@ def plan(
     Example:  scdgen plan specs/customer.yml --source changes.csv
     """
     from scdgen import output
-    from scdgen.inputs import load_specs, read_source
+    from scdgen.inputs import load_specs, source_rows
 
     loaded, params = load_specs(specs), _pairs(param, "--param")
     with _runner(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
-            with output.progress(f"planning {spec.target}"):
-                rows = runner.plan(spec, read_source(runner.spark, spec, source) if source else None, params)
+            with (
+                output.progress(f"planning {spec.target}"),
+                source_rows(runner.spark, spec, source, params) as given,
+            ):
+                rows = runner.plan(spec, given, params)
             if as_json:
                 for row in rows:
                     click.echo(output.as_json(row.asDict(recursive=True)))

@@ -20,16 +20,19 @@ from scdgen import pipeline, sql
 from scdgen.bind import bind
 from scdgen.context import build
 from scdgen.diagnose import question, rule_name
+from scdgen.diagnose_cast import cast_error
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
 from scdgen.queries import source_keys, versions_query
+from scdgen.session import ansi
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 # pyspark logs every failed query as a page of JSON; the error itself says all of it.
-logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
 
 _numbers = itertools.count(1)
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
@@ -186,7 +189,7 @@ class Runner:
         """The spec with its source and params put in, while this thread alone uses the session."""
         view = f"_scd_source_{next(_numbers)}" if source is not None else None
         bound = bind(spec, view, params or {})
-        with self._lock:
+        with self._lock, ansi(self.spark):
             if source is not None and view is not None:
                 source.createOrReplaceTempView(view)
             try:
@@ -253,7 +256,7 @@ class Runner:
         """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
         broken = rule_name(str(error))
         if broken is None:
-            return translate(spec, error)
+            return cast_error(self.spark, spec, error) or translate(spec, error)
         rule, message = broken
         count, sample = None, None
         query = question(spec, rule)
