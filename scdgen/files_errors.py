@@ -25,8 +25,9 @@ _MEND = "the file"
 
 def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
     """Open the files of a path; raises one of our errors in one line."""
-    files = find(path)
+    files = Files(path, "")
     try:
+        files = find(path)
         with ansi(spark):
             return opened(spark, spec, files)
     except ScdgenError:
@@ -35,11 +36,10 @@ def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
         raise DataError(f"{error.filename or path}: cannot be read: {error.strerror}") from error
     except Exception as error:
         told = _unreadable(files, str(error))
-        if told is None:
-            known = translate(spec, error)
-            told = str(known).replace(f"{spec.target}:", f"{path}:", 1)
-            raise type(known)(told) from error
-        raise DataError(told) from error
+        if told is not None:
+            raise DataError(told) from error
+        known = translate(spec, error)
+        raise type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1)) from error
 
 
 def explained(

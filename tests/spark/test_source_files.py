@@ -342,6 +342,22 @@ def test_a_session_that_forgives_is_not_asked(spark: Any, here: Called) -> None:
     assert not spark.catalog.tableExists("files.people")
 
 
+def test_what_the_spec_compares_has_a_type(spark: Any, here: Called) -> None:
+    """9 is less than 10 in any file of a folder, a flag is a flag, and '007' and 'Y' stay texts."""
+    write("people.yml", PEOPLE.replace("lsn: bigint}", "no: string}").replace(
+        "delete_when: op = 'D'", "where: \"live AND op = 'Y' AND no < '8'\""
+    ))  # fmt: skip
+    write(
+        "drop/a.csv", "id,name,age,at,lsn,live,op,no\n1,Ann,1,2024-01-01,9,true,Y,007\n2,Bob,,2024-01-01,1.5,false,Y,\n"
+    )
+    write(
+        "drop/b.csv",
+        'no,op,live,lsn,at,age,name,id\n007,Y,TRUE,"10",2024-01-01,2,Anna,1\n9,Y,true,"",2024-01-01,x,X,4\n',
+    )
+    load_twice(here, "people.yml", "drop")
+    assert rows_of(spark, "files.people") == [(1, "Anna", 2, "007", dt.datetime(2024, 1, 1), None)], "and x is not read"
+
+
 PATHS: list[tuple[str, dict[str, str], str]] = [
     # format, files, what the error says
     ("csv", {"p/a.csv": FIRST + "3,C\n"},
@@ -376,3 +392,14 @@ def test_a_malformed_line_in_a_path_of_the_spec(spark: Any, here: Called) -> Non
     with pytest.raises(DataError, match=r"p: holds a line that is no JSON object, at 'nope'; write one"):
         Runner(spark).run(spec)
     assert rows_of(spark, "files.people") == before
+
+
+def test_what_cannot_be_opened(here: Called, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "a.csv")
+
+    write("a.csv", FIRST)
+    monkeypatch.setattr("scdgen.files._sniffed", refuse)
+    assert here("plan", "people.yml", "--source", "a.csv") == (1, "", "a.csv: cannot be read: Permission denied\n")
+    says = "file:///no/delta: [PATH_NOT_FOUND] Path does not exist: file:/no/delta; give a path that is there\n"
+    assert here("plan", "people.yml", "--source", "file:///no/delta") == (1, "", says)
