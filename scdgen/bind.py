@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.source import param_variables
 from scdgen.spec import Spec
+
+V = TypeVar("V")
 
 
 def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
@@ -39,7 +42,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     return bound
 
 
-def bind_each(specs: Sequence[Spec], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
+def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[str, V]]:
     """Target -> the values among ``given`` for the params that its spec declares.
 
     Raises :class:`UsageError` for a value that no spec declares, and for all values that are missing in one go.

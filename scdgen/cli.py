@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from scdgen import cli_init, cli_spark
+from scdgen import cli_init, cli_spark, cli_stream
 from scdgen.cli_options import specs_argument, templates_option
 from scdgen.errors import line_and_status
 
@@ -137,7 +137,7 @@ def _write(path: Path, text: str | None, check: bool) -> int:
     return 1
 
 
-for command in (*cli_init.COMMANDS, *cli_spark.COMMANDS):
+for command in (*cli_init.COMMANDS, *cli_spark.COMMANDS, *cli_stream.COMMANDS):
     cli.add_command(command)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
+
+from scdgen.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,3 +42,14 @@ def input_options(command: F) -> F:
     source = click.option("--source", metavar="PATH", help=text)
     param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
     return source(param(command))
+
+
+def pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """NAME=VALUE, as given to an option several times; raises :class:`UsageError` for what is not of that form."""
+    pairs = {}
+    for item in given:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {item}: write it as NAME=VALUE")
+        pairs[name] = value
+    return pairs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli_options import engine_options, input_options, specs_argument
+from scdgen.cli_options import engine_options, input_options, pairs, specs_argument
 from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
@@ -19,18 +19,8 @@ if TYPE_CHECKING:
     from scdgen.spec import Spec
 
 
-def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    pairs = {}
-    for item in given:
-        name, equals, value = item.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {item}: write it as NAME=VALUE")
-        pairs[name] = value
-    return pairs
-
-
 @contextlib.contextmanager
-def _runner(
+def runner_on(
     specs: Sequence[Spec], templates: str | None, remote: str | None, warehouse: str, conf: Sequence[str]
 ) -> Iterator[Runner]:
     """A runner on the embedded session or on a remote one; the embedded one ends with the command."""
@@ -38,7 +28,7 @@ def _runner(
     from scdgen.runner import Runner
     from scdgen.tables import table_names
 
-    settings = _pairs(conf, "--conf")
+    settings = pairs(conf, "--conf")
     with output.progress("starting Spark"):
         spark: SparkSession = (
             session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
@@ -72,18 +62,21 @@ def run(
                scdgen run specs
     """
     from scdgen import chain, graph, output
-    from scdgen.inputs import load_specs, read_source
+    from scdgen.inputs import load_specs, source_rows
 
     loaded = load_specs(specs)
     params = _given(loaded, source, param)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
-    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
 
         def merge(spec: Spec) -> dict[str, Any]:
-            with output.progress(f"merging into {spec.target}"):
-                rows = read_source(runner.spark, spec, source) if source else None
-                return runner.run_counted(spec, rows, params[spec.target], adopt)
+            values = params[spec.target]
+            with (
+                output.progress(f"merging into {spec.target}"),
+                source_rows(runner.spark, spec, source, values) as rows,
+            ):
+                return runner.run_counted(spec, rows, values, adopt)
 
         for outcome in chain.walk(steps, merge):
             if outcome.error is not None and not several:
@@ -110,7 +103,7 @@ def _given(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> 
             f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
             "give one spec, or name the files in the specs"
         )
-    return bind_each(loaded, _pairs(param, "--param"))
+    return bind_each(loaded, pairs(param, "--param"))
 
 
 def _say(error: Exception, debug: bool) -> None:
@@ -136,15 +129,18 @@ def plan(
     Example:  scdgen plan specs/customer.yml --source changes.csv
     """
     from scdgen import output
-    from scdgen.inputs import load_specs, read_source
+    from scdgen.inputs import load_specs, source_rows
 
     loaded = load_specs(specs)
     params = _given(loaded, source, param)
-    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
-            with output.progress(f"planning {spec.target}"):
-                frame = read_source(runner.spark, spec, source) if source else None
-                rows = runner.plan(spec, frame, params[spec.target])
+            values = params[spec.target]
+            with (
+                output.progress(f"planning {spec.target}"),
+                source_rows(runner.spark, spec, source, values) as given,
+            ):
+                rows = runner.plan(spec, given, values)
             if as_json:
                 for row in rows:
                     click.echo(output.as_json(row.asDict(recursive=True)))
@@ -176,7 +172,7 @@ def check(
     from scdgen.inputs import load_specs
 
     loaded, failed = load_specs(specs), 0
-    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
                 results = runner.check(spec)
@@ -211,8 +207,8 @@ def show(
     from scdgen import output
     from scdgen.inputs import load_specs
 
-    loaded, keys = load_specs(specs), _pairs(key, "--key")
-    with _runner(loaded, templates, remote, warehouse, conf) as runner:
+    loaded, keys = load_specs(specs), pairs(key, "--key")
+    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
             with output.progress(f"reading {spec.target}"):
                 frame = runner.versions(spec, keys, as_of, current)

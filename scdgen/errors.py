@@ -86,5 +86,16 @@ def nearest(word: str, names: Iterable[str]) -> str:
     >>> nearest("zzz", ["effective_at"])
     ''
     """
-    found = difflib.get_close_matches(word.lower(), {name.lower(): name for name in names}, n=1, cutoff=0.6)
-    return f"; did you mean '{found[0]}'?" if found else ""
+    spelled = {name.lower(): name for name in names}
+    found = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
+    return f"; did you mean '{spelled[found[0]]}'?" if found else ""
+
+
+def quoted(text: str, width: int = 60) -> str:
+    r"""A value in quotes as a message shows it: on one line, and not too long.
+
+    >>> print(quoted("a\nb"), quoted("x" * 70, width=5))
+    'a\nb' 'xx...'
+    """
+    text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"'{text if len(text) <= width else text[: width - 3] + '...'}'"

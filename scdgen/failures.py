@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from scdgen.errors import DataError, EngineError, ScdgenError
+from scdgen.errors import DataError, EngineError, ScdgenError, quoted
+from scdgen.files import shown_path
 from scdgen.spec import Spec
 from scdgen.tokens import first_line
 
@@ -29,9 +30,42 @@ _KNOWN: tuple[tuple[str, bool, str], ...] = (
     (r"No space left on device", False, "free disk space and run again; the table is as it was"),
 )  # fmt: skip
 
+# The cause in Spark's text, where a file could not be read -> what is told, with the pattern's groups in it.
+_MALFORMED: tuple[tuple[str, str], ...] = (
+    (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?: SQLSTATE|\n)",
+     "the row {0} has not as many cells as the header; mend it, or put quotes around a cell with a comma"),
+    (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
+     "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
+     "option enforceSchema: true to go by their places"),
+    (r"JsonParseException: Unrecognized token '(.*?)'",
+     "holds a line that is no JSON object, at {0}; write one object per line"),
+    (r"JsonParseException|JsonEOFException", "holds a line that is no JSON object; write one object per line"),
+    (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
+     "holds a row that is broken or does not fit the types of the others, read as {0}; mend it"),
+    (r"Data type mismatches when reading Parquet column \[(.*?)\]",
+     "the column {0} is of another type than in the other files; write them with one type"),
+)  # fmt: skip
+
+
+def unreadable(text: str) -> tuple[str | None, str] | None:
+    """(the file as Spark names it, if it does; what is wrong with it) where Spark could not read a file."""
+    named = re.search(r"\[FAILED_READ_FILE[A-Z_.]*\] Encountered error while reading file (\S+?)\.(?:\s|$)", text)
+    if named is None and "[MALFORMED_RECORD_IN_" not in text:
+        return None
+    file = named[1] if named else None
+    for pattern, told in _MALFORMED:
+        found = re.search(pattern, text)
+        if found:
+            return file, told.format(*(quoted(part.strip()) for part in found.groups()))
+    return file, "cannot be read; mend the file, or name its format as it is"
+
 
 def translate(spec: Spec, error: Exception) -> ScdgenError:
     """One of our errors for an error of the engine."""
+    broken = unreadable(str(error))
+    if broken is not None:
+        file, what = broken
+        return DataError(f"{spec.target}: {shown_path(file or spec.source.path or 'a source')}: {what}")
     named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", str(error))
     line = first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", named[0] if named else str(error), flags=re.DOTALL)))
     for pattern, is_data, way_out in _KNOWN:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scdgen import init_guess, inputs, sql
+from scdgen import files, init_guess, sql
 from scdgen.errors import UsageError, nearest
 from scdgen.init_columns import dotted
 from scdgen.init_draft import Draft
@@ -39,7 +39,7 @@ class Sample:
 
 def path_format(path: str) -> str:
     """csv, json, parquet or delta; raises :class:`UsageError` where the path is not there."""
-    return inputs._format(path)
+    return files.find(path).kind
 
 
 def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scdgen import sql
-from scdgen.errors import Problem, SpecError, UsageError
+from scdgen import files_errors
+from scdgen.errors import Problem, ScdgenError, SpecError, UsageError
 from scdgen.load import load_spec
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 
 
 def spec_paths(given: Iterable[str | Path]) -> list[Path]:
@@ -55,70 +54,32 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
 
 
 def read_source(spark: SparkSession, spec: Spec, path: str) -> DataFrame:
-    """The rows of a CSV (header), JSON lines, Parquet or Delta path."""
-    kind = _format(path)
-    if "://" not in path:
-        path = Path(path).absolute().as_uri()
-    return _read_csv(spark, spec, path) if kind == "csv" else spark.read.format(kind).load(path)
+    """The rows of a CSV (header), JSON lines, Parquet or Delta path, in the types that the spec's expressions need.
 
-
-def _read_csv(spark: SparkSession, spec: Spec, path: str) -> DataFrame:
-    """A CSV as text, which the MERGE casts to the columns' types, so that '0001' stays '0001'.
-
-    Columns that are compared as they are (in ``sequence_by``, ``delete_when`` and ``where``) take the type that Spark
-    infers, unless a target column has them as they are, or a number begins with 0. Nothing between two commas is NULL;
-    a quoted nothing is an empty text, and NULL where the column is no text.
+    Raises :class:`UsageError` where the path is not there or of no known format, and :class:`DataError` where a file is
+    not what its name says. A value that does not convert is an error of Spark's when the rows are read; within
+    :func:`source_rows` it is one of ours.
     """
-    from pyspark.sql import functions as f
-
-    reader = spark.read.options(header="true", escape='"', multiLine="true", nullValue="\x00")
-    text = reader.csv(path)
-    inferred = {}
-    compared = _compared(spec)
-    if any(name.lower() in compared for name in text.columns):
-        fields = reader.csv(path, inferSchema=True).schema.fields
-        inferred = {x.name: x.dataType for x in fields if x.name.lower() in compared}
-    padded = text.select(
-        f.lit(1), *(f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in inferred)
-    ).first()
-    assert padded is not None
-    kinds = {sql.expression(spec.column_source(name)).bare: column.type for name, column in spec.columns.items()}
-    columns = []
-    for name in text.columns:
-        column = f.col(sql.quote(name))
-        if name in inferred and not padded[name]:
-            column = column.cast(inferred[name])
-        elif kinds.get(name, "STRING") not in {"STRING", "BINARY"}:
-            column = f.when(column != "", column)
-        columns.append(column.alias(name))
-    return text.select(*columns)
+    return files_errors.open_files(spark, spec, path).rows
 
 
-def _compared(spec: Spec) -> set[str]:
-    """Lower-case names of the source columns that are compared as they are."""
-    source = spec.source
-    texts = [*source.sequence_by, *(text for text in (source.delete_when, source.where) if text is not None)]
-    kept = {(sql.expression(spec.column_source(name)).bare or "").lower() for name in spec.columns}
-    return {name for text in texts for name in sql.expression(text).columns} - kept
+@contextmanager
+def source_rows(
+    spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object]
+) -> Iterator[DataFrame | None]:
+    """The rows of :func:`read_source`, or ``None`` without a path, for what is run with them inside.
 
-
-def _format(path: str) -> str:
-    """The format of a path: by its ending; of a folder, by its log or its files."""
-    suffix = Path(path).suffix.lower()
-    if suffix in _FORMATS and not Path(path).is_dir():
-        if "://" not in path and not Path(path).exists():
-            raise UsageError(f"{path}: there is no such file; give the path of a CSV, JSON lines, Parquet or Delta")
-        return _FORMATS[suffix]
-    if "://" in path:
-        return _FORMATS.get(suffix, "delta")
-    folder = Path(path)
-    if not folder.is_dir():
-        hint = "give a .csv, .json, .jsonl or .parquet file, or a folder" if folder.exists() else "give one that is"
-        raise UsageError(f"{path}: {'cannot tell its format' if folder.exists() else 'is not there'}; {hint}")
-    if (folder / "_delta_log").is_dir():
-        return "delta"
-    kinds = {_FORMATS[file.suffix.lower()] for file in folder.rglob("*") if file.suffix.lower() in _FORMATS}
-    if len(kinds) != 1:
-        what = " and ".join(sorted(kinds)) + " files" if kinds else "no files that can be read"
-        raise UsageError(f"{path}: the folder holds {what}; give a folder of one format: csv, json, parquet or delta")
-    return kinds.pop()
+    Where that fails because of the files, raises :class:`DataError` with the file, the line if it is known, the column
+    and the value.
+    """
+    if path is None:
+        yield None
+        return
+    source = files_errors.open_files(spark, spec, path)
+    try:
+        yield source.rows
+    except ScdgenError as error:
+        told = files_errors.explained(spark, spec, source, params, error)
+        if told is None:
+            raise
+        raise told from error

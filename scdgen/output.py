@@ -8,7 +8,10 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scdgen.streams import BatchResult
 
 
 def shown(value: object) -> str:
@@ -73,6 +76,15 @@ def counts_line(target: str, counts: Mapping[str, Any]) -> str:
         f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
         f"{counts['removed']} removed, {counts['unchanged']} unchanged{skipped} in {counts['seconds']:.1f} s"
     )
+
+
+def batch_line(done: BatchResult) -> str:
+    """One line on a micro-batch of a stream."""
+    parts = []
+    for result in done.results:
+        removed = f", {result.deleted} removed" if result.deleted else ""
+        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}")
+    return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 
 @contextmanager

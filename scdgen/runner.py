@@ -21,11 +21,13 @@ from scdgen.bind import bind
 from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.diagnose import question, rule_name
+from scdgen.diagnose_cast import cast_error
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
 from scdgen.queries import skipped_rows, source_keys, versions_query
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, RunResult
+from scdgen.session import ansi
 from scdgen.spec import Spec
 from scdgen.target import TargetTable
 
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 # pyspark logs every failed query as a page of JSON; the error itself says all of it.
-logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
 
 _numbers = itertools.count(1)
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
@@ -209,16 +212,9 @@ class Runner:
             UsageError: no checkpoint is named, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
-        ordered, fed = streams.streamed_source(given)
-        place = streams.checkpoint_of(fed, checkpoint)
-        values = {one.target: {k: v for k, v in (params or {}).items() if k in one.params} for one in given}
-        for one in given:
-            bind(one, None, values[one.target])
-        batch = streams.MicroBatch(ordered, frozenset(one.target for one in fed), place, self.templates, values, report)
-        writer = df.writeStream.foreachBatch(batch).option("checkpointLocation", place)
+        batch = streams.micro_batch(given, checkpoint, self.templates, params, report)
         with self._translated(given[0]):
-            trigger = writer.trigger(processingTime=interval) if interval else writer.trigger(availableNow=True)
-            return trigger.start()
+            return batch.start(df, interval)
 
     def exists(self, spec: Spec) -> bool:
         """Whether the target is there."""
@@ -234,7 +230,7 @@ class Runner:
         """The spec with its source and params put in, while this thread alone uses the session."""
         view = f"_scd_source_{next(_numbers)}" if source is not None else None
         bound = bind(spec, view, params or {})
-        with self._lock:
+        with self._lock, ansi(self.spark):
             if source is not None and view is not None:
                 source.createOrReplaceTempView(view)
             try:
@@ -248,22 +244,13 @@ class Runner:
     def _table_or_view(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
         """For a plan: the table; in the place of one that is not there, or lacks a column, a view as it will be."""
         table = TargetTable(self.spark, spec)
-        exists = table.exists()
-        missing = tuple(build(spec).table_columns)
-        if exists:
+        if not table.exists():
+            missing = tuple(build(spec).table_columns)
+        else:
             found = table.existing()
             missing = evolve.additions(spec, found, adopt or not found.adopted)
-        if exists and not missing:
-            yield bound
-            return
-        view = f"_scd_target_{next(_numbers)}"
-        columns = [f"CAST(NULL AS {c.type}) AS {c.name}" for c in missing]
-        rows = f"*, {', '.join(columns)} FROM {table.name}" if exists else ", ".join(columns)
-        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS SELECT {rows}{'' if exists else ' WHERE FALSE'}")
-        try:
-            yield with_target(bound, view)
-        finally:
-            self.spark.catalog.dropTempView(view)
+        with table.with_columns(missing) as name:
+            yield with_target(bound, name) if name else bound
 
     def _fit(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
         """The columns that a table lacks; raises :class:`DataError` where it does not fit its spec."""
@@ -311,7 +298,7 @@ class Runner:
         """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
         broken = rule_name(str(error))
         if broken is None:
-            return translate(spec, error)
+            return cast_error(self.spark, spec, error) or translate(spec, error)
         rule, message = broken
         count, sample = None, None
         query = question(spec, rule)

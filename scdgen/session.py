@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,21 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     except Exception as error:
         raise EngineError(f"{url}: {first_line(error)}; check the address given with --remote") from error
     return spark
+
+
+@contextmanager
+def ansi(spark: SparkSession) -> Iterator[None]:
+    """While this lasts, a value that does not convert is an error and not NULL, whatever the session is set to."""
+    name = "spark.sql.ansi.enabled"
+    before = str(spark.conf.get(name, "false"))
+    if before == "true":
+        yield
+        return
+    spark.conf.set(name, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:

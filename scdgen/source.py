@@ -12,6 +12,12 @@ from scdgen.times import BATCH_FROM, LAST_RUN, Times
 
 SOURCE_VIEW = "_scd_source"
 TAKEN_AT = "_scd_taken_at"
+# Spark's readers give NULL for what does not fit, drop cells and go by place, unless they are told not to; and with
+# columns left out they do not count the cells of a row.
+_STRICT = {
+    "csv": {"header": "true", "mode": "FAILFAST", "columnPruning": "false", "enforceSchema": "false"},
+    "json": {"mode": "FAILFAST"},
+}
 MEND = "mend the source or set bad_rows: skip"
 
 
@@ -167,7 +173,9 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     assert source.path is not None and source.format is not None
     if source.format in {"delta", "parquet"} and not source.options:
         return f"{source.format}.{sql.quote(source.path)}", None, None
-    options = {"path": source.path, **({"header": "true"} if source.format == "csv" else {}), **source.options}
+    given = {name.lower() for name in source.options}
+    strict = {name: value for name, value in _STRICT.get(source.format, {}).items() if name.lower() not in given}
+    options = {"path": source.path, **strict, **source.options}
     listed = ", ".join(f"{sql.text_literal(k)} {sql.text_literal(v)}" for k, v in options.items())
     view = f"CREATE OR REPLACE TEMPORARY VIEW {SOURCE_VIEW} USING {source.format} OPTIONS ({listed})"
     return SOURCE_VIEW, None, view

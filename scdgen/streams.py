@@ -8,19 +8,22 @@ is a new application, whose batches count from 0 again.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scdgen.bind import bind_each
 from scdgen.errors import UsageError
 from scdgen.graph import Step, steps
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from scdgen.results import RunResult
 
@@ -45,7 +48,7 @@ class BatchResult:
         return {"batch": self.batch, "rows": self.rows, "targets": targets, "seconds": round(self.seconds, 3)}
 
 
-@contextmanager
+@contextlib.contextmanager
 def once(spark: SparkSession, application: str, batch: int) -> Iterator[None]:
     """Inside of this Delta passes over a write of a batch that the table has taken in already."""
     spark.conf.set(_APP, application)
@@ -68,24 +71,34 @@ class MicroBatch:
     """What ``foreachBatch`` calls. Holds nothing but plain values, because Spark Connect sends it to the server.
 
     ``report`` is called with each :class:`BatchResult`. The first error is kept in ``error``, because Spark wraps it
-    in one of its own.
+    in one of its own. ``busy``, where it is given, is held while a batch is merged; ``stopping`` lets no other begin.
     """
 
     steps: tuple[Step, ...]
-    streamed: frozenset[str]  # the targets that the batch itself is merged into; the others read their own sources
+    fed: tuple[Spec, ...]  # the specs that the batch itself is merged by; the others read their own sources
     checkpoint: str
     templates: str | None = None
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     report: Callable[[BatchResult], None] | None = None
     error: Exception | None = None
+    busy: threading.Lock | None = None
+    stopping: bool = False
+
+    def start(self, frame: DataFrame, interval: str | None) -> StreamingQuery:
+        """Begin the stream: with what is there and no more, or every ``interval`` (``10 minutes``)."""
+        writer = frame.writeStream.foreachBatch(self).option("checkpointLocation", self.checkpoint)
+        return (writer.trigger(processingTime=interval) if interval else writer.trigger(availableNow=True)).start()
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
         """Merge one batch into every target, in the order of their dependencies."""
-        try:
-            self._merge(frame, batch)
-        except Exception as error:
-            self.error = error
-            raise
+        with self.busy or contextlib.nullcontext():
+            if self.stopping:
+                raise RuntimeError("the stream is being stopped")
+            try:
+                self._merge(frame, batch)
+            except Exception as error:
+                self.error = error
+                raise
 
     def _merge(self, frame: DataFrame, batch: int) -> None:
         from scdgen.runner import Runner
@@ -93,23 +106,32 @@ class MicroBatch:
         begin = time.monotonic()
         spark = frame.sparkSession
         runner, application = Runner(spark, self.templates), application_id(spark, self.checkpoint)
+        fed = {spec.target for spec in self.fed}
         # Every MERGE reads the batch more than once: it is worked out once, and is the same each time.
         rows = frame.persist()
         try:
-            results = tuple(
-                runner.run_once(
-                    step.spec,
-                    rows if step.spec.target in self.streamed else None,
-                    self.params.get(step.spec.target, {}),
-                    application,
-                    batch,
-                )
-                for step in self.steps
-            )
+            results = []
+            for step in self.steps:
+                spec, values = step.spec, self.params.get(step.spec.target, {})
+                given = rows if spec.target in fed else None
+                results.append(runner.run_once(spec, given, values, application, batch))
             if self.report is not None:
-                self.report(BatchResult(batch, rows.count(), results, time.monotonic() - begin))
+                self.report(BatchResult(batch, rows.count(), tuple(results), time.monotonic() - begin))
         finally:
             rows.unpersist()
+
+
+def micro_batch(
+    specs: Sequence[Spec],
+    checkpoint: str | None = None,
+    templates: str | None = None,
+    params: Mapping[str, object] | None = None,
+    report: Callable[[BatchResult], None] | None = None,
+) -> MicroBatch:
+    """What merges the batches of a stream into the targets; raises :class:`UsageError` for what does not fit."""
+    ordered, fed = streamed_source(specs)
+    values = bind_each(specs, params or {})
+    return MicroBatch(ordered, tuple(fed), checkpoint_of(fed, checkpoint), templates, values, report)
 
 
 def streamed_source(specs: Sequence[Spec]) -> tuple[tuple[Step, ...], list[Spec]]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from scdgen import sql
+from scdgen.columns import Target
 from scdgen.evolve import Existing
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+_numbers = itertools.count(1)
 
 
 class TargetTable:
@@ -37,6 +42,24 @@ class TargetTable:
             {field.name: (field.dataType.simpleString(), field.nullable) for field in fields},
             {row["key"]: row["value"] for row in properties},
         )
+
+    @contextmanager
+    def with_columns(self, missing: Sequence[Target]) -> Iterator[str | None]:
+        """The name of a view of the table with more columns, all NULL; ``None`` where none is missing.
+
+        Where there is no table the view is empty, and ``missing`` are all its columns.
+        """
+        if not missing:
+            yield None
+            return
+        view = f"_scd_target_{next(_numbers)}"
+        columns = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in missing)
+        rows = f"SELECT *, {columns} FROM {self.name}" if self.exists() else f"SELECT {columns} WHERE FALSE"
+        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {rows}")
+        try:
+            yield view
+        finally:
+            self.spark.catalog.dropTempView(view)
 
     @contextmanager
     def as_it_was_on_failure(self, created: bool, steps: int) -> Iterator[None]:

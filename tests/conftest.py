@@ -15,7 +15,14 @@ ROOT = Path(__file__).parent.parent
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
-    parser.addoption("--specs", type=int, default=30, help="number of random specs")
+    parser.addoption("--specs", type=int, default=15, help="number of random specs")
+    parser.addoption("--long", action="store_true", help="generated data in full size")
+
+
+@pytest.fixture(scope="session")
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether to take the time for the full size of generated data."""
+    return bool(request.config.getoption("--long"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

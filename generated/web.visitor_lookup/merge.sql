@@ -2,6 +2,10 @@
 -- Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing.
 -- Made from specs/visitor/visitor_lookup.yml; do not edit: change the spec and run `scdgen generate`.
 
+DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
+
+SET VARIABLE last_run = CAST(current_timestamp() AS TIMESTAMP);
+
 DECLARE OR REPLACE VARIABLE since TIMESTAMP;
 
 SET VARIABLE since = (SELECT coalesce(max(valid_start_date), TIMESTAMP '1900-01-01') FROM web.visitor_lookup);
@@ -9,7 +13,7 @@ SET VARIABLE since = (SELECT coalesce(max(valid_start_date), TIMESTAMP '1900-01-
 -- The time of this run, which is written as the end of the open versions.
 DECLARE OR REPLACE VARIABLE _scd_last_run TIMESTAMP;
 
-SET VARIABLE _scd_last_run = CAST(current_timestamp() AS TIMESTAMP);
+SET VARIABLE _scd_last_run = COALESCE(CAST(session.last_run AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup: the param last_run is NULL; give it a value'));
 
 -- What bounds the read of the target: files outside of it are skipped.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;

@@ -2,10 +2,14 @@
 -- Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing.
 -- Made from specs/visitor/visitor_lookup_direct.yml; do not edit: change the spec and run `scdgen generate`.
 
+DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
+
+SET VARIABLE last_run = CAST(current_timestamp() AS TIMESTAMP);
+
 -- The time of this run, which is written as the end of the open versions.
 DECLARE OR REPLACE VARIABLE _scd_last_run TIMESTAMP;
 
-SET VARIABLE _scd_last_run = CAST(current_timestamp() AS TIMESTAMP);
+SET VARIABLE _scd_last_run = COALESCE(CAST(session.last_run AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup_direct: the param last_run is NULL; give it a value'));
 
 -- What bounds the read of the target: files outside of it are skipped.
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;

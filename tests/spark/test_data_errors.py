@@ -107,7 +107,7 @@ def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
     for bad, text in (
         (spark.createDataFrame([(1, "x")], "id int, title string"), "the source has no such column"),
         (spark.createDataFrame([("one", "x", T1, "I")], "id string, name string, at string, op string"),
-         "does not fit the column's type"),
+         "errors.t: column id: 'one' is no INT (1 row, such as key id=one); mend the source or the type"),
     ):  # fmt: skip
         with pytest.raises(ScdgenError) as caught:
             runner.run(spec, bad)

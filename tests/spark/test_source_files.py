@@ -1,0 +1,405 @@
+"""``--source``: files in, the table out; and for what does not convert, one line that names file, line and value."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec_text
+from scdgen.cli import main
+from tests.conftest import rows_of
+
+Called = Callable[..., tuple[int, str, str]]
+
+PEOPLE = """
+target: files.people
+pattern: scd2
+source: {table: nowhere, effective_at: at, sequence_by: [lsn], delete_when: op = 'D'}
+keys: [id]
+columns: {id: int, name: string, age: int, lsn: bigint}
+history: {is_current: null}
+"""
+HEADER = "id,name,age,at,lsn,op\n"
+FIRST = HEADER + "1,Ann,30,2024-01-01,9,I\n1,Anna,31,2024-01-01,10,I\n2,Bob,,2024-01-01,1,I\n"
+STORED = [
+    (1, "Anna", 31, 10, dt.datetime(2024, 1, 1), None),
+    (2, "Bob", None, 1, dt.datetime(2024, 1, 1), None),
+]
+
+TYPES = """
+target: files.types
+pattern: scd1
+source: {table: nowhere}
+keys: [id]
+columns:
+  id: int
+  yes: boolean
+  tiny: tinyint
+  small: smallint
+  whole: int
+  big: bigint
+  exact: decimal(38,10)
+  short: float
+  long: double
+  day: date
+  time: timestamp
+  wall: timestamp_ntz
+  bytes: binary
+  code: string
+"""
+WIDE = "12345678901234567890.1234567891"
+TYPED = [
+    (1, True, -128, 32767, -5, 9223372036854775807, Decimal(WIDE), 1.5, "nan", dt.date(2024, 2, 29),
+     dt.datetime(2024, 1, 1, 10, 0, 0, 123456), dt.datetime(2024, 1, 1, 12, 0, 0, 5), b"\xc3\xa9", "0001"),
+    (2, False, 127, 0, 7, -9007199254740993, Decimal(1), math.inf, -0.1, dt.date(1, 1, 1),
+     dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 1), b"", ""),
+    (3, *(None,) * 13),
+]  # fmt: skip
+
+
+@pytest.fixture
+def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """Calls a command in a folder of its own, with the session of the tests."""
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    Path("people.yml").write_text(PEOPLE)
+    Path("types.yml").write_text(TYPES)
+    for table in ("people", "types", "nested"):
+        spark.sql(f"DROP TABLE IF EXISTS files.{table}")
+
+    def call(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def write(name: str, text: str | bytes) -> None:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+
+
+def load_twice(here: Called, spec: str, source: str) -> None:
+    for _ in range(2):
+        status, _, err = here("run", spec, "--source", source)
+        assert (status, err) == (0, "")
+
+
+def typed(spark: Any) -> list[tuple[Any, ...]]:
+    """The table of types, its NaN as text: no NaN equals another."""
+    rows = [tuple(bytes(x) if isinstance(x, bytearray) else x for x in row) for row in rows_of(spark, "files.types")]
+    return [tuple("nan" if isinstance(x, float) and math.isnan(x) else x for x in row) for row in rows]
+
+
+def test_types_of_a_csv(spark: Any, here: Called) -> None:
+    write("types.csv", (
+        "id,yes,tiny,small,whole,big,exact,short,long,day,time,wall,bytes,code\n"
+        f"1,true,-128,32767,-5,9223372036854775807,{WIDE},1.5,NaN,2024-02-29,"
+        "2024-01-01T12:00:00.123456+02:00,2024-01-01T12:00:00.000005,é,0001\n"
+        '2,FALSE,127,0, 7,-9007199254740993,1,Infinity,-1e-1,0001-01-01,2024-01-01,2024-01-01 00:00:00,"",""\n'
+        '3,"","","","","","","","","","","",,\n'
+    ))  # fmt: skip
+    load_twice(here, "types.yml", "types.csv")
+    assert typed(spark) == TYPED
+
+
+def test_types_of_json_lines(spark: Any, here: Called) -> None:
+    write("types.jsonl", (
+        f'{{"id": 1, "yes": true, "tiny": -128, "small": 32767, "whole": -5, "big": 9223372036854775807,'
+        f' "exact": {WIDE}, "short": 1.5, "long": "NaN", "day": "2024-02-29",'
+        ' "time": "2024-01-01T12:00:00.123456+02:00", "wall": "2024-01-01T12:00:00.000005",'
+        ' "bytes": "é", "code": "0001"}\n\n'
+        '{"id": "2", "yes": "false", "tiny": "127", "small": 0, "whole": 7, "big": -9007199254740993, "exact": "1",'
+        ' "short": "Infinity", "long": -1e-1, "day": "0001-01-01", "time": "2024-01-01", "wall": "2024-01-01 00:00:00",'
+        ' "bytes": "", "code": ""}\n'
+        '{"id": 3, "yes": null}\n'
+    ))  # fmt: skip
+    load_twice(here, "types.yml", "types.jsonl")
+    assert typed(spark) == TYPED
+
+
+def test_structures_of_json_lines(spark: Any, here: Called) -> None:
+    write(
+        "nested.yml",
+        """
+target: files.nested
+pattern: scd1
+source: {table: nowhere, where: live}
+keys: [id]
+columns:
+  id: bigint
+  tags: array<string>
+  place: "struct<zip:int,street:string>"
+  stops: "array<struct<b:decimal(38,10),a:int>>"
+  counts: "map<string,bigint>"
+  city: {type: string, from: home.city}
+  raw: string
+""",
+    )
+    write("nested.json.gz", (
+        '{"id": 9007199254740993, "tags": ["x", 1.10, null], "place": {"street": "High St", "zip": 8}, "live": true,'
+        f' "stops": [{{"a": 1, "b": {WIDE}}}], "counts": {{"z": 9007199254740993}}, "home": {{"city": "Bern"}},'
+        ' "raw": {"k": 1.50}}\n'
+        '[{"id": 2, "place": {"zip": null}, "live": true}, {"id": 3, "live": false}]\n'
+    ))  # fmt: skip
+    load_twice(here, "nested.yml", "nested.json.gz")
+    assert rows_of(spark, "files.nested") == [
+        (2, None, (None, None), None, None, None, None),
+        (9007199254740993, ["x", "1.10", None], (8, "High St"), [(Decimal(WIDE), 1)], {"z": 9007199254740993}, "Bern",
+         '{"k": 1.50}'),
+    ]  # fmt: skip
+    rest = '"id": 1, "live": true, "stops": [], "counts": {}, "home": {"city": ""}, "raw": ""'
+    for line, says in (
+        ('"tags": "x", "place": {"zip": 1, "street": ""}',
+         "new.json:1: column tags: 'x' is no ARRAY<STRING>; mend the file or the type\n"),
+        ('"tags": [], "place": {"Zip": 1, "street": ""}',
+         "new.json: column place: the objects have no zip; did you mean 'Zip'?\n"),
+        ('"tags": [], "place": {"zip": "x1", "street": ""}',
+         "new.json: column place: 'x1' is no INT; mend the file or the type\n"),
+    ):  # fmt: skip
+        write("new.json", f"{{{rest}, {line}}}\n")
+        assert here("plan", "nested.yml", "--source", "new.json") == (1, "", says)
+
+
+def test_csv_as_people_write_it(spark: Any, here: Called) -> None:
+    """CRLF, a byte order mark, other order and case of the header, line breaks and quotes in cells, packed."""
+    write("people.csv.gz", (
+        '\ufeffOP,"LSN",at,AGE,Name,ID,more\r\n'
+        'I,9,2024-01-01,30,"Ann ""A"", x",1,"b\na"\r\n'
+        "\r\n"
+        'I,10,2024-01-01,31,Anna,1,""\r\n'
+        'I,"",2024-01-01,"",Bob,2,\r\n'
+        'I,1,2024-01-01,,Bob,2,'
+    ))  # fmt: skip
+    load_twice(here, "people.yml", "people.csv.gz")
+    assert rows_of(spark, "files.people") == STORED, "9 and 10 are numbers in sequence_by"
+
+
+def test_a_folder_goes_by_name(spark: Any, here: Called) -> None:
+    write("drop [1] a&b %20/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
+    write("drop [1] a&b %20/two.csv", "op,lsn,at,extra,AGE,name,id\nI,1,2024-01-01,x,,Bob,2\n")
+    write("drop [1] a&b %20/empty.csv", "")
+    write("drop [1] a&b %20/_SUCCESS", "")
+    write("drop [1] a&b %20/.one.csv.crc", b"\xff")
+    load_twice(here, "people.yml", "drop [1] a&b %20")
+    assert rows_of(spark, "files.people") == STORED
+
+
+def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: Path) -> None:
+    write("json/1.json", '{"id": 1, "name": "Ann", "age": 30, "at": "2024-01-01", "lsn": 9}\n')
+    write("json/2.jsonl", '{"id": 1, "name": "Anna", "age": 31, "at": "2024-01-01", "lsn": 10, "op": "I"}\n')
+    write("json/3.ndjson", '{"lsn": 1, "id": 2, "name": "Bob", "at": "2024-01-01"}\n')
+    load_twice(here, "people.yml", "json")
+    assert rows_of(spark, "files.people") == STORED
+    frame = spark.sql(
+        "SELECT *, TIMESTAMP_NTZ'2024-01-01' AS at, 'I' AS op FROM VALUES (1L, 'Ann', 30D, 9), (1L, 'Anna', 31D, 10),"
+        " (2L, 'Bob', NULL, 1) AS x (id, name, age, lsn)"
+    )
+    frame.coalesce(1).write.parquet(str(tmp_path / "parquet"))
+    frame.drop("age").where("FALSE").coalesce(1).write.mode("append").parquet(str(tmp_path / "parquet"))
+    frame.write.format("delta").save(str(tmp_path / "delta"))
+    for source in ("parquet", "delta"):
+        spark.sql("DROP TABLE files.people")
+        load_twice(here, "people.yml", source)
+        assert rows_of(spark, "files.people") == STORED
+    frame.selectExpr("id", "name", "3e10D AS age", "at", "lsn", "op").coalesce(1).write.parquet(str(tmp_path / "big"))
+    status, _, err = here("run", "people.yml", "--source", "big")
+    says = "column age: '3.0E10' is no INT (3 rows, such as key id=1); mend the file or the type"
+    assert (status, re.sub(r"big/part-\S+\.parquet", "big/part", err)) == (1, f"big/part: {says}\n")
+
+
+def test_empty_files_are_no_changes(spark: Any, here: Called) -> None:
+    for name, text in (("first.csv", FIRST), ("header.csv", HEADER), ("none.json", ""), ("blank.json", "\n \n")):
+        write(name, text)
+        load_twice(here, "people.yml", name)
+    assert rows_of(spark, "files.people") == STORED
+
+
+BAD: list[tuple[str, str | bytes, int, str]] = [
+    # name, text, status, the whole line on stderr
+    ("age.csv", HEADER + "1,Ann,30,2024-01-01,1,I\n3,\"a\nb\",abc,2024-01-01,1,I\n", 1,
+     "age.csv:3: column age: 'abc' is no INT (1 row, such as key id=3); mend the file or the type"),
+    ("big.csv", HEADER + "1,A,3000000000,2024-01-01,1,I\n3,B,1.5,2024-01-01,1,I\n", 1,
+     "big.csv:2: column age: '3000000000' is no INT (2 rows, such as key id=1); mend the file or the type"),
+    ("key.csv", HEADER + "x1,A,3,2024-01-01,1,I\n", 1,
+     "key.csv:2: column id: 'x1' is no INT (1 row, such as key id=x1); mend the file or the type"),
+    ("time.csv", HEADER + "1,A,3,1.2.2024,1,I\n", 1,
+     "time.csv:2: effective_at (at): '1.2.2024' is no TIMESTAMP (1 row, such as key id=1); mend the file or the type"),
+    ("few.csv", HEADER + "1,Ann,30,2024-01-01,1,I\n2,Bob\n", 1,
+     "few.csv:3: 2 cells where the header has 6; mend the row, or put quotes around a cell with a comma"),
+    ("many.csv", HEADER + "1,Ann, the first,30,2024-01-01,1,I\n", 1,
+     "many.csv:2: 7 cells where the header has 6; mend the row, or put quotes around a cell with a comma"),
+    ("open.csv", HEADER + "1,Ann,30,2024-01-01,1,\"I\n2,Bob,30,2024-01-01,1,I\n", 1,
+     "open.csv:2: a quote that opens here is never closed"),
+    ("quote.csv", HEADER + "1,\"A\"nn,30,2024-01-01,1,I\n", 1,
+     "quote.csv:2: text follows a closing quote; write a quote inside a quoted cell twice"),
+    ("ends.csv", (HEADER + "1,Ann,30,2024-01-01,1,I\n").replace("\n", "\r\n") + "2,Bob,30,2024-01-01,1,I\n", 1,
+     "ends.csv:3: the line ends in LF, the header in CRLF; use one"),
+    ("mac.csv", FIRST.replace("\n", "\r"), 1, "mac.csv:1: a line ends in CR alone; end each in LF or CRLF"),
+    ("twice.csv", "id,name,age,at,lsn,op,Name\n1,A,3,2024-01-01,1,I,B\n", 1,
+     "twice.csv:1: the header names 'Name' twice; keep one, upper and lower case are the same"),
+    ("latin.csv", (HEADER + "1,Zoé,3,2024-01-01,1,I\n").encode("latin-1"), 1,
+     "latin.csv:2: the byte 0xE9 is no UTF-8; save the file as UTF-8"),
+    ("utf16.csv", FIRST.encode("utf-16-le"), 1, "utf16.csv:1: holds a NUL character; save the file as UTF-8 text"),
+    ("empty.csv", "", 1, "empty.csv: is empty; a CSV begins with a header of column names"),
+    ("column.csv", FIRST.replace("age", "aeg"), 1, "column.csv: there is no column age; did you mean 'aeg'?"),
+    ("line.json", '{"id": 1, "name": "A", "age": 3, "at": "2024-01-01", "lsn": 1, "op": "I"}\nnope\n', 1,
+     "line.json:2: 'nope' is no JSON object; write one object per line (JSON lines)"),
+    ("two.json", '{"id": 1} {"id": 2}\n', 1,
+     "two.json:1: '{\"id\": 1} {\"id\": 2}' is no JSON object; write one object per line (JSON lines)"),
+    ("pretty.json", '{\n  "id": 1\n}\n', 1,
+     "pretty.json:1: '{' is no JSON object; write one object per line (JSON lines)"),
+    ("keys.json", '{"id": 1, "id": 2}\n', 1, "keys.json:1: the key 'id' is given twice; keep one"),
+    ("case.json", '{"id": 1}\n{"ID": 2}\n', 1, "case.json:2: the key 'ID' is written 'id' before; spell it one way"),
+    ("age.json", '{"id": 1, "name": "A", "age": 3.5, "at": "2024-01-01", "lsn": 1, "op": "I"}\n', 1,
+     "age.json:1: column age: '3.5' is no INT (1 row, such as key id=1); mend the file or the type"),
+    ("none.json", '{"id": 1, "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n', 1,
+     "none.json: there is no column age (its columns: at, id, lsn, name, op)"),
+    ("text.parquet", FIRST, 1, "text.parquet: is no Parquet file; give it the ending of its format"),
+    ("really.csv", b"PAR1\x00PAR1", 1, "really.csv: is a Parquet file; give it the ending .parquet"),
+    ("rows.tsv", FIRST, 2, "rows.tsv: cannot tell its format by its name; give a .csv, .json, .jsonl or .parquet file "
+     "(.csv.gz and .json.gz too), or a folder"),
+    ("packed.csv", gzip.compress(FIRST.encode()), 1, "packed.csv: is a gzip file; give it the ending .gz"),
+]  # fmt: skip
+
+
+def test_what_does_not_convert_is_an_error(spark: Any, here: Called) -> None:
+    write("first.csv", FIRST)
+    load_twice(here, "people.yml", "first.csv")
+    for name, text, status, says in BAD:
+        write(name, text)
+        assert here("plan", "people.yml", "--source", name) == (status, "", says + "\n")
+    for name, _, status, says in BAD[:1]:
+        assert here("run", "people.yml", "--source", name) == (status, "", says + "\n")
+    assert rows_of(spark, "files.people") == STORED
+
+
+def test_folders_that_are_not_one_table(here: Called) -> None:
+    write("two/a.csv", FIRST)
+    write("two/b.json", "{}\n")
+    write("other/a.csv", FIRST)
+    write("other/notes.txt", "")
+    write("lost/a.csv", FIRST)
+    write("lost/b.csv", "id,name,at,lsn,op\n7,G,2024-01-01,1,I\n")
+    write("bad/a.csv", FIRST)
+    write("bad/b.csv", "id,age,name,at,lsn,op\n7,old,G,2024-01-01,1,I\n")
+    Path("bare").mkdir()
+    for source, status, says in (
+        ("two", 2, "two: the folder holds a.csv and b.json; give a folder of one format: csv, json, parquet or delta"),
+        ("other", 2, "other: the folder holds a.csv and notes.txt; give a folder of one format: csv, json, parquet or "
+         "delta"),
+        ("lost", 1, "lost/b.csv: there is no column age, which other files have"),
+        ("bad", 1, "bad/b.csv:2: column age: 'old' is no INT (1 row, such as key id=7); mend the file or the type"),
+        ("bare", 2, "bare: the folder holds no files; give one of csv, json, parquet or delta"),
+        ("away", 2, "away: there is no such file or folder; give the path of a .csv, .json, .jsonl or .parquet file "
+         "(.csv.gz and .json.gz too), or a folder"),
+    ):  # fmt: skip
+        assert here("plan", "people.yml", "--source", source) == (status, "", says + "\n")
+
+
+def test_structures_are_none_of_a_csv_but_of_its_texts(spark: Any, here: Called) -> None:
+    spec = "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns:\n  id: int\n  tags: "
+    write("nested.yml", spec + "array<int>\n")
+    write("nested.csv", 'id,tags\n1,"[1, 2]"\n')
+    says = (
+        "nested.csv: column tags: a CSV holds no ARRAY<INT>; write in the spec "
+        "from: from_json(tags, 'ARRAY<INT>', map('mode', 'FAILFAST'))\n"
+    )
+    assert here("plan", "nested.yml", "--source", "nested.csv") == (1, "", says)
+    write("nested.yml", spec + "{type: array<int>, from: \"from_json(tags, 'ARRAY<INT>', map('mode', 'FAILFAST'))\"}\n")
+    load_twice(here, "nested.yml", "nested.csv")
+    assert rows_of(spark, "files.nested") == [(1, [1, 2])]
+
+
+def test_fields_of_a_struct_are_not_joined_by_place(spark: Any, here: Called, tmp_path: Path) -> None:
+    write("nested.yml", "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
+          "columns: {id: int, place: 'struct<a:string,b:string>'}\n")  # fmt: skip
+    spark.sql("SELECT 1 AS id, NAMED_STRUCT('b', 'x', 'a', 'y') AS place").write.parquet(str(tmp_path / "swapped"))
+    says = "swapped: column place: its fields are b, a, the table's a, b; give from: named_struct(…)\n"
+    assert here("plan", "nested.yml", "--source", "swapped") == (1, "", says)
+
+
+def test_a_session_that_forgives_is_not_asked(spark: Any, here: Called) -> None:
+    write("age.csv", BAD[0][1])
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        assert here("run", "people.yml", "--source", "age.csv") == (1, "", BAD[0][3] + "\n")
+        assert spark.conf.get("spark.sql.ansi.enabled") == "false"
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+    assert not spark.catalog.tableExists("files.people")
+
+
+def test_what_the_spec_compares_has_a_type(spark: Any, here: Called) -> None:
+    """9 is less than 10 in any file of a folder, a flag is a flag, and '007' and 'Y' stay texts."""
+    write("people.yml", PEOPLE.replace("lsn: bigint}", "no: string}").replace(
+        "delete_when: op = 'D'", "where: \"live AND op = 'Y' AND no < '8'\""
+    ))  # fmt: skip
+    write(
+        "drop/a.csv", "id,name,age,at,lsn,live,op,no\n1,Ann,1,2024-01-01,9,true,Y,007\n2,Bob,,2024-01-01,1.5,false,Y,\n"
+    )
+    write(
+        "drop/b.csv",
+        'no,op,live,lsn,at,age,name,id\n007,Y,TRUE,"10",2024-01-01,2,Anna,1\n9,Y,true,"",2024-01-01,x,X,4\n',
+    )
+    load_twice(here, "people.yml", "drop")
+    assert rows_of(spark, "files.people") == [(1, "Anna", 2, "007", dt.datetime(2024, 1, 1), None)], "and x is not read"
+
+
+PATHS: list[tuple[str, dict[str, str], str]] = [
+    # format, files, what the error says
+    ("csv", {"p/a.csv": FIRST + "3,C\n"},
+     "p/a.csv: the row '3,C' has not as many cells as the header; mend it, or put quotes around a cell with a comma"),
+    ("csv", {"p/a.csv": FIRST, "p/b.csv": "name,id,age,at,lsn,op\nC,3,1,2024-01-01,1,I\n"},
+     "p/b.csv: its header is 'name, id, age, at, lsn, op' where 'id, name, age, at, lsn, op' is read; give every file "
+     "the same columns in one order, each named once, or set the option enforceSchema: true to go by their places"),
+    ("csv", {"p/a.csv": FIRST + "3,C,abc,2024-01-01,1,I\n"},
+     "column age: 'abc' is no INT (1 row, such as key id=3); mend the source or the type"),
+    ("json", {"p/a.json": '{"id": 1, "age": "x", "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n'},
+     "column age: 'x' is no INT (1 row, such as key id=1); mend the source or the type"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "files", "says"), PATHS)
+def test_a_path_of_the_spec(spark: Any, here: Called, kind: str, files: dict[str, str], says: str) -> None:
+    for name, text in files.items():
+        write(name, text)
+    spec = load_spec_text(PEOPLE.replace("table: nowhere", f"path: {Path('p').absolute()}, format: {kind}"))
+    with pytest.raises(DataError) as caught:
+        Runner(spark).plan(spec)
+    assert str(caught.value) == f"files.people: {says}"
+
+
+def test_a_malformed_line_in_a_path_of_the_spec(spark: Any, here: Called) -> None:
+    spec = load_spec_text(PEOPLE.replace("table: nowhere", f"path: {Path('p').absolute()}, format: json"))
+    write("p/a.json", '{"id": 1, "age": 3, "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n')
+    for _ in range(2):
+        assert Runner(spark).run(spec).version >= 0
+    before = rows_of(spark, "files.people")
+    write("p/a.json", '{"id": 1, "age": 3, "name": "B", "at": "2025-01-01", "lsn": 1, "op": "I"}\nnope\n')
+    with pytest.raises(DataError, match=r"p: holds a line that is no JSON object, at 'nope'; write one"):
+        Runner(spark).run(spec)
+    assert rows_of(spark, "files.people") == before
+
+
+def test_what_cannot_be_opened(here: Called, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "a.csv")
+
+    write("a.csv", FIRST)
+    monkeypatch.setattr("scdgen.files._sniffed", refuse)
+    assert here("plan", "people.yml", "--source", "a.csv") == (1, "", "a.csv: cannot be read: Permission denied\n")
+    says = "file:///no/delta: [PATH_NOT_FOUND] Path does not exist: file:/no/delta; give a path that is there\n"
+    assert here("plan", "people.yml", "--source", "file:///no/delta") == (1, "", says)

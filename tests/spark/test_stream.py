@@ -1,0 +1,217 @@
+"""Streams: files one by one, in one batch and as plain runs give the same tables; a batch counts once; clean errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec, load_spec_text
+from scdgen.cli import main
+from scdgen.errors import UsageError
+from scdgen.stream_source import stream_rows
+from scdgen.streams import BatchResult
+from tests.conftest import ROOT, rows_of
+from tests.crash import killed
+from tests.visitor import views, write
+
+PIPELINE = ("first_dates", "user_mapping", "visitor_lookup", "visitor_lookup_direct")
+RUN = "2030-01-01 00:00:00"
+PARAMS = {"last_run": RUN}
+
+Called = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "in", views(5, cookies=60, files=4, partitions=3))
+    return tmp_path
+
+
+@pytest.fixture
+def here(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(folder)
+
+    def call(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def specs() -> list[Any]:
+    return [load_spec(ROOT / f"specs/visitor/{name}.yml") for name in PIPELINE]
+
+
+def tables(spark: Any) -> dict[str, list[Any]]:
+    return {spec.target: rows_of(spark, spec.target) for spec in specs()}
+
+
+def dropped(spark: Any) -> None:
+    for spec in specs():
+        spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
+
+
+def streamed(spark: Any, folder: Path, checkpoint: str, **options: str) -> list[BatchResult]:
+    found: list[BatchResult] = []
+    given = specs()
+    fed = [spec for spec in given if spec.source.table]
+    rows = stream_rows(spark, fed, str(folder / "in"), options)
+    query = Runner(spark).stream(given, rows, str(folder / checkpoint), params=PARAMS, report=found.append)
+    query.awaitTermination()
+    return found
+
+
+def test_one_by_one_in_one_batch_and_as_runs(spark: Any, folder: Path) -> None:
+    dropped(spark)
+    one_by_one = streamed(spark, folder, "cp1", maxFilesPerTrigger="1")
+    assert [batch.batch for batch in one_by_one] == [0, 1, 2, 3]
+    assert [[result.target for result in batch.results] for batch in one_by_one] == [
+        ["web.first_dates", "web.user_mapping", "web.visitor_lookup", "web.visitor_lookup_direct"]
+    ] * 4
+    expected = tables(spark)
+    assert streamed(spark, folder, "cp1") == [], "nothing has come since"
+    dropped(spark)
+    assert [batch.batch for batch in streamed(spark, folder, "cp2")] == [0]
+    assert tables(spark) == expected
+    dropped(spark)
+    runner = Runner(spark)
+    for path in sorted((folder / "in").iterdir()):
+        frame = spark.read.json(path.as_uri())
+        for spec in specs():
+            own = {name: RUN for name in PARAMS if name in spec.params}
+            runner.run(spec, source=frame if spec.source.table else None, params=own)
+    assert tables(spark) == expected
+
+
+def test_a_batch_counts_once(spark: Any) -> None:
+    """Delivered again, a batch is passed over, even where its MERGE would change something now."""
+    spec = load_spec_text(
+        "target: web.once\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, v: {type: int, track: false}}\n"
+    )
+    runner = Runner(spark)
+    first = spark.sql("SELECT 1 AS id, 1 AS v, TIMESTAMP '2024-01-01' AS at")
+    other = spark.sql("SELECT 1 AS id, 2 AS v, TIMESTAMP '2024-01-01' AS at")
+    assert runner.run_once(spec, first, {}, "app", 7).inserted == 1
+    version = runner.run_once(spec, other, {}, "app", 7)
+    assert (version.inserted, version.updated, version.deleted) == (0, 0, 0)
+    assert rows_of(spark, "web.once")[0][1] == 1
+    assert runner.run_once(spec, other, {}, "app", 8).updated == 1
+    assert runner.run_once(spec, first, {}, "another", 7).updated == 1, "another stream has numbers of its own"
+    assert runner.run(spec, source=other).updated == 1, "a plain run is no batch"
+
+
+def test_a_table_as_a_stream(spark: Any, tmp_path: Path) -> None:
+    spark.sql("CREATE SCHEMA IF NOT EXISTS web")
+    spark.sql("CREATE OR REPLACE TABLE web.feed (id INT, v STRING, at TIMESTAMP) USING DELTA")
+    spec = load_spec_text(
+        "target: web.fed\npattern: scd2\nsource: {table: web.feed, effective_at: at}\nkeys: [id]\n"
+        f"columns: {{id: int, v: string}}\nstream: {{checkpoint: '{tmp_path}/c', options: {{maxFilesPerTrigger: 1}}}}\n"
+    )
+    counts = []
+    for day, value in ((1, "a"), (2, "b")):
+        spark.sql(f"INSERT INTO web.feed VALUES (1, '{value}', TIMESTAMP '2024-01-0{day}')")
+        done: list[BatchResult] = []
+        rows = stream_rows(spark, [spec], None, dict(spec.stream.options) if spec.stream else {})
+        Runner(spark).stream(spec, rows, report=done.append).awaitTermination()
+        counts += [(batch.batch, batch.rows, batch.results[0].inserted, batch.results[0].updated) for batch in done]
+    assert counts == [(0, 1, 1, 0), (1, 1, 1, 1)]
+
+
+def test_the_command(spark: Any, here: Called, folder: Path) -> None:
+    dropped(spark)
+    visitor = str(ROOT / "specs/visitor")
+    status, out, err = here(
+        "stream", visitor, "--source", "in", "--checkpoint", "cp", "--param", f"last_run={RUN}", "--json"
+    )
+    assert (status, err) == (0, "")
+    (line,) = map(json.loads, out.splitlines())
+    assert (line["batch"], sorted(line["targets"])) == (0, sorted(spec.target for spec in specs()))
+    assert line["rows"] == sum(len(path.read_text().splitlines()) for path in (folder / "in").iterdir())
+    assert here("stream", visitor, "--source", "in", "--checkpoint", "cp")[:2] == (0, "")
+
+
+def test_errors(spark: Any, here: Called, folder: Path) -> None:
+    dropped(spark)
+    direct = str(ROOT / "specs/visitor/visitor_lookup_direct.yml")
+    for args, status, message in (
+        ((direct, "--source", "in"), 2,
+         f"{direct}: none of the specs names the stream's checkpoint; write stream.checkpoint in a spec, or pass "
+         "--checkpoint"),
+        ((direct, "--interval", "10"), 2, "--interval 10: write a number and s, m, h or d, such as 10m"),
+        ((direct, "--interval", "1m", "--available-now"), 2,
+         "--available-now and --interval exclude each other; give one"),
+        ((direct, "--source", "gone", "--checkpoint", "cp"), 2, "gone: there is no such file or folder"),
+        ((direct, "--source", "in/views-0001.json", "--checkpoint", "cp"), 1,
+         "in/views-0001.json: is one file; a stream reads a folder, into which files come"),
+        ((str(ROOT / "specs/visitor/visitor_lookup.yml"), "--checkpoint", "cp"), 2,
+         "a query cannot be read as a stream; name a table or a path in the source"),
+    ):  # fmt: skip
+        found, out, err = here("stream", *args)
+        assert (found, out) == (status, ""), err
+        assert message in err and err.count("\n") == 1, err
+
+
+def test_a_bad_batch_stops_the_stream_and_its_rows_are_not_lost(spark: Any, here: Called, folder: Path) -> None:
+    dropped(spark)
+    direct, place = str(ROOT / "specs/visitor/visitor_lookup_direct.yml"), folder / "in" / "views-0002.json"
+    good = place.read_text()
+    place.write_text(good + '{"visitorCookieId": null, "userId": 1, "landed": "2024-01-01 00:00:00"}\n')
+    given = ("stream", direct, "--source", "in", "--checkpoint", "cp", "--param", f"last_run={RUN}")
+    status, out, err = here(*given)
+    assert (status, out) == (1, "") and "the key visitor_cookie_id is NULL" in err and err.count("\n") == 1, err
+    place.write_text(good)
+    assert here(*given)[0] == 0
+    found = rows_of(spark, "web.visitor_lookup_direct")
+    dropped(spark)
+    assert here(*given[:4], "--checkpoint", "another", *given[6:])[0] == 0
+    assert rows_of(spark, "web.visitor_lookup_direct") == found
+
+
+def test_the_runner_says_what_does_not_fit(spark: Any) -> None:
+    given = specs()
+    other = load_spec_text(
+        "target: web.other\npattern: scd1\nsource: {table: web.clicks}\nkeys: [id]\ncolumns: {id: int}\n"
+    )
+    rows = spark.readStream.format("rate").load()
+    with pytest.raises(UsageError, match=r"reads web\.clicks, and .* reads web\.page_views; one stream has one source"):
+        Runner(spark).stream([*given, other], rows, "cp")
+    with pytest.raises(DataError, match="the key id is NULL"):
+        Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
+
+
+def test_killed_and_started_again(tmp_path: Path) -> None:
+    """Twice here; `make crash` kills it ten times."""
+    assert killed(tmp_path, times=2, seed=3, names=("first_dates", "visitor_lookup_direct"), files=3) == []
+
+
+def test_stops_between_batches(tmp_path: Path) -> None:
+    write(tmp_path / "in", views(6, cookies=30, files=3, partitions=2))
+    shutil.copytree(ROOT / "specs/visitor", tmp_path / "visitor")
+    command = [
+        sys.executable, "-m", "scdgen.cli", "stream", "visitor/first_dates.yml", "--source", "in",
+        "--checkpoint", "cp", "--interval", "1s",
+    ]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("batch 0: ")
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "stopped between two batches; the next start goes on from there\n")
