@@ -5,10 +5,17 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 
-.PHONY: help demo test check lint types unit wheel bench format clean
+# Tests that each have a Spark of their own, side by side.
+WORKERS ?= 2
+SEED ?= 1
+
+.PHONY: help demo demo-visitor fuzz crash test check lint types unit wheel bench format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
+	@echo "make demo-visitor  page views in steps through scdgen stream"
+	@echo "make fuzz    100 random specs and the full streams against the reference; SEED=N chooses others"
+	@echo "make crash   a stream killed ten times and started again"
 	@echo "make test    lint, types, generated files, tests, wheel"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
 	@echo "make bench   measurements, side by side in one run"
@@ -34,6 +41,17 @@ demo: $(READY)
 	@echo; echo "\$$ scdgen show specs/airports.yml --as-of 2024-01-01 --limit 5"
 	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --as-of 2024-01-01 --limit 5
 
+demo-visitor: $(READY)
+	@rm -rf .build/visitor && mkdir -p .build/visitor
+	@$(BIN)/python tests/visitor_demo.py .build/visitor
+
+fuzz: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long \
+		tests/spark/test_random.py tests/spark/test_visitor.py
+
+crash: $(READY)
+	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)
+
 test: lint types unit wheel
 
 check: $(READY) lint types
@@ -48,7 +66,7 @@ types: $(READY)
 	$(BIN)/mypy
 
 unit: $(READY)
-	$(BIN)/python -m pytest --durations=5
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
 wheel: $(READY)
 	$(BIN)/python tests/wheel.py

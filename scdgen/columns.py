@@ -100,6 +100,9 @@ def _hash_text(name: str, kind: str) -> str:
         return f"CAST(UNIX_MICROS({name}) AS STRING)"  # the same in every time zone
     if kind in {"DOUBLE", "FLOAT"}:
         return f"CAST({name} + 0 AS STRING)"  # -0.0 equals 0.0
+    if kind.startswith("DECIMAL"):
+        scale = kind.rstrip(")").partition(",")[2].strip() or "0"
+        return f"FORMAT_NUMBER({name}, {scale})"  # a cast gives 1E-10 or 0.0000000001, by the session's ANSI mode
     if kind == "BINARY":
         return f"HEX({name})"
     if kind.startswith(("STRUCT", "ARRAY", "MAP")):

@@ -95,7 +95,8 @@ def _add_views(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.version_order = [*ctx.keys, *([ctx.start] if spec.is_scd2 else [])]
     ctx.view_as_of = None
     if as_of:
-        parts = sql.split_name(as_of)
-        ctx.view_as_of = sql.quote_parts(parts)
-        ctx.as_of_where = [*ctx.times.valid_at(f"{sql.quote(parts[-1])}.at"), *ctx.not_deleted]
+        ctx.view_as_of = sql.quote_parts(sql.split_name(as_of))
+        # A column hides a parameter of its name, and one of the function's name hides `function.parameter`.
+        ctx.as_of_at = "_scd_at" if "`at`" in map(str.casefold, ctx.all_columns) else "at"
+        ctx.as_of_where = [*ctx.times.valid_at(ctx.as_of_at), *ctx.not_deleted]
         ctx.example_time = {"BIGINT": "1"}.get(ctx.times.type, f"{ctx.times.type} '2024-01-01'")

@@ -184,7 +184,7 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     guard_snapshot(ctx, spec)
     ctx.rank_order = ", ".join(sequence_order(ctx.rows)) or ctx.key_list
     if spec.conflicts == "any":
-        ctx.rank_order += f", {any_order(ctx, False)}"
+        ctx.rank_order += f", {any_order(ctx, False)}{', _scd_at' if spec.source.effective_at else ''}"
     ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key", [])
     ctx.content = struct([*ctx.compared, *(["_scd_at"] if spec.source.effective_at else [])])
     ctx.closes_missing = spec.deletes in {"close", "mark"}

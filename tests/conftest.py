@@ -66,3 +66,49 @@ def _from_root() -> Iterator[None]:
 
 def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.table(table).collect()), key=repr)
+
+
+# Options that no random spec has, and why.
+_NOT_RANDOM = {"stream", "stream.options", "stream.checkpoint"}  # for streams, which have tests of their own
+_AT_LEAST = 5
+
+
+def _counted(reporter: Any) -> dict[str, int]:
+    """Option -> how many of the random specs that ran have it."""
+    counts: dict[str, int] = {}
+    for report in reporter.getreports("passed") + reporter.getreports("failed"):
+        for place in dict(report.user_properties).get("options", ()):
+            counts[place] = counts.get(place, 0) + 1
+    return counts
+
+
+def _rare(counts: dict[str, int]) -> list[str]:
+    from scdgen.reference import options
+
+    places = [option.place for option in options()]
+    return [place for place in places if place not in _NOT_RANDOM and counts.get(place, 0) < _AT_LEAST]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """How often each option was there, where a hundred specs or more were asked for."""
+    counts = _counted(terminalreporter)
+    if config.getoption("--specs") < 100 or not counts:
+        return
+    first, number = config.getoption("--seed"), config.getoption("--specs")
+    terminalreporter.section(f"{number} random specs, seeds {first} to {first + number - 1}: specs per option")
+    shown = {place: count for place, count in sorted(counts.items()) if "=" not in place or len(place) < 48}
+    for place, count in shown.items():
+        terminalreporter.write_line(f"{count:5} {place}")
+    for place in _rare(counts):
+        terminalreporter.write_line(f"fewer than {_AT_LEAST} specs have {place}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A hundred specs in which an option is rare prove too little."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or session.config.getoption("--specs") < 100 or hasattr(session.config, "workerinput"):
+        return
+    counts = _counted(reporter)
+    if counts and _rare(counts) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

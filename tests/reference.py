@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,7 @@ class Meaning:
     own_time: bool = False  # of a snapshot: rows bring their effective time
     allow_empty: bool = False
     max_deleted: float = 1.0
+    scope: Callable[[Key], bool] = lambda _: True
 
 
 def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -> History:
@@ -137,7 +138,12 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
         )
         if not same and meaning.conflicts == "fail":
             raise RefusedError("conflict")
-    return next((change for change in [first, *rest] if change.deleted), first)
+
+    # With conflicts: any a delete wins, then the least row by its values, NULL before all others.
+    def least(change: Change) -> tuple[Any, ...]:
+        return (not change.deleted, *((value is not None, value) for value in change.values.values()))
+
+    return min([first, *rest], key=least)
 
 
 def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: Meaning) -> list[Version]:
@@ -206,6 +212,7 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     chosen = {key: _chosen(group, meaning) for key, group in by_key.items()}
     result = {key: [Version(**vars(v)) for v in versions] for key, versions in history.items()}
     live = [key for key, versions in result.items() if versions[-1].end is None and not versions[-1].deleted]
+    live = [key for key in live if meaning.scope(key)]
     gone = [key for key in live if key not in chosen and meaning.on_delete != "ignore"]
     if len(gone) > meaning.max_deleted * len(live):
         raise RefusedError("max_deleted")
@@ -301,6 +308,32 @@ def merge_current(
             row = _with_stored(stored, row, merges, updated_at)
         result[key] = row
     return result
+
+
+def merge_current_snapshot(
+    table: dict[Key, Values],
+    rows: Iterable[Change],
+    meaning: Meaning,
+    merges: Mapping[str, str],
+    updated_at: str | None = None,
+    taken_at: Any = None,
+) -> dict[Key, Values]:
+    """scd1, feed: snapshot: missing keys of the scope go, under the guards of rule 7; the others are merged as changes.
+
+    ``taken_at`` is given where the spec says when a snapshot was taken: what it removes must be older.
+    """
+    usable = _usable(rows, meaning)
+    if not usable and not meaning.allow_empty:
+        raise RefusedError("empty_snapshot")
+    there = {change.key for change in usable}
+    stored = [key for key in table if meaning.scope(key)]
+    gone = [key for key in stored if key not in there and meaning.on_delete != "ignore"]
+    if updated_at is not None and taken_at is not None and any(table[key][updated_at] >= taken_at for key in gone):
+        raise RefusedError("taken_at")
+    if len(gone) > meaning.max_deleted * len(stored):
+        raise RefusedError("max_deleted")
+    left = {key: values for key, values in table.items() if key not in gone}
+    return merge_current(left, usable, meaning, merges, updated_at)
 
 
 def _oldest_counts(merges: Mapping[str, str]) -> bool:

@@ -140,7 +140,7 @@ def test_every_option_of_the_format() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_random_specs(seed: int) -> None:
-    assert found(make_case(seed, "crm.t").text) == []
+    assert found(make_case(seed, "crm.t", "folder").text) == []
 
 
 @pytest.mark.parametrize(

@@ -26,5 +26,5 @@ RETURN
         `end_date`,
         `is_current`
     FROM `crm`.`customer_address` AS t
-    WHERE t.`start_date` <= `customer_address_as_of`.at
-        AND (t.`end_date` IS NULL OR t.`end_date` > `customer_address_as_of`.at);
+    WHERE t.`start_date` <= at
+        AND (t.`end_date` IS NULL OR t.`end_date` > at);

@@ -30,5 +30,5 @@ RETURN
         `is_current`,
         `action`
     FROM `crm`.`customer_cdc` AS t
-    WHERE t.`valid_from` <= `customer_cdc_as_of`.at
-        AND (t.`valid_to` IS NULL OR t.`valid_to` > `customer_cdc_as_of`.at);
+    WHERE t.`valid_from` <= at
+        AND (t.`valid_to` IS NULL OR t.`valid_to` > at);

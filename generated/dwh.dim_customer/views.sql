@@ -34,5 +34,5 @@ RETURN
         `current_flag`,
         `row_hash`
     FROM `dwh`.`dim_customer` AS t
-    WHERE t.`start_date` <= `customer_as_of`.at
-        AND t.`end_date` > `customer_as_of`.at - INTERVAL '1' DAY;
+    WHERE t.`start_date` <= at
+        AND t.`end_date` > at - INTERVAL '1' DAY;

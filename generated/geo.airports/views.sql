@@ -42,5 +42,5 @@ RETURN
         `valid_to`,
         `is_current`
     FROM `geo`.`airports` AS t
-    WHERE t.`valid_from` <= `airports_as_of`.at
-        AND (t.`valid_to` IS NULL OR t.`valid_to` > `airports_as_of`.at);
+    WHERE t.`valid_from` <= at
+        AND (t.`valid_to` IS NULL OR t.`valid_to` > at);

@@ -67,3 +67,18 @@ SELECT *
 FROM `web`.`visitor_lookup_direct` AS t
 WHERE t.`visitor_cookie_id` IS NULL
     OR t.`valid_start_date` IS NULL;
+
+-- start_lag: a check of the spec's own.
+SELECT * FROM (
+    SELECT *, LEAD(valid_start_date) OVER (PARTITION BY visitor_cookie_id ORDER BY valid_start_date) AS next_start
+    FROM web.visitor_lookup_direct
+) WHERE valid_end_date <> next_start - INTERVAL 1 MICROSECOND;
+
+-- one_current_row: a check of the spec's own.
+SELECT visitor_cookie_id FROM web.visitor_lookup_direct GROUP BY ALL HAVING COUNT_IF(is_current) <> 1;
+
+-- one_version_of_a_start: a check of the spec's own.
+SELECT visitor_cookie_id, valid_start_date FROM web.visitor_lookup_direct GROUP BY ALL HAVING COUNT(*) > 1;
+
+-- end_before_start: a check of the spec's own.
+SELECT * FROM web.visitor_lookup_direct WHERE valid_end_date < valid_start_date;

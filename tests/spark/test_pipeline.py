@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from scdgen import load_spec_text
 from scdgen.cli import main
+from scdgen.pipeline import render, statements
 from tests.conftest import rows_of
 
 VIEWS = [("c1", None, "2024-01-01"), ("c1", 7, "2024-01-02"), ("c2", None, "2024-01-03")]
@@ -73,7 +75,8 @@ def test_a_failure_in_the_midst(
         return line.rpartition(" in ")[0]
 
     load(spark, [*VIEWS, (None, 8, "2024-01-04")])
-    spark.sql("CREATE TABLE pipe.first (cookie STRING NOT NULL, first DATE) USING DELTA")
+    for statement in statements(render(load_spec_text(SPECS["c_first"])).create):
+        spark.sql(statement)
     spark.sql("INSERT INTO pipe.first VALUES ('c0', DATE '2023-12-31')")
     status, out, err = run()
     assert status == 1
