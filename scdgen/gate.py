@@ -10,7 +10,6 @@ import logging
 from collections.abc import Iterator
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
@@ -103,7 +102,7 @@ class Gate:
             for reading in readings(text, found):
                 trees = trees or reading
                 yield from _kinds(name, reading)
-        except (SqlglotError, ValueError, RecursionError) as error:
+        except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
             yield f"it cannot be read ({first_line(error)})"
             return
         for tree in trees:
@@ -129,7 +128,7 @@ class Gate:
         except UnsureError:
             try:
                 given = {name.lower() for name in self._resolve(query).named_selects}
-            except SqlglotError as error:
+            except Exception as error:
                 yield _unresolved_text(error)
                 return
         yield from self._whens(tree)
@@ -140,12 +139,18 @@ class Gate:
         for when in tree.args["whens"].expressions:
             then = when.args["then"]
             if isinstance(then, exp.Insert):
+                if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
+                    yield "the INSERT must list its columns and their values"
+                    continue
                 listed = [column.name for column in then.this.expressions]
                 if listed != target:
                     yield f"the INSERT lists {listed}, the table has {target}"
                 if len(then.expression.expressions) != len(listed):
                     yield "the INSERT's columns and values differ in number"
             elif isinstance(then, exp.Update):
+                if not all(isinstance(assignment, exp.EQ) for assignment in then.expressions or [None]):
+                    yield "the UPDATE must list its columns and their values"
+                    continue
                 for assignment in then.expressions:
                     if assignment.this.name not in self.target:
                         yield f"the UPDATE sets {assignment.this.name}, which the table does not have"
@@ -177,7 +182,7 @@ class Gate:
     def _unresolved(self, query: exp.Expression) -> Iterator[str]:
         try:
             self._resolve(query)
-        except SqlglotError as error:
+        except Exception as error:
             yield _unresolved_text(error)
 
     def _resolve(self, query: exp.Expression) -> exp.Query:
@@ -226,7 +231,7 @@ def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
         yield "there is more than one MERGE"
 
 
-def _unresolved_text(error: SqlglotError) -> str:
+def _unresolved_text(error: Exception) -> str:
     return f"a name does not resolve ({first_line(error)})"
 
 

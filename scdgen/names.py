@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -90,12 +91,32 @@ class Names:
     def _select(self, tree: exp.Select, steps: Steps, nested: bool) -> Columns:
         _only(tree, _SELECT)
         args = tree.args
+        here = self._sources(args, steps, nested)
+        for clause in _OTHER_CLAUSES:
+            for part in _listed(args.get(clause)):
+                if isinstance(part, exp.Group):
+                    _only(part, {"expressions"})
+                    _no_positions(part.expressions)
+                self._names_in(part, here, steps)
+        outputs = [name for part in tree.expressions for name in self._projection(part, here, steps)]
+        if any(count > 1 for name, count in Counter(outputs).items() if name):
+            raise UnsureError("two columns of one name")
+        if args.get("distinct") is not None:
+            _only(args["distinct"], set())
+        named = {part.alias.lower() for part in tree.expressions if type(part) is exp.Alias}
+        for clause in _ORDERS:
+            self._order(args.get(clause), here, steps, named)
+        return outputs
+
+    def _sources(self, args: Mapping[str, Any], steps: Steps, nested: bool) -> Sources:
+        """What a SELECT reads: FROM, the joins with their conditions, the lateral views."""
         own: dict[str, Columns] = {}  # by alias
         partners: list[tuple[exp.Join, str, Columns]] = []  # of semi and anti joins: seen in their ON alone
+        joins: list[exp.Join] = args.get("joins") or []
         if args.get("from_") is not None:
             _only(args["from_"], {"this"})
             _add(own, *self._source(args["from_"].this, steps))
-        for join in args.get("joins") or ():
+        for join in joins:
             _only(join, {"this", "on", "side", "kind"})
             found = self._source(join.this, steps)
             if join.kind in {"SEMI", "ANTI"}:
@@ -105,33 +126,24 @@ class Names:
         joined = Sources(dict(own), _unique(own))
         for lateral in args.get("laterals") or ():
             _only(lateral, {"this", "view", "alias"})
+            alias = lateral.args.get("alias")
+            if not lateral.args.get("view") or not isinstance(alias, exp.TableAlias):
+                raise UnsureError("LATERAL")
             for part in _children(lateral.this):
                 stored = (name for names in self.tables.values() for name in names)
                 if isinstance(lateral.this, exp.Explode) and part.name.lower() in stored:
                     raise UnsureError(part.name)  # an array of structs would give their fields besides
                 self._names_in(part, joined, steps)
-            _add(own, lateral.alias.lower(), [column.name.lower() for column in lateral.args["alias"].columns])
+            _add(own, alias.name.lower(), [column.name.lower() for column in alias.columns])
         here = Sources(own, _unique(own), fields=not nested)
         for join, name, columns in partners:
             seen = dict(own)
             _add(seen, name, columns)
             self._names_in(join.args.get("on"), Sources(seen), steps)
-        for join in args.get("joins") or ():
+        for join in joins:
             if join.kind not in {"SEMI", "ANTI"}:
                 self._names_in(join.args.get("on"), here, steps)
-        for clause in _OTHER_CLAUSES:
-            for part in _listed(args.get(clause)):
-                if isinstance(part, exp.Group):
-                    _only(part, {"expressions"})
-                    _no_positions(part.expressions)
-                self._names_in(part, here, steps)
-        outputs = [name for part in tree.expressions for name in self._projection(part, here, steps)]
-        if args.get("distinct") is not None:
-            _only(args["distinct"], set())
-        named = {part.alias.lower() for part in tree.expressions if type(part) is exp.Alias}
-        for clause in _ORDERS:
-            self._order(args.get(clause), here, steps, named)
-        return outputs
+        return here
 
     def _order(self, node: exp.Expr | None, here: Sources, steps: Steps, named: Collection[str]) -> None:
         """ORDER BY and its like, which may name what the select list gives."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from scdgen.errors import EngineError
+from scdgen.errors import EngineError, line_and_status
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -125,6 +126,15 @@ def _do(work: Callable[[Item], Result], chunk: list[Item]) -> list[Result | _Fai
         try:
             done.append(work(item))
         except Exception as error:
-            done.append(_Failure(error, traceback.format_exc()))
+            done.append(_Failure(_portable(error), traceback.format_exc()))
             break
     return done
+
+
+def _portable(error: Exception) -> Exception:
+    """An error that comes through to the parent: itself, or its line where it cannot be made again there."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return EngineError(line_and_status(error)[0])
+    return error
