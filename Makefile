@@ -72,6 +72,7 @@ wheel: $(READY)
 	$(BIN)/python tests/wheel.py
 
 bench: $(READY)
+	$(BIN)/python -m tests.bench.many_specs
 	$(BIN)/python -m tests.bench.snapshot_scd1
 
 format: $(READY)

@@ -7,12 +7,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from scdgen import cli_init, cli_spark, cli_stream
-from scdgen.cli_options import specs_argument, templates_option
+from scdgen.cli_options import jobs_option, specs_argument, templates_option
 from scdgen.errors import line_and_status
 
 
@@ -57,42 +58,52 @@ def cli() -> None:
 @cli.command()
 @specs_argument
 @templates_option
-def validate(specs: tuple[str, ...], templates: str | None, debug: bool) -> None:
+@jobs_option
+def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, debug: bool) -> None:
     """Say what is wrong in the specs, all of it in one go. Needs no Spark and no Java.
 
     \b
     Example:  scdgen validate specs
     """
-    from scdgen.inputs import load_specs
-    from scdgen.pipeline import render
+    from scdgen.inputs import load_specs, spec_paths
+    from scdgen.parallel import workers
+    from scdgen.pipeline import judged
 
-    for spec in load_specs(specs):
-        render(spec, templates)
-        click.echo(f"{spec.origin}: ok ({spec.target})")
+    paths = spec_paths(specs)
+    with workers(len(paths), jobs) as each:
+        loaded = load_specs(paths, each)
+        for spec, _ in zip(loaded, each(partial(judged, templates=templates), loaded), strict=True):
+            click.echo(f"{spec.origin}: ok ({spec.target})")
 
 
 @cli.command()
 @specs_argument
 @templates_option
+@jobs_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where the folders go.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff where the files differ.")
-def generate(specs: tuple[str, ...], templates: str | None, out: str, check: bool, debug: bool) -> None:
+def generate(
+    specs: tuple[str, ...], templates: str | None, jobs: int | None, out: str, check: bool, debug: bool
+) -> None:
     """Write the SQL of each spec to DIR/<target>/. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen generate specs
                scdgen generate --check specs      in CI
     """
-    from scdgen.inputs import load_specs
-    from scdgen.pipeline import Scripts, folder, render
+    from scdgen.inputs import load_specs, spec_paths
+    from scdgen.parallel import workers
+    from scdgen.pipeline import Scripts, folder, rendered_files
 
-    changed = 0
-    for spec in load_specs(specs):
+    changed, paths = 0, spec_paths(specs)
+    with workers(len(paths), jobs) as each:
+        loaded = load_specs(paths, each)
         # The header names the spec as seen from beside the output, wherever the command was called.
-        shown = spec.placed_at(Path(os.path.relpath(spec.origin, Path(out).absolute().parent)).as_posix())
-        files = render(shown, templates).files()
-        for name in (f"{script}.sql" for script in Scripts.__dataclass_fields__):
-            changed += _write(Path(out, folder(spec), name), files.get(name), check)
+        beside = Path(out).absolute().parent
+        shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
+        for spec, files in zip(shown, each(partial(rendered_files, templates=templates), shown), strict=True):
+            for name in (f"{script}.sql" for script in Scripts.__dataclass_fields__):
+                changed += _write(Path(out, folder(spec), name), files.get(name), check)
     if check and changed:
         click.echo(f"{changed} generated files differ; run: scdgen generate {' '.join(specs)}", err=True)
         raise click.exceptions.Exit(1)

@@ -24,6 +24,12 @@ def templates_option(command: F) -> F:
     return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(command)
 
 
+def jobs_option(command: F) -> F:
+    """--jobs."""
+    text = "Processes to use where there are more than 50 specs.  [default: one per core]"
+    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text)(command)
+
+
 def engine_options(command: F) -> F:
     """Where Spark is: embedded or remote, and its settings."""
     for option in (

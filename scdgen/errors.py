@@ -41,6 +41,10 @@ class SpecError(ScdgenError):
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(map(str, self.problems)))
 
+    def __reduce__(self) -> tuple[type[SpecError], tuple[tuple[Problem, ...]]]:
+        """From another process it comes with its problems, not with their text."""
+        return type(self), (self.problems,)
+
 
 class DataError(ScdgenError):
     """The data breaks a rule of the contract. Nothing was written.

@@ -9,22 +9,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.columns import target_columns
+from scdgen.dialects import readings
 from scdgen.errors import Problem, SpecError
+from scdgen.names import Names, Steps, UnsureError, node_types
 from scdgen.rules import sql_texts
 from scdgen.source import SOURCE_VIEW, TAKEN_AT, batch_variables
 from scdgen.spec import Spec
 from scdgen.times import LAST_RUN
 from scdgen.tokens import DIALECT, first_line, stray_comma, tokens
+from scdgen.with_clause import WithClause, stands_in
 
-DIALECTS = ("databricks", "spark")
 _TARGET = "_scd_target"
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
@@ -43,10 +43,11 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is refu
 
 def judge(spec: Spec, files: dict[str, str]) -> None:
     """Raise :class:`SpecError` with every objection to the texts (file name -> SQL)."""
+    gate = Gate(spec)
     problems = [
         Problem(spec.origin, 0, 0, f"{name}: the SQL is refused: {objection}")
-        for name, text in files.items()
-        for objection in objections(spec, name, text)
+        for name, text in sorted(files.items(), key=lambda file: file[0] != "merge.sql")
+        for objection in gate.objections(name, text)
     ]
     if problems:
         raise SpecError(problems)
@@ -54,26 +55,161 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
 
 def objections(spec: Spec, name: str, text: str) -> Iterator[str]:
     """What is wrong with one file's text, each in one line."""
-    if not text.endswith("\n") or not text.strip():
-        yield "it is empty or does not end in a newline"
-        return
-    if "{{" in text or "{%" in text or "{#" in text:
-        yield "a piece of the template is left over"
-    try:
-        if comma := stray_comma(tokens(text)):
-            yield f"a stray comma in line {comma}"
-        for dialect in DIALECTS:
-            trees = sqlglot.parse(text, dialect=dialect)
-            yield from _kinds(name, [tree for tree in trees if isinstance(tree, exp.Expression)])
-    except (SqlglotError, ValueError, RecursionError) as error:
-        yield f"it cannot be read ({first_line(error)})"
-        return
-    # After the last semicolon nothing may stand but a comment.
-    for tree in sqlglot.parse(text, dialect=DIALECT):
-        if isinstance(tree, exp.Merge):
-            yield from _merge(spec, tree)
-        elif isinstance(tree, _QUERY) and name == "plan.sql":
-            yield from _unresolved(spec, tree)
+    yield from Gate(spec).objections(name, text)
+
+
+class Gate:
+    """Judges the files of one spec.
+
+    The MERGE comes first: its WITH clause is the plan's too, and what was found right there is not looked at again.
+    """
+
+    def __init__(self, spec: Spec):
+        self.target = {sql.unquote(column.name): column.type for column in target_columns(spec)}
+        self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
+        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] != "checks")
+        bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
+        self.read = sorted(bare.union(*(text.columns for text in texts)))
+        self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
+        columns = {_TARGET: [name.lower() for name in self.target], SOURCE_VIEW: self.read}
+        self.names = Names({parts: columns[name] for parts, name in self.tables.items()}, self.variables, self.read)
+        self.judged: tuple[WithClause, Steps] | None = None  # the MERGE's WITH clause, and the columns of its steps
+
+    def objections(self, name: str, text: str) -> Iterator[str]:
+        """What is wrong with one file's text, each in one line."""
+        if name == "plan.sql" and self.judged is not None:
+            clause, steps = self.judged
+            rest = clause.taken_from(text)
+            if rest is not None and next(self._objections(name, rest, steps), None) is None:
+                return
+        found = list(self._objections(name, text))
+        if found:
+            self.judged = None
+        yield from found
+
+    def _objections(self, name: str, text: str, steps: Steps | None = None) -> Iterator[str]:
+        """``steps``: those of the WITH clause that was taken from the text."""
+        if not text.endswith("\n") or not text.strip():
+            yield "it is empty or does not end in a newline"
+            return
+        if "{{" in text or "{%" in text or "{#" in text:
+            yield "a piece of the template is left over"
+        try:
+            found = tokens(text)
+            if comma := stray_comma(found):
+                yield f"a stray comma in line {comma}"
+            trees: list[exp.Expression] = []
+            for reading in readings(text, found):
+                trees = trees or reading
+                yield from _kinds(name, reading)
+        except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
+            yield f"it cannot be read ({first_line(error)})"
+            return
+        for tree in trees:
+            if isinstance(tree, exp.Merge):
+                yield from self._merge(tree, WithClause.of_merge(text, found))
+            elif isinstance(tree, _QUERY) and name == "plan.sql":
+                yield from self._plan(tree, steps)
+
+    def _merge(self, tree: exp.Merge, clause: WithClause | None) -> Iterator[str]:
+        """The MERGE's own parts: an ON, the spec's columns in each list, no column that is not there."""
+        if tree.args.get("on") is None:
+            yield "the MERGE has no ON"
+            return
+        using = tree.args["using"]
+        query = using.this if isinstance(using, exp.Subquery) else None
+        if query is None or using.alias != "s" or tree.this.alias != "t":
+            yield "the MERGE must be MERGE INTO … AS t USING (…) AS s"
+            return
+        try:
+            steps = self.names.steps(query, {})
+            given = set(self.names.body(query, steps))
+            self.judged = (clause, steps) if clause is not None else None
+        except UnsureError:
+            try:
+                given = {name.lower() for name in self._resolve(query).named_selects}
+            except Exception as error:
+                yield _unresolved_text(error)
+                return
+        yield from self._whens(tree)
+        yield from self._places(tree, {"t": {name.lower() for name in self.target}, "s": given})
+
+    def _whens(self, tree: exp.Merge) -> Iterator[str]:
+        target = list(self.target)
+        for when in tree.args["whens"].expressions:
+            then = when.args["then"]
+            if isinstance(then, exp.Insert):
+                if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
+                    yield "the INSERT must list its columns and their values"
+                    continue
+                listed = [column.name for column in then.this.expressions]
+                if listed != target:
+                    yield f"the INSERT lists {listed}, the table has {target}"
+                if len(then.expression.expressions) != len(listed):
+                    yield "the INSERT's columns and values differ in number"
+            elif isinstance(then, exp.Update):
+                if not all(isinstance(assignment, exp.EQ) for assignment in then.expressions or [None]):
+                    yield "the UPDATE must list its columns and their values"
+                    continue
+                for assignment in then.expressions:
+                    if assignment.this.name not in self.target:
+                        yield f"the UPDATE sets {assignment.this.name}, which the table does not have"
+
+    def _places(self, tree: exp.Merge, known: dict[str, set[str]]) -> Iterator[str]:
+        """The columns outside of the MERGE's source."""
+        whens = tree.args["whens"].expressions
+        for column in (column for place in (tree.args["on"], *whens) for column in place.find_all(exp.Column)):
+            names = known.get(column.table)
+            if names is not None and column.name.lower() not in names:
+                yield f"{column.table}.{column.name} is not there"
+        conditions = [tree.args["on"], *(when.args.get("condition") for when in whens)]
+        for column in (column for part in conditions if part is not None for column in part.find_all(exp.Column)):
+            if not column.table and column.name not in self.variables:
+                yield f"{column.name} is not there"
+
+    def _plan(self, query: exp.Expression, steps: Steps | None) -> Iterator[str]:
+        if steps is not None and not stands_in(query):
+            yield "the WITH clause is not at the beginning"
+            return
+        try:
+            self.names.outputs(query, steps or {})
+        except UnsureError:
+            if steps is None:
+                yield from self._unresolved(query)
+            else:
+                yield "a name does not resolve"
+
+    def _unresolved(self, query: exp.Expression) -> Iterator[str]:
+        try:
+            self._resolve(query)
+        except Exception as error:
+            yield _unresolved_text(error)
+
+    def _resolve(self, query: exp.Expression) -> exp.Query:
+        """The query with every name resolved against the target's columns and what the spec reads of the source."""
+        tree = query.copy()
+        for column in list(tree.find_all(exp.Column)):
+            if column.table.lower() == "session" or (not column.table and column.name in self.variables):
+                column.replace(exp.Null())
+        for cte in tree.find_all(exp.CTE):
+            if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
+                given = (exp.column(name, quoted=True) for name in self.read)
+                cte.set("this", exp.select(*given).from_(SOURCE_VIEW))
+        # Names are lowered here, because sqlglot would parse each to do so, and stumble over a semicolon in one.
+        listed: dict[str, object] = {
+            _TARGET: {name.lower(): kind for name, kind in self.target.items()},
+            SOURCE_VIEW: dict.fromkeys(self.read, "STRING"),
+        }
+        schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
+        # One name for each of the two: a schema with names of different lengths is ambiguous to sqlglot.
+        for table in list(tree.find_all(exp.Table)):
+            name = self.tables.get(tuple(part.name for part in table.parts))
+            if name is not None:
+                alias = exp.to_identifier(table.alias or table.name, quoted=True)
+                table.replace(exp.table_(name, alias=alias))
+        resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
+        assert isinstance(resolved, exp.Query)
+        return resolved
 
 
 def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
@@ -84,9 +220,10 @@ def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
     for tree in trees:
         if not isinstance(tree, allowed):
             yield f"a {type(tree).__name__.upper()} statement has no place in {name}"
-        if any(True for _ in tree.find_all(exp.Command)):
+        kinds = node_types(tree)
+        if exp.Command in kinds:
             yield "a statement that sqlglot does not know"
-        if any(True for _ in tree.find_all(exp.Placeholder)):
+        if exp.Placeholder in kinds:
             yield "a placeholder that nobody fills"
     if not isinstance(trees[-1], last):
         yield f"it must end with {' or '.join(kind.__name__.upper() for kind in last)}"
@@ -94,84 +231,8 @@ def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
         yield "there is more than one MERGE"
 
 
-def _merge(spec: Spec, tree: exp.Merge) -> Iterator[str]:
-    """The MERGE's own parts: an ON, the spec's columns in each list, no column that is not there."""
-    if tree.args.get("on") is None:
-        yield "the MERGE has no ON"
-        return
-    using = tree.args["using"]
-    target = [sql.unquote(column.name) for column in target_columns(spec)]
-    query = using.this if isinstance(using, exp.Subquery) else None
-    if query is None or using.alias != "s" or tree.this.alias != "t":
-        yield "the MERGE must be MERGE INTO … AS t USING (…) AS s"
-        return
-    try:
-        given = {name.lower() for name in _resolve(spec, query).named_selects}
-    except SqlglotError as error:
-        yield _unresolved_text(error)
-        return
-    for when in tree.args["whens"].expressions:
-        then = when.args["then"]
-        if isinstance(then, exp.Insert):
-            listed = [column.name for column in then.this.expressions]
-            if listed != target:
-                yield f"the INSERT lists {listed}, the table has {target}"
-            if len(then.expression.expressions) != len(listed):
-                yield "the INSERT's columns and values differ in number"
-        elif isinstance(then, exp.Update):
-            for assignment in then.expressions:
-                if assignment.this.name not in target:
-                    yield f"the UPDATE sets {assignment.this.name}, which the table does not have"
-    known = {"t": {name.lower() for name in target}, "s": given}
-    places = [tree.args["on"], *(when for when in tree.args["whens"].expressions)]
-    for column in (column for place in places for column in place.find_all(exp.Column)):
-        names = known.get(column.table)
-        if names is not None and column.name.lower() not in names:
-            yield f"{column.table}.{column.name} is not there"
-    conditions = [tree.args["on"], *(when.args.get("condition") for when in tree.args["whens"].expressions)]
-    for column in (column for part in conditions if part is not None for column in part.find_all(exp.Column)):
-        if not column.table and column.name not in _variables(spec):
-            yield f"{column.name} is not there"
-
-
-def _unresolved(spec: Spec, query: exp.Expression) -> Iterator[str]:
-    try:
-        _resolve(spec, query)
-    except SqlglotError as error:
-        yield _unresolved_text(error)
-
-
-def _unresolved_text(error: SqlglotError) -> str:
+def _unresolved_text(error: Exception) -> str:
     return f"a name does not resolve ({first_line(error)})"
-
-
-def _resolve(spec: Spec, query: exp.Expression) -> exp.Query:
-    """The query with every name resolved against the target's columns and what the spec reads of the source."""
-    tree = query.copy()
-    read = sorted({name for place, how, text in sql_texts(spec) if place[0] != "checks" for name in how(text).columns}
-                  | {name.lower() for name, column in spec.columns.items() if column.from_ is None})  # fmt: skip
-    for column in list(tree.find_all(exp.Column)):
-        if column.table.lower() == "session" or (not column.table and column.name in _variables(spec)):
-            column.replace(exp.Null())
-    for cte in tree.find_all(exp.CTE):
-        if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
-            cte.set("this", exp.select(*(exp.column(name, quoted=True) for name in read)).from_(SOURCE_VIEW))
-    # Names are lowered here, because sqlglot would parse each to do so, and stumble over a semicolon in one.
-    listed: dict[str, object] = {
-        _TARGET: {sql.unquote(column.name).lower(): column.type for column in target_columns(spec)},
-        SOURCE_VIEW: dict.fromkeys(read, "STRING"),
-    }
-    schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
-    # One name for each of the two: a schema with names of different lengths is ambiguous to sqlglot.
-    names = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW}
-    for table in list(tree.find_all(exp.Table)):
-        name = names.get(tuple(part.name for part in table.parts))
-        if name is not None:
-            alias = exp.to_identifier(table.alias or table.name, quoted=True)
-            table.replace(exp.table_(name, alias=alias))
-    resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
-    assert isinstance(resolved, exp.Query)
-    return resolved
 
 
 def _source_parts(spec: Spec) -> tuple[str, ...]:
@@ -180,7 +241,3 @@ def _source_parts(spec: Spec) -> tuple[str, ...]:
     if source.table is not None:
         return sql.split_name(source.table)
     return (source.format or "", source.path or "")
-
-
-def _variables(spec: Spec) -> set[str]:
-    return {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scdgen import files_errors
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError
 from scdgen.load import load_spec
+from scdgen.parallel import Each, in_turn
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -32,15 +33,15 @@ def spec_paths(given: Iterable[str | Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def load_specs(given: Iterable[str | Path]) -> list[Spec]:
-    """Every spec, or :class:`SpecError` with the mistakes of all of them in one go."""
+def load_specs(given: Iterable[str | Path], each: Each = in_turn) -> list[Spec]:
+    """Every spec, or :class:`SpecError` with the mistakes of all of them in one go; ``each`` goes through the files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
-    for path in spec_paths(given):
-        try:
-            specs.append(load_spec(path))
-        except SpecError as error:
-            problems += error.problems
+    for found in each(_spec_or_error, spec_paths(given)):
+        if isinstance(found, SpecError):
+            problems += found.problems
+        else:
+            specs.append(found)
     owners: dict[tuple[str, ...], Spec] = {}
     for spec in specs:
         name = tuple(part.lower() for part in spec.target_parts)
@@ -51,6 +52,13 @@ def load_specs(given: Iterable[str | Path]) -> list[Spec]:
     if problems:
         raise SpecError(problems)
     return specs
+
+
+def _spec_or_error(path: Path) -> Spec | SpecError:
+    try:
+        return load_spec(path)
+    except SpecError as error:
+        return error
 
 
 def read_source(spark: SparkSession, spec: Spec, path: str) -> DataFrame:

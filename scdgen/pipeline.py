@@ -45,6 +45,16 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
     return scripts
 
 
+def rendered_files(spec: Spec, templates: str | None = None) -> dict[str, str]:
+    """File name -> text of :func:`render`."""
+    return render(spec, templates).files()
+
+
+def judged(spec: Spec, templates: str | None = None) -> None:
+    """:func:`render` for what it raises."""
+    render(spec, templates)
+
+
 def statements(script: str) -> list[str]:
     """The statements of a script, in order, byte for byte."""
     return split_statements(script)

@@ -81,7 +81,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
 def ansi(spark: SparkSession) -> Iterator[None]:
     """While this lasts, a value that does not convert is an error and not NULL, whatever the session is set to."""
     name = "spark.sql.ansi.enabled"
-    before = str(spark.conf.get(name, "false"))
+    before = str(spark.conf.get(name))
     if before == "true":
         yield
         return

@@ -39,11 +39,12 @@ def stray_comma(found: Sequence[Token]) -> int | None:
     >>> stray_comma(tokens("SELECT a,\\nFROM t")), stray_comma(tokens("SELECT a, b FROM t"))
     (1, None)
     """
-    for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
-        if token.token_type is TokenType.COMMA and (
-            before is None or before.token_type in _BEFORE_LIST or after is None or after.token_type in _AFTER_LIST
+    kinds = [token.token_type for token in found]
+    for place, kind in enumerate(kinds):
+        if kind is TokenType.COMMA and (
+            place in (0, len(kinds) - 1) or kinds[place - 1] in _BEFORE_LIST or kinds[place + 1] in _AFTER_LIST
         ):
-            return token.line
+            return found[place].line
     return None
 
 
