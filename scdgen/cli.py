@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from scdgen import cli_init, cli_spark
+from scdgen import cli_explain, cli_init, cli_spark
 from scdgen.cli_options import specs_argument, templates_option
 from scdgen.errors import line_and_status
 
@@ -49,6 +49,7 @@ def cli() -> None:
     \b
     scdgen validate specs              say what is wrong in the specs
     scdgen generate specs              write the SQL to generated/
+    scdgen explain specs/customer.yml  what that SQL does, in words
     scdgen plan specs/customer.yml     show what a run would do
     scdgen run specs/customer.yml      merge
     """
@@ -137,7 +138,7 @@ def _write(path: Path, text: str | None, check: bool) -> int:
     return 1
 
 
-for command in (*cli_init.COMMANDS, *cli_spark.COMMANDS):
+for command in (*cli_explain.COMMANDS, *cli_init.COMMANDS, *cli_spark.COMMANDS):
     cli.add_command(command)
 
 
