@@ -60,8 +60,8 @@ MEANING = (
     Rule("snapshot.allow_empty", "2s 1s", "An empty snapshot changes nothing.", (),
          lambda f: f.snapshot.allow_empty and f.spec.deletes == "ignore"),
     # What opens a version
-    Rule("unchanged", "2c", "A change opens a version where {tracked} differ from the state before it; NULL equals "
-         "NULL. A change that changes nothing of them opens none, and a stored version that a late row makes "
+    Rule("unchanged", "2c", "A change opens a version where it differs from the state before it in {tracked}; NULL "
+         "equals NULL. A change that changes nothing of that opens none, and a stored version that a late row makes "
          "redundant is folded into the one before it.", ("in {opening} AS _scd_opens", "in staged 'fold'"),
          lambda f: not f.ctx.keeps and f.ctx.tracked),
     Rule("unchanged", "2c", "No column is tracked: a version opens with the first row of a key, and with the first "
@@ -73,7 +73,7 @@ MEANING = (
          "is the same whatever the order and the batches in which changes arrive, two rows of one key and time, and "
          "a delete that arrives before what it deletes, aside.", ("in {opening} AS _scd_opens",),
          lambda f: f.ctx.keeps and not f.marks and f.has_deletes),
-    Rule("unchanged", "2s", "Where {tracked} of a current key differ from its open version, that closes and another "
+    Rule("unchanged", "2s", "Where a current key differs from its open version in {tracked}, that closes and another "
          "opens; NULL equals NULL. Else none opens.",
          ("in compared WHEN {ctx.same_tracked} THEN ARRAY('correct')", "in compared ELSE ARRAY('close', 'open')"),
          lambda f: not f.ctx.keeps and f.ctx.tracked),

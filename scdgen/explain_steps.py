@@ -33,8 +33,8 @@ PARTITIONS = Rule("", ALL, "Finds the values of {named} in the batch: other part
 STEPS = (
     Rule("source", ALL, "The SELECT of the spec."),
     Rule("changes", "2c 1c", "The rows of the source, in the names and types of the table."),
-    Rule("extract", "2s 1s", "The rows of the source, in the names and types of the table; where there is none, the "
-         "run stops.", (), lambda f: not f.snapshot.allow_empty),
+    Rule("extract", "2s 1s", "The rows of the source, in the names and types of the table; where there is no row, "
+         "the run stops.", (), lambda f: not f.snapshot.allow_empty),
     Rule("extract", "2s 1s", "The rows of the source, in the names and types of the table."),
     # scd2, changes
     Rule("timeline", "2c", "The changes beside the stored versions of their keys: a version is a change at its start "
@@ -75,10 +75,10 @@ STEPS = (
          "first."),
     Rule("compared", "2s", "Holds the snapshot against the newest stored version of each key, keeps the keys that "
          "differ, and tells what each needs: close, open, both, or correct."),
-    Rule("versions", "2s", "Makes of each key that differs the versions to close, open and correct. Here a snapshot "
-         "stops that would close too much or too early.", (), lambda f: f.ctx.max_deleted is not None),
-    Rule("versions", "2s", "Makes of each key that differs the versions to close, open and correct. Here a snapshot "
-         "stops that would close a version at or before its start."),
+    Rule("versions", "2s", "Makes, for each key that differs, the versions to close, open and correct. A snapshot that "
+         "would close too much or too early stops here.", (), lambda f: f.ctx.max_deleted is not None),
+    Rule("versions", "2s", "Makes, for each key that differs, the versions to close, open and correct. A snapshot that "
+         "would close a version at or before its start stops here."),
     Rule("lives", "2s", "All stored versions of keys of which a NULL becomes known."),
     Rule("filled", "2s", "Writes what became known into their versions since the last delete."),
     Rule("staged", "2s", "Writes the versions with their history columns."),
@@ -89,7 +89,7 @@ STEPS = (
          "needs: insert, update or delete.", (), lambda f: f.spec.deletes == "remove"),
     Rule("compared", "1s", "Holds the snapshot against the table, keeps the keys that differ, and tells what each "
          "needs: insert or update."),
-    Rule("staged", "1s", "Passes them on. Here a snapshot stops that would remove too much or too early.", (),
+    Rule("staged", "1s", "Passes them on. A snapshot that would remove too much or too early stops here.", (),
          lambda f: f.ctx.early or f.ctx.max_deleted is not None),
     Rule("staged", "1s", "Passes them on."),
 )  # fmt: skip

@@ -86,10 +86,10 @@ STORED = (
          lambda f: f.spec.history.action),
     Rule("history.deleted", "2c 2s", "{deleted} is true in a version that a delete opened.",
          ("in staged AS {quoted[deleted]}",), lambda f: f.spec.history.deleted),
-    Rule("table.format", ALL, "The table is stored in {spec.table.format}.", ("create USING DELTA",)),
-    Rule("table.cluster_by", ALL, "It is clustered by {clusters}.", ("create CLUSTER BY ({ctx.clustered_by})",),
+    Rule("table.format", ALL, "The table has the format {spec.table.format}.", ("create USING DELTA",)),
+    Rule("table.cluster_by", ALL, "The table is clustered by {clusters}.", ("create CLUSTER BY ({ctx.clustered_by})",),
          lambda f: f.spec.table.cluster_by),
-    Rule("table.location", ALL, "Its files are at {location}.", ("create LOCATION {ctx.location}",),
+    Rule("table.location", ALL, "The table's files are at {location}.", ("create LOCATION {ctx.location}",),
          lambda f: f.spec.table.location),
     Rule("views.current", "2c 2s", "The view {view_current} shows the open versions{folded}.",
          ("views CREATE OR REPLACE VIEW {ctx.view_current}",), lambda f: f.spec.views.current),
@@ -103,15 +103,15 @@ STORED = (
 
 # For each partition column, property, column and check.
 PARTITIONS = (
-    Rule("table.partition_by.*", ALL, "It is partitioned by {named}. That derives from the key, so that the MERGE "
-         "reads the partitions of the batch's keys alone.",
+    Rule("table.partition_by.*", ALL, "The table is partitioned by {named}. That derives from the key, so that the "
+         "MERGE reads the partitions of the batch's keys alone.",
          ("create PARTITIONED BY ({ctx.partitioned_by})", "find {partition_sql}"), lambda f: f.partition_sql),
-    Rule("table.partition_by.*", ALL, "It is partitioned by {named}. That does not derive from the key, so that it "
-         "does not bound what the MERGE reads.", ("create PARTITIONED BY ({ctx.partitioned_by})",),
+    Rule("table.partition_by.*", ALL, "The table is partitioned by {named}. That does not derive from the key, so "
+         "that it does not bound what the MERGE reads.", ("create PARTITIONED BY ({ctx.partitioned_by})",),
          lambda f: not f.partition_sql),
 )  # fmt: skip
 PROPERTIES = (
-    Rule("table.properties.*", ALL, "It has the property {shown}.", ("create {name}",)),
+    Rule("table.properties.*", ALL, "The table has the property {shown}.", ("create {name}",)),
 )  # fmt: skip
 COLUMNS = (
     Rule("columns.*.nullable", ALL, "{named} is NOT NULL.", ("create {quoted_name} {item.type} NOT NULL",),

@@ -70,7 +70,8 @@ SOURCE = (
     Rule("source.feed", "2c", "Each row is a change: what its key was from a time on. A batch may hold any number of "
          "changes of a key, in any order. Keys that are not in the batch are not touched, but for the end that an "
          "open version is written with.", ("step {first}",), lambda f: f.by_run),
-    Rule("source.feed", "2s", "The rows are a snapshot: all that is true at one time{whole}. A new key opens.",
+    Rule("source.feed", "2s", "The rows are a snapshot: all that is true at one time{whole}. A new key opens a "
+         "version.",
          ("step compared",)),
     Rule("source.feed", "1s", "The rows are a snapshot: all that is true at one time{whole}. A new key gets a row, a "
          "key that has changed its new values.", ("step compared",)),

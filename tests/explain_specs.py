@@ -36,16 +36,23 @@ BASES = {
 EVERYWHERE: list[Change] = [
     ("target", "crm.`odd ``name`"),
     ("description", 'What {they} are: it\'s "so"'),
+    ("description", "Other"),
     ("source.table", "raw.other"),
     ("source.query", "SELECT *\nFROM raw.rows\nWHERE x > 1"),
+    ("source.query", "SELECT *\nFROM raw.rows\nWHERE x > 2"),
     ("source.path", {"path": "in/x", "format": "csv"}),
+    ("source.path", {"path": "in/y", "format": "csv"}),
     ("source.format", {"path": "in/x", "format": "parquet"}),
     ("source.options", {"path": "in/x", "format": "json", "options": {"multiLine": True}}),
+    ("source.options", {"path": "in/x", "format": "json", "options": {"multiLine": False}}),
     ("source.where", "a = 1 OR b\n  = 2"),
     ("source.effective_at", "started"),
+    ("source.effective_at", "coalesce(started, happened)"),
     ("source.sequence_by", ["lsn", "part"]),
+    ("source.sequence_by", ["lsn"]),
     ("keys", ["id"]),
     ("columns.name.type", "int"),
+    ("columns.name.type", "char(3)"),
     ("columns.name.from", "upper(full_name)"),
     ("columns.name.comment", "As it is written"),
     ("columns.name.nullable", False),
@@ -59,6 +66,7 @@ EVERYWHERE: list[Change] = [
     ("conflicts", "any"),
     ("params", {"since": "date"}),
     ("params", {"since": {"type": "date", "default": "SELECT max(d) FROM crm.days"}}),
+    ("params", {"since": {"type": "date", "default": "2024-05-01"}}),
     ("source.where", "happened > :since"),
     ("checks", [{"name": "own", "query": "SELECT * FROM crm.customer WHERE name IS NULL"}]),
     ("views.current", "crm.customer_now"),
@@ -68,21 +76,29 @@ SCD2: list[Change] = [
     ("columns.name.track", False),
     ("columns.bucket", {"type": "int", "from": "year(valid_from)", "track": False}),
     ("columns.name.nulls", "ignore"),
+    ("columns.name.nulls", "fill"),
     ("columns.city.nulls", "fill"),
     ("history.type", "date"),
     ("history.type", "bigint"),
     ("history.valid_from", "begins"),
+    ("history.valid_from", "starts"),
     ("history.valid_to", "ends"),
+    ("history.valid_to", "until"),
     ("history.open_end", "9999-12-31"),
+    ("history.open_end", "2999-12-31"),
     ("history.open_end", "last_run"),
     ("history.gap", "1 day"),
+    ("history.gap", "2 seconds"),
     ("history.is_current", "open_now"),
     ("history.is_current", {"name": "flag", "type": "string", "open": "Y", "closed": "N"}),
     ("history.is_current", {"name": "flag", "type": "int", "open": 1, "closed": 0}),
     ("history.is_current", "null"),
     ("history.row_hash", "hash"),
+    ("history.row_hash", "digest"),
     ("history.surrogate_key", "sk"),
+    ("history.surrogate_key", "version_key"),
     ("history.action", "action"),
+    ("history.action", "what"),
     ("on_delete", "mark"),
     ("on_delete", "ignore"),
     ("unchanged", "keep"),
@@ -92,19 +108,23 @@ SCD2: list[Change] = [
 ]
 SCD1: list[Change] = [
     ("columns.name.merge", "first"),
+    ("columns.name.merge", "max"),
     ("columns.city.merge", "min"),
     ("columns.bucket.merge", "max"),
     ("updated_at", "updated"),
+    ("updated_at", "changed_at"),
     ("updated_at", "name"),
     ("on_delete", "ignore"),
 ]
-CHANGES: list[Change] = [("source.delete_when", "op = 'D'")]
+CHANGES: list[Change] = [("source.delete_when", "op = 'D'"), ("source.delete_when", "gone")]
 SNAPSHOT: list[Change] = [
     ("snapshot.taken_at", ":since"),
     ("snapshot.taken_at", "current_date()"),
     ("snapshot.scope", "city = 'x'"),
+    ("snapshot.scope", "city = 'y' OR city IS NULL"),
     ("snapshot.allow_empty", True),
     ("snapshot.max_deleted", 0.25),
+    ("snapshot.max_deleted", 0.5),
 ]
 VARIATIONS: dict[str, list[Change]] = {
     "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
@@ -112,6 +132,25 @@ VARIATIONS: dict[str, list[Change]] = {
     "1c": [*EVERYWHERE, *SCD1, *CHANGES],
     "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT],
 }
+
+_UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
+_VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
+# What only several options bring about, and a random mixture hardly ever has.
+COMBINED: list[tuple[str, list[Change]]] = [
+    ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
+    *((kind, _UNTRACKED) for kind in ("2c", "2s")),
+    ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
+    ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
+    ("1c", [(option, "max") for option in _VALUES]),
+]
+
+
+def combined(kind: str, changes: list[Change]) -> Document:
+    """The document of a kind with several options set."""
+    document = BASES[kind]
+    for option, value in changes:
+        document = changed(document, option, value)
+    return document
 
 
 def changed(document: Document, option: str, value: Any) -> Document:
@@ -161,7 +200,8 @@ def mixture(seed: int) -> tuple[Spec, Spec, Change]:
     while True:
         kind = rng.choice(list(BASES))
         document = BASES[kind]
-        for option, value in rng.sample(VARIATIONS[kind], rng.randint(1, 14)):
+        deletes = CHANGES[:1] if kind.endswith("c") and rng.random() < 0.5 else []
+        for option, value in [*deletes, *rng.sample(VARIATIONS[kind], rng.randint(1, 14))]:
             document = changed(document, option, value)
         change = rng.choice(VARIATIONS[kind])
         try:

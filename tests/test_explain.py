@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
-from scdgen import Spec, load_spec, render
+from scdgen import Spec, explain_meaning, explain_steps, explain_stored, explain_words, load_spec, render
 from scdgen import explain as explaining
 from scdgen.cli import main
 from scdgen.explain import Section, explain
+from scdgen.explain_steps import Clause
+from scdgen.explain_words import Rule
 from scdgen.load import Lines
 from scdgen.outline import Outline, Place
 from scdgen.reference import options
 from scdgen.tokens import tokens
 from tests.conftest import ROOT
-from tests.explain_specs import BASES, VARIATIONS, changed, load, mixture, text_of
+from tests.explain_specs import BASES, COMBINED, VARIATIONS, Change, changed, combined, load, mixture, text_of
 from tests.spark.random_specs import make_case
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/explain").glob("*.txt"))
 VARIED = [(kind, option, value) for kind, listed in VARIATIONS.items() for option, value in listed]
+MODULES = (explain_meaning, explain_steps, explain_stored, explain_words)
+OPTIONS = list(dict.fromkeys((kind, option) for kind, option, _ in VARIED))
 
 
 def told(spec: Spec) -> tuple[Section, ...]:
@@ -88,6 +93,8 @@ def holds(spec: Spec, lost: list[str]) -> tuple[str, str]:
     for step in steps:
         (place,) = step.places
         assert merge[place.last - 1] in {"    )", "    ),"}
+    comments = {f"`{step.name}`: {step.why}" for step in Outline("merge.sql", files["merge.sql"]).steps}
+    assert not comments & {step.words for step in steps}  # a step that is not told
 
     whens = [number for number, line in enumerate(merge, 1) if line.startswith("WHEN ")]
     assert [s.places[0].first for s in by_title["What each WHEN does"]] == whens
@@ -141,11 +148,13 @@ def test_the_lines_of_the_spec(path: Path) -> None:
                 assert not isinstance(holder, dict) or name not in holder, sentence
 
 
-@pytest.mark.parametrize(("kind", "option", "value"), VARIED, ids=[f"{k}-{o}-{v}" for k, o, v in VARIED])
-def test_what_changes_the_merge_changes_the_words(kind: str, option: str, value: Any, lost: list[str]) -> None:
-    before = holds(load(BASES[kind]), lost)
-    after = holds(load(changed(BASES[kind], option, value)), lost)
-    assert before[0] == after[0] or before[1] != after[1]
+@pytest.mark.parametrize(("kind", "option"), OPTIONS)
+def test_what_changes_the_merge_changes_the_words(kind: str, option: str, lost: list[str]) -> None:
+    """Each value of an option beside each other, and beside none."""
+    values = [value for name, value in VARIATIONS[kind] if name == option]
+    documents = [BASES[kind], *(changed(BASES[kind], option, value) for value in values)]
+    for one, two in combinations([holds(load(document), lost) for document in documents], 2):
+        assert one[0] == two[0] or one[1] != two[1]
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -156,9 +165,27 @@ def test_mixtures(seed: int, lost: list[str]) -> None:
     assert one[0] == two[0] or one[1] != two[1], change
 
 
+@pytest.mark.parametrize(("kind", "changes"), COMBINED)
+def test_what_holds_together_alone(kind: str, changes: list[Change], lost: list[str]) -> None:
+    holds(load(combined(kind, changes)), lost)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_random_specs(seed: int, lost: list[str]) -> None:
     holds(load(make_case(seed, "crm.t", snapshot=seed % 2 == 1).document), lost)
+
+
+def test_every_sentence_is_said() -> None:
+    """No rule is there that no spec brings up."""
+    specs = [load(changed(BASES[kind], option, value)) for kind, option, value in VARIED]
+    specs += [load(combined(kind, changes)) for kind, changes in COMBINED]
+    specs += [spec for seed in range(150) for spec in mixture(seed)[:2]]
+    said = "\n".join({s.words for spec in specs for section in told(spec) for s in section.sentences})
+    tables = [value for module in MODULES for value in vars(module).values() if isinstance(value, tuple)]
+    rules = [rule for table in tables for rule in table if isinstance(rule, Rule | Clause)]
+    assert len(rules) > 150
+    patterns = {rule.words: ".*".join(map(re.escape, re.split(r"{.*?}", rule.words))) for rule in rules}
+    assert [words for words, pattern in patterns.items() if not re.search(f"{pattern}$", said, re.MULTILINE)] == []
 
 
 def test_every_option_is_varied() -> None:
