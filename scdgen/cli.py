@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -77,24 +77,30 @@ def validate(specs: tuple[str, ...], templates: str | None, debug: bool) -> None
 @templates_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where the folders go.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff where the files differ.")
-def generate(specs: tuple[str, ...], templates: str | None, out: str, check: bool, debug: bool) -> None:
+@click.option("--diff", is_flag=True, help="The same, and what the changed options mean for rows already stored.")
+def generate(specs: tuple[str, ...], templates: str | None, out: str, check: bool, diff: bool, debug: bool) -> None:
     """Write the SQL of each spec to DIR/<target>/. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen generate specs
                scdgen generate --check specs      in CI
+               scdgen generate --diff specs       before a changed spec meets its table
     """
     from scdgen.inputs import load_specs
     from scdgen.pipeline import Scripts, folder, render
 
-    changed = 0
+    changed, dry = 0, check or diff
     for spec in load_specs(specs):
         # The header names the spec as seen from beside the output, wherever the command was called.
         shown = spec.placed_at(Path(os.path.relpath(spec.origin, Path(out).absolute().parent)).as_posix())
         files = render(shown, templates).files()
+        differ = 0
         for name in (f"{script}.sql" for script in Scripts.__dataclass_fields__):
-            changed += _write(Path(out, folder(spec), name), files.get(name), check)
-    if check and changed:
+            differ += _write(Path(out, folder(spec), name), files.get(name), dry)
+        if diff and differ:
+            _tell_stored(spec.target, Path(out, folder(spec)), files)
+        changed += differ
+    if dry and changed:
         click.echo(f"{changed} generated files differ; run: scdgen generate {' '.join(specs)}", err=True)
         raise click.exceptions.Exit(1)
 
@@ -115,6 +121,23 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
 
     found = steps(load_specs(specs))
     click.echo(graph_output.as_mermaid(found) if kind == "mermaid" else graph_output.as_text(found))
+
+
+def _tell_stored(target: str, place: Path, files: Mapping[str, str]) -> None:
+    """What the difference between the files on disk and those of the spec means for the rows of the table."""
+    from scdgen.stored import stored
+    from scdgen.stored_changes import meanings
+
+    on_disk = {path.name: path.read_bytes().decode("utf-8", "replace") for path in sorted(place.glob("*.sql"))}
+    old, new = stored(on_disk), stored(files)
+    if not on_disk:
+        lines = ["nothing was generated before, so that there is nothing to compare with"]
+    elif old is None or new is None:
+        lines = ["the files are not as scdgen writes them; what the difference means for stored rows is not known"]
+    else:
+        lines = meanings(target, old, new) or ["no option that stored rows depend on has changed"]
+    for line in lines:
+        click.echo(f"{target}: {line}")
 
 
 def _write(path: Path, text: str | None, check: bool) -> int:
