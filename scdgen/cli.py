@@ -6,13 +6,13 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
 
-from scdgen import cli_init, cli_spark, cli_stream
+from scdgen import cli_explain, cli_init, cli_spark, cli_stream
 from scdgen.cli_options import jobs_option, specs_argument, templates_option
 from scdgen.errors import line_and_status
 
@@ -50,6 +50,7 @@ def cli() -> None:
     \b
     scdgen validate specs              say what is wrong in the specs
     scdgen generate specs              write the SQL to generated/
+    scdgen explain specs/customer.yml  what that SQL does, in words
     scdgen plan specs/customer.yml     show what a run would do
     scdgen run specs/customer.yml      merge
     """
@@ -82,29 +83,35 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
 @jobs_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where the folders go.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff where the files differ.")
+@click.option("--diff", is_flag=True, help="The same, and what the changed options mean for rows already stored.")
 def generate(
-    specs: tuple[str, ...], templates: str | None, jobs: int | None, out: str, check: bool, debug: bool
+    specs: tuple[str, ...], templates: str | None, jobs: int | None, out: str, check: bool, diff: bool, debug: bool
 ) -> None:
     """Write the SQL of each spec to DIR/<target>/. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen generate specs
                scdgen generate --check specs      in CI
+               scdgen generate --diff specs       before a changed spec meets its table
     """
     from scdgen.inputs import load_specs, spec_paths
     from scdgen.parallel import workers
     from scdgen.pipeline import Scripts, folder, rendered_files
 
-    changed, paths = 0, spec_paths(specs)
+    changed, dry, paths = 0, check or diff, spec_paths(specs)
     with workers(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         # The header names the spec as seen from beside the output, wherever the command was called.
         beside = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
         for spec, files in zip(shown, each(partial(rendered_files, templates=templates), shown), strict=True):
+            differ = 0
             for name in (f"{script}.sql" for script in Scripts.__dataclass_fields__):
-                changed += _write(Path(out, folder(spec), name), files.get(name), check)
-    if check and changed:
+                differ += _write(Path(out, folder(spec), name), files.get(name), dry)
+            if diff and differ:
+                _tell_stored(spec.target, Path(out, folder(spec)), files)
+            changed += differ
+    if dry and changed:
         click.echo(f"{changed} generated files differ; run: scdgen generate {' '.join(specs)}", err=True)
         raise click.exceptions.Exit(1)
 
@@ -125,6 +132,23 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
 
     found = steps(load_specs(specs))
     click.echo(graph_output.as_mermaid(found) if kind == "mermaid" else graph_output.as_text(found))
+
+
+def _tell_stored(target: str, place: Path, files: Mapping[str, str]) -> None:
+    """What the difference between the files on disk and those of the spec means for the rows of the table."""
+    from scdgen.stored import stored
+    from scdgen.stored_changes import meanings
+
+    on_disk = {path.name: path.read_bytes().decode("utf-8", "replace") for path in sorted(place.glob("*.sql"))}
+    old, new = stored(on_disk), stored(files)
+    if not on_disk:
+        lines = ["nothing was generated before, so that there is nothing to compare with"]
+    elif old is None or new is None:
+        lines = ["the files are not as scdgen writes them; what the difference means for stored rows is not known"]
+    else:
+        lines = meanings(target, old, new) or ["no option that stored rows depend on has changed"]
+    for line in lines:
+        click.echo(f"{target}: {line}")
 
 
 def _write(path: Path, text: str | None, check: bool) -> int:
@@ -148,7 +172,7 @@ def _write(path: Path, text: str | None, check: bool) -> int:
     return 1
 
 
-for command in (*cli_init.COMMANDS, *cli_spark.COMMANDS, *cli_stream.COMMANDS):
+for command in (*cli_explain.COMMANDS, *cli_init.COMMANDS, *cli_spark.COMMANDS, *cli_stream.COMMANDS):
     cli.add_command(command)
 
 

@@ -209,3 +209,27 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
         except (StopIteration, AttributeError, KeyError, IndexError, TypeError):
             break
     return line + 1, column + 1
+
+
+class Lines:
+    """Where the options of a spec stand in its file."""
+
+    def __init__(self, text: str, name: str = "inline"):
+        self._tree = _parse(text, name)
+
+    def of(self, place: Location) -> int | None:
+        """The line of an option, from 1; ``None`` where the file does not set it, so that its default holds."""
+        node = self._tree
+        for step in place:
+            if isinstance(node, dict):
+                key = next((key for key in node if str(key) == step), None)
+                if key is None:
+                    return None
+                node = node[key]
+            elif isinstance(node, list):
+                if not isinstance(step, int) or step >= len(node):
+                    return None
+                node = node[step]
+            elif not isinstance(step, int):  # a single entry may stand without its list
+                return None
+        return _position(self._tree, place)[0] or None

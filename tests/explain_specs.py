@@ -1,0 +1,210 @@
+"""Specs for the tests of ``scdgen explain``: one of each kind, what can be varied in each, and random mixtures."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+from scdgen import Spec, SpecError, load_spec_text
+
+Document = dict[str, Any]
+Change = tuple[str, Any]  # (option, value); None takes the option out
+
+_COLUMNS: Document = {
+    "id": "int", "region": "string", "name": {"type": "string"}, "city": {"type": "string", "from": "town"},
+    "bucket": {"type": "int", "from": "id % 3"},
+}  # fmt: skip
+
+
+def _base(pattern: str, feed: str) -> Document:
+    source: Document = {"table": "raw.rows", "feed": feed}
+    if (pattern, feed) == ("scd2", "changes"):
+        source["effective_at"] = "happened"
+    document = {
+        "target": "crm.customer", "pattern": pattern, "source": source, "keys": ["id", "region"],
+        "columns": copy.deepcopy(_COLUMNS),
+    }  # fmt: skip
+    return document
+
+
+BASES = {
+    f"{pattern[-1]}{feed[0]}": _base(pattern, feed) for pattern in ("scd2", "scd1") for feed in ("changes", "snapshot")
+}
+
+EVERYWHERE: list[Change] = [
+    ("target", "crm.`odd ``name`"),
+    ("description", 'What {they} are: it\'s "so"'),
+    ("description", "Other"),
+    ("source.table", "raw.other"),
+    ("source.query", "SELECT *\nFROM raw.rows\nWHERE x > 1"),
+    ("source.query", "SELECT *\nFROM raw.rows\nWHERE x > 2"),
+    ("source.path", {"path": "in/x", "format": "csv"}),
+    ("source.path", {"path": "in/y", "format": "csv"}),
+    ("source.format", {"path": "in/x", "format": "parquet"}),
+    ("source.options", {"path": "in/x", "format": "json", "options": {"multiLine": True}}),
+    ("source.options", {"path": "in/x", "format": "json", "options": {"multiLine": False}}),
+    ("source.where", "a = 1 OR b\n  = 2"),
+    ("source.effective_at", "started"),
+    ("source.effective_at", "coalesce(started, happened)"),
+    ("source.sequence_by", ["lsn", "part"]),
+    ("source.sequence_by", ["lsn"]),
+    ("keys", ["id"]),
+    ("columns.name.type", "int"),
+    ("columns.name.type", "char(3)"),
+    ("columns.name.from", "upper(full_name)"),
+    ("columns.name.comment", "As it is written"),
+    ("columns.name.nullable", False),
+    ("table.partition_by", ["bucket"]),
+    ("table.partition_by", ["region", "city"]),
+    ("table.cluster_by", ["city"]),
+    ("table.properties", {"delta.appendOnly": False}),
+    ("table.location", "/data/x"),
+    ("schema_evolution", "add_columns"),
+    ("bad_rows", "skip"),
+    ("conflicts", "any"),
+    ("params", {"since": "date"}),
+    ("params", {"since": {"type": "date", "default": "SELECT max(d) FROM crm.days"}}),
+    ("params", {"since": {"type": "date", "default": "2024-05-01"}}),
+    ("source.where", "happened > :since"),
+    ("checks", [{"name": "own", "query": "SELECT * FROM crm.customer WHERE name IS NULL"}]),
+    ("views.current", "crm.customer_now"),
+    ("stream", {"checkpoint": "x", "options": {"maxFilesPerTrigger": 3}}),
+]
+SCD2: list[Change] = [
+    ("columns.name.track", False),
+    ("columns.bucket", {"type": "int", "from": "year(valid_from)", "track": False}),
+    ("columns.name.nulls", "ignore"),
+    ("columns.name.nulls", "fill"),
+    ("columns.city.nulls", "fill"),
+    ("history.type", "date"),
+    ("history.type", "bigint"),
+    ("history.valid_from", "begins"),
+    ("history.valid_from", "starts"),
+    ("history.valid_to", "ends"),
+    ("history.valid_to", "until"),
+    ("history.open_end", "9999-12-31"),
+    ("history.open_end", "2999-12-31"),
+    ("history.open_end", "last_run"),
+    ("history.gap", "1 day"),
+    ("history.gap", "2 seconds"),
+    ("history.is_current", "open_now"),
+    ("history.is_current", {"name": "flag", "type": "string", "open": "Y", "closed": "N"}),
+    ("history.is_current", {"name": "flag", "type": "int", "open": 1, "closed": 0}),
+    ("history.is_current", "null"),
+    ("history.row_hash", "hash"),
+    ("history.row_hash", "digest"),
+    ("history.surrogate_key", "sk"),
+    ("history.surrogate_key", "version_key"),
+    ("history.action", "action"),
+    ("history.action", "what"),
+    ("on_delete", "mark"),
+    ("on_delete", "ignore"),
+    ("unchanged", "keep"),
+    ("late_arriving", "ignore"),
+    ("views.as_of", "crm.customer_at"),
+    ("params", {"last_run": "timestamp"}),
+]
+SCD1: list[Change] = [
+    ("columns.name.merge", "first"),
+    ("columns.name.merge", "max"),
+    ("columns.city.merge", "min"),
+    ("columns.bucket.merge", "max"),
+    ("updated_at", "updated"),
+    ("updated_at", "changed_at"),
+    ("updated_at", "name"),
+    ("on_delete", "ignore"),
+]
+CHANGES: list[Change] = [("source.delete_when", "op = 'D'"), ("source.delete_when", "gone")]
+SNAPSHOT: list[Change] = [
+    ("snapshot.taken_at", ":since"),
+    ("snapshot.taken_at", "current_date()"),
+    ("snapshot.scope", "city = 'x'"),
+    ("snapshot.scope", "city = 'y' OR city IS NULL"),
+    ("snapshot.allow_empty", True),
+    ("snapshot.max_deleted", 0.25),
+    ("snapshot.max_deleted", 0.5),
+]
+VARIATIONS: dict[str, list[Change]] = {
+    "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
+    "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT],
+    "1c": [*EVERYWHERE, *SCD1, *CHANGES],
+    "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT],
+}
+
+_UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
+_VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
+# What only several options bring about, and a random mixture hardly ever has.
+COMBINED: list[tuple[str, list[Change]]] = [
+    ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
+    *((kind, _UNTRACKED) for kind in ("2c", "2s")),
+    ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
+    ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
+    ("1c", [(option, "max") for option in _VALUES]),
+]
+
+
+def combined(kind: str, changes: list[Change]) -> Document:
+    """The document of a kind with several options set."""
+    document = BASES[kind]
+    for option, value in changes:
+        document = changed(document, option, value)
+    return document
+
+
+def changed(document: Document, option: str, value: Any) -> Document:
+    """The document with one option set, and with what that option cannot do without."""
+    found = copy.deepcopy(document)
+    if option in {"source.query", "source.path", "source.format", "source.options"}:
+        kept = {
+            name: v
+            for name, v in found["source"].items()
+            if name not in {"table", "query", "path", "format", "options"}
+        }
+        found["source"] = {**kept, **(value if isinstance(value, dict) else {"query": value})}
+        return found
+    *above, last = option.split(".")
+    holder = found
+    for step in above:
+        if isinstance(holder.get(step), str):
+            holder[step] = {"type": holder[step]}
+        holder = holder.setdefault(step, {})
+    if isinstance(value, dict) and isinstance(holder.get(last), dict):
+        value = {**holder[last], **value}
+    holder[last] = None if value == "null" else value
+    if option == "on_delete":
+        found["history"] = {**found.get("history", {}), "deleted": "is_deleted" if value == "mark" else None}
+        if found["pattern"] == "scd1":
+            del found["history"]
+    if ":since" in str(value):
+        found.setdefault("params", {}).setdefault("since", "date")
+    if option == "updated_at" or (option == "late_arriving" and found["source"]["feed"] == "snapshot"):
+        found["source"].setdefault("effective_at", "happened")
+    return found
+
+
+def load(document: Document) -> Spec:
+    """The spec of a document."""
+    return load_spec_text(text_of(document))
+
+
+def text_of(document: Document) -> str:
+    """JSON is YAML, and keeps the order of the columns."""
+    return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+def mixture(seed: int) -> tuple[Spec, Spec, Change]:
+    """A random spec, the same with one option more, and that option. The same for each run of a seed."""
+    rng = random.Random(seed)
+    while True:
+        kind = rng.choice(list(BASES))
+        document = BASES[kind]
+        deletes = CHANGES[:1] if kind.endswith("c") and rng.random() < 0.5 else []
+        for option, value in [*deletes, *rng.sample(VARIATIONS[kind], rng.randint(1, 14))]:
+            document = changed(document, option, value)
+        change = rng.choice(VARIATIONS[kind])
+        try:
+            return load(document), load(changed(document, *change)), change
+        except SpecError:
+            continue
