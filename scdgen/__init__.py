@@ -13,7 +13,8 @@ from scdgen.pipeline import Scripts, render
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
-    from scdgen.runner import CheckResult, Runner, RunResult
+    from scdgen.check_run import CheckResult
+    from scdgen.runner import Runner, RunResult
 
 __version__ = "0.1.0"
 
