@@ -98,7 +98,8 @@ def text(reports: Sequence[Report]) -> str:
     if not rows:
         return ""
     styles = {2: lambda result: "green" if result == "ok" else "bold red"}
-    drawn = output.table(("target", "check", "result", "sample"), rows, styles)
+    width = 4 if any(row[3] for row in rows) else 3
+    drawn = output.table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows], styles)
     names = dict.fromkeys(result.name for report in reports for result in report.failed)
     hints = [f"{name}: {HINTS[name]}" for name in names if name in HINTS]
     return "\n".join([drawn, *(["", *hints] if hints else [])])
@@ -164,10 +165,10 @@ def _errored(target: str, error: Exception) -> ET.Element:
 
 
 def _xml(given: str) -> str:
-    r"""The text with what XML 1.0 has no place for written as an escape.
+    r"""The text with control characters, and what else XML 1.0 has no place for, written as an escape.
 
     >>> _xml("a\x00\tb\ud800")
     'a\\u0000\tb\\ud800'
     """
-    forbidden = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    forbidden = "[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
     return re.sub(forbidden, lambda found: f"\\u{ord(found[0]):04x}", given)
