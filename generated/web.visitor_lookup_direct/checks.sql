@@ -66,8 +66,7 @@ WHERE _scd_next = _scd_until AND _scd_same;
 -- flag_matches_end: the flag has one of its two values.
 SELECT *
 FROM `web`.`visitor_lookup_direct` AS t
-WHERE t.`is_current` IS NULL
-    OR t.`is_current` NOT IN (TRUE, FALSE);
+WHERE NOT COALESCE(t.`is_current` IN (TRUE, FALSE), FALSE);
 
 -- key_not_null: no key and no start is NULL.
 SELECT *
