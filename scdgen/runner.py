@@ -168,7 +168,7 @@ class Runner:
             return self.spark.sql(versions_query(spec, keys or {}, as_of, current))
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
-        """Run the built-in checks, which scan the table once, and the spec's own; ``limit`` bounds each sample.
+        """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
 
         Raises:
             DataError, EngineError: the table is not there, or a check cannot be worked out, which the message names.

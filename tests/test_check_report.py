@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
-from scdgen import load_spec_text
+from scdgen import Spec, load_spec_text
 from scdgen.check_all import check_all
 from scdgen.check_report import HINTS, Report, exit_status, junit, text
 from scdgen.check_run import CheckResult
@@ -105,14 +106,25 @@ tests="1" failures="0" errors="1" skipped="0">
     )
 
 
-def test_a_template_of_one_s_own_is_read_and_judged(tmp_path_factory: pytest.TempPathFactory) -> None:
-    spec = load_spec_text(
+@pytest.fixture
+def spec() -> Spec:
+    return load_spec_text(
         "target: crm.t\npattern: scd1\nsource: {table: crm.s}\nkeys: [id]\ncolumns: {id: int, name: string}\n"
     )
-    folder = tmp_path_factory.mktemp("templates")
-    (folder / "check_all.sql.j2").write_text("SELECT 'unique_key' AS _scd_check FROM {{ ctx.target }};\n")
-    query = check_all(spec, ["ID", "name"], templates=str(folder))
-    assert query.text == "SELECT 'unique_key' AS _scd_check FROM `crm`.`t`"
-    (folder / "check_all.sql.j2").write_text("{{ ctx.nothing }}\n")
+
+
+def test_a_template_of_one_s_own_is_read_and_judged(spec: Spec, tmp_path: Path) -> None:
+    template = tmp_path / "check_all.sql.j2"
+    template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
+    queries = check_all(spec, ["ID", "name"], templates=str(tmp_path))
+    assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null FROM `crm`.`t`"
+    assert (queries.names, len(queries.rows)) == (("unique_key", "key_not_null"), 2)
+    template.write_text("{{ ctx.nothing }}\n")
     with pytest.raises(UsageError, match=r"check_all\.sql\.j2"):
-        check_all(spec, ["id", "name"], templates=str(folder))
+        check_all(spec, ["id", "name"], templates=str(tmp_path))
+
+
+def test_a_template_with_a_query_too_few(spec: Spec, tmp_path: Path) -> None:
+    (tmp_path / "checks.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
+    with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in checks\.sql\.j2 is 1, not 2; "):
+        check_all(spec, ["id", "name"], templates=str(tmp_path))

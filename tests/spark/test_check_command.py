@@ -106,6 +106,17 @@ def test_checks_of_the_spec_s_own(spark: Any, sound: str) -> None:
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE 1 / (id - 1) > 0"))
 
 
+def test_a_template_that_counts_something_else(call: Called, sound: str) -> None:
+    Path("a.yml").write_text(sound)
+    Path("check_all.sql.j2").write_text("SELECT COUNT(*) AS mine FROM {{ ctx.target }};\n")
+    status, out, err = call("check", "a.yml", "--templates", ".")
+    assert (status, out) == (2, "")
+    assert err == (
+        "checked.sound: check_all.sql.j2 counts mine, not one_current, no_overlap, contiguous, unique_start, "
+        "end_after_start, no_repeat, flag_matches_end, key_not_null; mend the template or leave out --templates\n"
+    )
+
+
 def test_columns_that_the_table_lacks(spark: Any, sound: str) -> None:
     """One that the next run adds counts as NULL; without a history column nothing can be said."""
     wider = load_spec_text(sound.replace("name: string", "name: string, city: string"))
