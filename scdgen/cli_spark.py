@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -159,31 +160,49 @@ def plan(
 @specs_argument
 @engine_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per check.")
+@click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Write JUnit XML for CI to FILE too.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Rows to show of each check that fails.",
+)
 def check(
     specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    as_json: bool, debug: bool,
+    as_json: bool, junit: str | None, limit: int, debug: bool,
 ) -> None:  # fmt: skip
     """Check the integrity of the tables; exit 1 where a check fails.
 
+    A table that is not there, or a check that cannot be worked out, is an error on stderr (exit 1; 3 where the
+    engine failed); the tables of the other specs are still checked.
+
     \b
-    Example:  scdgen check specs
+    Examples:  scdgen check specs
+               scdgen check specs/customer.yml --limit 20 --junit checks.xml
     """
-    from scdgen import output
+    from scdgen import check_report, output
     from scdgen.inputs import load_specs
 
-    loaded, failed = load_specs(specs), 0
+    loaded, reports = load_specs(specs), []
+    if junit is not None:
+        Path(junit).parent.mkdir(parents=True, exist_ok=True)
     with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
-                results = runner.check(spec)
-            failed += sum(result.failures > 0 for result in results)
-            for result in results:
-                if as_json:
-                    click.echo(output.as_json({"target": spec.target, **vars(result)}))
-                else:
-                    click.echo(f"{spec.target}  {result.name:<17} {output.verdict(result.failures, result.sample)}")
-    if failed:
-        raise click.exceptions.Exit(1)
+                report = check_report.made(runner, spec, limit)
+            reports.append(report)
+            if report.error is not None:
+                _say(report.error, debug)
+            for result in report.results if as_json else ():
+                click.echo(output.as_json({"target": spec.target, **vars(result)}))
+    if not as_json and (text := check_report.text(reports)):
+        click.echo(text)
+    if junit is not None:
+        Path(junit).write_text(check_report.junit(reports), encoding="utf-8")
+    if status := check_report.exit_status(reports):
+        raise click.exceptions.Exit(status)
 
 
 @click.command()

@@ -93,6 +93,8 @@ def _add_views(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.readable = "folded" if ctx.folds_reads else ctx.target
     ctx.current_where = [ctx.is_open, *ctx.not_deleted] if spec.is_scd2 else []
     ctx.version_order = [*ctx.keys, *([ctx.start] if spec.is_scd2 else [])]
+    # Two versions that begin at one time are in an order too: a check finds the same each time.
+    ctx.version_place = f"t.{ctx.start}, t.{ctx.times.end}" if spec.is_scd2 else ""
     ctx.view_as_of = None
     if as_of:
         ctx.view_as_of = sql.quote_parts(sql.split_name(as_of))

@@ -66,10 +66,20 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     if broken is not None:
         file, what = broken
         return DataError(f"{spec.target}: {shown_path(file or spec.source.path or 'a source')}: {what}")
-    named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", str(error))
-    line = first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", named[0] if named else str(error), flags=re.DOTALL)))
+    line = _line(error)
     for pattern, is_data, way_out in _KNOWN:
         if re.search(pattern, str(error)):
             kind = DataError if is_data else EngineError
             return kind(f"{spec.target}: {line}; {way_out}")
     return EngineError(f"{spec.target}: {line}")
+
+
+def of_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
+    """The error of a check that cannot be worked out, which is not a check that fails."""
+    kind = type(translate(spec, error))
+    return kind(f"{spec.target}: the check {check} cannot be worked out: {_line(error)}; mend its query or its table")
+
+
+def _line(error: Exception) -> str:
+    named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", str(error))
+    return first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", named[0] if named else str(error), flags=re.DOTALL)))

@@ -34,6 +34,7 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "merge.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
     "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
     "checks.sql": (_QUERY, _QUERY),
+    "check_all.sql": (_QUERY, _QUERY),
     "views.sql": ((exp.Create,), (exp.Create,)),
     "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }

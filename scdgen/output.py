@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +28,15 @@ def as_json(value: object) -> str:
     return json.dumps(value, default=shown, ensure_ascii=False)
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Rows as aligned text, in a frame on a terminal."""
+def _style(value: object) -> str:
+    return "dim" if value is None else ""
+
+
+Styles = Mapping[int, Callable[[object], str]]
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles | None = None) -> str:
+    """Rows as aligned text; on a terminal in a frame, cells of a column (by its place) in the style of their value."""
     if not sys.stdout.isatty():
         cells = [list(columns), *([shown(value) for value in row] for row in rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
@@ -43,8 +50,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     drawn = Table(header_style="bold")
     for column in columns:
         drawn.add_column(column)
+    chosen = [(styles or {}).get(place, _style) for place in range(len(columns))]
     for row in rows:
-        drawn.add_row(*(Text(shown(value), style="dim" if value is None else "") for value in row))
+        drawn.add_row(*(Text(shown(value), style=style(value)) for value, style in zip(row, chosen, strict=True)))
     console = Console()
     with console.capture() as captured:
         console.print(drawn)
@@ -97,10 +105,3 @@ def progress(what: str) -> Iterator[None]:
 
     with Console(stderr=True).status(what):
         yield
-
-
-def verdict(failures: int, sample: Sequence[Mapping[str, Any]]) -> str:
-    """A check's result in words."""
-    if not failures:
-        return "ok"
-    return f"FAILED: {failures} row{'s' if failures > 1 else ''}, such as {as_json(sample[0])}"

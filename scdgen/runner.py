@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from scdgen import evolve, pipeline, sql, streams
 from scdgen.bind import bind
+from scdgen.check_run import run_checks
 from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.diagnose import question, rule_name
@@ -175,18 +176,14 @@ class Runner:
             return self.spark.sql(versions_query(spec, keys or {}, as_of, current))
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
-        """Run the built-in checks and the spec's own; ``limit`` bounds the sample of each."""
+        """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
+
+        Raises:
+            DataError, EngineError: the table is not there, or a check cannot be worked out, which the message names.
+        """
         self._require(spec)
-        with self._lock:
-            results = []
-            queries = pipeline.statements(pipeline.render(spec, self.templates).checks)
-            for check, query in zip(build(spec).checks, queries, strict=True):
-                with self._translated(spec):
-                    frame = self.spark.sql(query)
-                    failures = frame.count()
-                    sample = [row.asDict(recursive=True) for row in frame.limit(limit).collect()] if failures else []
-                results.append(CheckResult(check.name, failures, sample))
-            return results
+        with self._lock, self._translated(spec):
+            return run_checks(self.spark, spec, limit, self.templates)
 
     def stream(
         self,

@@ -19,7 +19,7 @@ FROM (
         t.`valid_to` AS _scd_until,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer` AS t
-    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -31,7 +31,7 @@ FROM (
         t.`valid_to` AS _scd_until,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer` AS t
-    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -58,7 +58,7 @@ FROM (
         LEAD(STRUCT(t.`name`, t.`address`)) OVER w <=> STRUCT(t.`name`, t.`address`) AS _scd_same,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer` AS t
-    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

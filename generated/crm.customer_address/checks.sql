@@ -19,7 +19,7 @@ FROM (
         t.`end_date` AS _scd_until,
         LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `crm`.`customer_address` AS t
-    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`)
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`, t.`end_date`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -31,7 +31,7 @@ FROM (
         t.`end_date` AS _scd_until,
         LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `crm`.`customer_address` AS t
-    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`)
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`, t.`end_date`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -58,7 +58,7 @@ FROM (
         LEAD(STRUCT(t.`address`)) OVER w <=> STRUCT(t.`address`) AS _scd_same,
         LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `crm`.`customer_address` AS t
-    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`)
+    WINDOW w AS (PARTITION BY t.`id` ORDER BY t.`start_date`, t.`end_date`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

@@ -20,7 +20,7 @@ FROM (
         t.`valid_to` AS _scd_until,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer_cdc` AS t
-    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -32,9 +32,10 @@ FROM (
         t.`valid_to` AS _scd_until,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer_cdc` AS t
-    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`, t.`valid_to`)
 )
-WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next) AND `action` <> 'D';
+WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next) AND `action` <> 'D'
+    OR _scd_until IS NULL AND `action` = 'D';
 
 -- unique_start: no two versions of a key begin at one time.
 SELECT
@@ -60,7 +61,7 @@ FROM (
         LEAD(STRUCT(t.`name`, t.`city`)) OVER w <=> STRUCT(t.`name`, t.`city`) AS _scd_same,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `crm`.`customer_cdc` AS t
-    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`company`, t.`customer_no` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 
@@ -69,9 +70,10 @@ SELECT *
 FROM `crm`.`customer_cdc` AS t
 WHERE NOT (t.`is_current` <=> CASE WHEN t.`valid_to` IS NULL THEN TRUE ELSE FALSE END);
 
--- key_not_null: no key and no start is NULL.
+-- key_not_null: what each version has is not NULL.
 SELECT *
 FROM `crm`.`customer_cdc` AS t
 WHERE t.`company` IS NULL
     OR t.`customer_no` IS NULL
-    OR t.`valid_from` IS NULL;
+    OR t.`valid_from` IS NULL
+    OR t.`action` IS NULL;

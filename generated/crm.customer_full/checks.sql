@@ -19,7 +19,7 @@ FROM (
         NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
         LEAD(t.`effective_ts`) OVER w AS _scd_next
     FROM `crm`.`customer_full` AS t
-    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`)
+    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`, t.`expiry_ts`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -35,7 +35,10 @@ HAVING COUNT(*) > 1;
 -- end_after_start: a version ends after it begins.
 SELECT *
 FROM `crm`.`customer_full` AS t
-WHERE NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND <= t.`effective_ts`;
+WHERE NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND <= t.`effective_ts`
+    OR t.`expiry_ts` IS NULL
+    OR t.`expiry_ts` > TIMESTAMP '9999-12-31 23:59:59.999'
+    OR t.`effective_ts` >= TIMESTAMP '9999-12-31 23:59:59.999';
 
 -- no_repeat: no two adjoining versions are equal.
 SELECT *
@@ -46,7 +49,7 @@ FROM (
         LEAD(STRUCT(t.`name`)) OVER w <=> STRUCT(t.`name`) AS _scd_same,
         LEAD(t.`effective_ts`) OVER w AS _scd_next
     FROM `crm`.`customer_full` AS t
-    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`)
+    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`, t.`expiry_ts`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

@@ -20,7 +20,7 @@ FROM (
         NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
         LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `dwh`.`dim_customer` AS t
-    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`)
+    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`, t.`end_date`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -32,7 +32,7 @@ FROM (
         NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
         LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `dwh`.`dim_customer` AS t
-    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`)
+    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`, t.`end_date`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -49,7 +49,10 @@ HAVING COUNT(*) > 1;
 -- end_after_start: a version ends after it begins.
 SELECT *
 FROM `dwh`.`dim_customer` AS t
-WHERE NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY <= t.`start_date`;
+WHERE NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY <= t.`start_date`
+    OR t.`end_date` IS NULL
+    OR t.`end_date` > DATE '9999-12-31'
+    OR t.`start_date` >= DATE '9999-12-31';
 
 -- no_repeat: no two adjoining versions are equal.
 SELECT *
@@ -60,7 +63,7 @@ FROM (
         LEAD(STRUCT(t.`address`, t.`birth_date`)) OVER w <=> STRUCT(t.`address`, t.`birth_date`) AS _scd_same,
         LEAD(t.`start_date`) OVER w AS _scd_next
     FROM `dwh`.`dim_customer` AS t
-    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`)
+    WINDOW w AS (PARTITION BY t.`region`, t.`customer_no` ORDER BY t.`start_date`, t.`end_date`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

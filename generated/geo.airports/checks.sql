@@ -19,7 +19,7 @@ FROM (
         t.`valid_to` AS _scd_until,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `geo`.`airports` AS t
-    WINDOW w AS (PARTITION BY t.`icao` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`icao` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -52,7 +52,7 @@ FROM (
         ) AS _scd_same,
         LEAD(t.`valid_from`) OVER w AS _scd_next
     FROM `geo`.`airports` AS t
-    WINDOW w AS (PARTITION BY t.`icao` ORDER BY t.`valid_from`)
+    WINDOW w AS (PARTITION BY t.`icao` ORDER BY t.`valid_from`, t.`valid_to`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

@@ -19,7 +19,7 @@ FROM (
         t.`valid_end_date` + INTERVAL '1' MICROSECOND AS _scd_until,
         LEAD(t.`valid_start_date`) OVER w AS _scd_next
     FROM `web`.`user_mapping` AS t
-    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`)
+    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`, t.`valid_end_date`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -31,7 +31,7 @@ FROM (
         t.`valid_end_date` + INTERVAL '1' MICROSECOND AS _scd_until,
         LEAD(t.`valid_start_date`) OVER w AS _scd_next
     FROM `web`.`user_mapping` AS t
-    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`)
+    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`, t.`valid_end_date`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -58,7 +58,7 @@ FROM (
         LEAD(STRUCT(t.`user_id`, t.`vcid_first_two`)) OVER w <=> STRUCT(t.`user_id`, t.`vcid_first_two`) AS _scd_same,
         LEAD(t.`valid_start_date`) OVER w AS _scd_next
     FROM `web`.`user_mapping` AS t
-    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`)
+    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`, t.`valid_end_date`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
 

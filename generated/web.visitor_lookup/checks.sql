@@ -19,7 +19,7 @@ FROM (
         CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END AS _scd_until,
         LEAD(t.`valid_start_date`) OVER w AS _scd_next
     FROM `web`.`visitor_lookup` AS t
-    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`)
+    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`, t.`valid_end_date`)
 )
 WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
 
@@ -31,7 +31,7 @@ FROM (
         CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END AS _scd_until,
         LEAD(t.`valid_start_date`) OVER w AS _scd_next
     FROM `web`.`visitor_lookup` AS t
-    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`)
+    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`, t.`valid_end_date`)
 )
 WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
 
@@ -47,7 +47,8 @@ HAVING COUNT(*) > 1;
 -- end_after_start: a version ends after it begins.
 SELECT *
 FROM `web`.`visitor_lookup` AS t
-WHERE CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END <= t.`valid_start_date`;
+WHERE CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END <= t.`valid_start_date`
+    OR t.`valid_end_date` IS NULL;
 
 -- no_repeat: no two adjoining versions are equal.
 SELECT *
@@ -58,9 +59,14 @@ FROM (
         LEAD(STRUCT(t.`user_id`, t.`vcid_first_two`)) OVER w <=> STRUCT(t.`user_id`, t.`vcid_first_two`) AS _scd_same,
         LEAD(t.`valid_start_date`) OVER w AS _scd_next
     FROM `web`.`visitor_lookup` AS t
-    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`)
+    WINDOW w AS (PARTITION BY t.`visitor_cookie_id` ORDER BY t.`valid_start_date`, t.`valid_end_date`)
 )
 WHERE _scd_next = _scd_until AND _scd_same;
+
+-- flag_matches_end: the flag has one of its two values.
+SELECT *
+FROM `web`.`visitor_lookup` AS t
+WHERE NOT COALESCE(t.`is_current` IN (TRUE, FALSE), FALSE);
 
 -- key_not_null: no key and no start is NULL.
 SELECT *

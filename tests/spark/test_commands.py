@@ -121,7 +121,7 @@ def test_show_and_check(here: Called, folder: Path) -> None:
     assert here("run", "checked.yml", "--source", "rows.csv")[0] == 0
     status, out, _ = here("check", "checked.yml")
     assert status == 1
-    assert 'no_children       FAILED: 1 row, such as {"no": "0003"' in out
+    assert 'main.crm.checked  no_children       1 failure  {"no": "0003"' in out
     assert "main.crm.checked  no_overlap        ok\n" in out
     status, out, _ = here("show", "checked.yml", "--key", "no=0002", "--as-of", "2024-02-01", "--format", "json")
     assert json.loads(out) == {

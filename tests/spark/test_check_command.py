@@ -1,0 +1,134 @@
+"""scdgen check: what it prints and writes, of tables that are sound, damaged, or not there."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import DataError, EngineError, Runner, load_spec, load_spec_text
+from scdgen.cli import main
+from tests.conftest import ROOT
+
+Called = Callable[..., tuple[int, str, str]]
+SPEC = """target: TARGET
+pattern: scd2
+source: {table: nowhere, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+@pytest.fixture
+def call(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """Runs a command in this process, in a folder of its own: (exit status, stdout, stderr)."""
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def sound(spark: Any) -> str:
+    """The text of a spec whose table is there, with one version."""
+    spec = load_spec_text(SPEC.replace("TARGET", "checked.sound"))
+    frame = spark.sql("SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at")
+    for _ in range(2):
+        Runner(spark).run(spec, source=frame)
+    return SPEC.replace("TARGET", "checked.sound")
+
+
+def test_the_readme_shows_what_a_failing_check_prints(spark: Any, call: Called) -> None:
+    """A late row that was inserted as if it were the newest."""
+    spec, path = load_spec(ROOT / "specs" / "customer.yml"), str(ROOT / "specs" / "customer.yml")
+    spark.sql("DROP TABLE IF EXISTS crm.customer")
+    rows = [(1, "Ann", "Oslo", "2024-01-01"), (1, "Ann", "Rome", "2024-03-01"), (2, "Bob", "Bonn", "2024-01-01")]
+    source = spark.createDataFrame(rows, "id int, name string, address string, changed_at string")
+    Runner(spark).run(spec, source=source)
+    assert call("check", path)[0] == 0
+    spark.sql("INSERT INTO crm.customer VALUES (1, 'Ann', 'Paris', TIMESTAMP '2024-02-01', NULL, true)")
+    status, out, err = call("check", path)
+    assert (status, err) == (1, "")
+    assert f"$ scdgen check specs/customer.yml\n{out}" == (ROOT / "docs" / "check.txt").read_text()
+
+    status, out, _ = call("check", path, "--json", "--limit", "1", "--junit", "ci/checks.xml")
+    found = {line["name"]: line for line in map(json.loads, out.splitlines())}
+    assert {name: line["failures"] for name, line in found.items() if line["failures"]} == {
+        "one_current": 1, "no_overlap": 2,
+    }  # fmt: skip
+    assert found["one_current"] == {
+        "target": "crm.customer", "name": "one_current", "failures": 1, "sample": [{"id": 1, "row_count": 2}],
+    }  # fmt: skip
+    assert [row["address"] for row in found["no_overlap"]["sample"]] == ["Oslo"], "as many as --limit says"
+    suite = ET.parse("ci/checks.xml").getroot()[0]
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("crm.customer", "8", "2")
+    assert [case.get("name") for case in suite.iter("testcase") if len(case)] == ["one_current", "no_overlap"]
+    spark.sql("DROP TABLE crm.customer")
+
+
+def test_a_table_that_is_not_there_keeps_no_other_from_its_checks(call: Called, sound: str) -> None:
+    Path("a.yml").write_text(SPEC.replace("TARGET", "checked.never"))
+    Path("b.yml").write_text(sound)
+    status, out, err = call("check", "a.yml", "b.yml", "--junit", "checks.xml")
+    assert (status, err) == (1, "checked.never: there is no such table; run the spec first\n")
+    assert {tuple(line.split()) for line in out.splitlines()[2:]} == {
+        ("checked.sound", name, "ok") for name in (
+            "one_current", "no_overlap", "contiguous", "unique_start", "end_after_start", "no_repeat",
+            "flag_matches_end", "key_not_null",
+        )
+    }  # fmt: skip
+    never, there = ET.parse("checks.xml").getroot()
+    assert (never.get("errors"), there.get("errors")) == ("1", "0")
+    error = never.find("testcase/error")
+    assert error is not None and error.get("message") == err.strip()
+
+
+def test_checks_of_the_spec_s_own(spark: Any, sound: str) -> None:
+    def spec(query: str) -> Any:
+        return load_spec_text(f"{sound}checks:\n  - {{name: mine, query: '{query}'}}\n")
+
+    mine = Runner(spark).check(spec("SELECT id, name FROM checked.sound"))[-1]
+    assert (mine.name, mine.failures, mine.sample) == ("mine", 1, [{"id": 1, "name": "Ann"}])
+    broken = "checked.sound: the check mine cannot be worked out: "
+    with pytest.raises(DataError, match=rf"^{broken}\[UNRESOLVED_COLUMN.*; mend its query or its table$"):
+        Runner(spark).check(spec("SELECT * FROM checked.sound WHERE nme IS NULL"))
+    with pytest.raises(EngineError, match=rf"^{broken}\[DIVIDE_BY_ZERO\]"):
+        Runner(spark).check(spec("SELECT * FROM checked.sound WHERE 1 / (id - 1) > 0"))
+
+
+def test_a_template_that_counts_something_else(call: Called, sound: str) -> None:
+    Path("a.yml").write_text(sound)
+    Path("check_all.sql.j2").write_text("SELECT COUNT(*) AS mine FROM {{ ctx.target }};\n")
+    status, out, err = call("check", "a.yml", "--templates", ".")
+    assert (status, out) == (2, "")
+    assert err == (
+        "checked.sound: check_all.sql.j2 counts mine, not one_current, no_overlap, contiguous, unique_start, "
+        "end_after_start, no_repeat, flag_matches_end, key_not_null; mend the template or leave out --templates\n"
+    )
+
+
+def test_columns_that_the_table_lacks(spark: Any, sound: str) -> None:
+    """One that the next run adds counts as NULL; without a history column nothing can be said."""
+    wider = load_spec_text(sound.replace("name: string", "name: string, city: string"))
+    assert [result.failures for result in Runner(spark).check(wider)] == [0] * 8
+    spark.sql("INSERT INTO checked.sound VALUES (2, 'Bob', '2024-01-02', '2024-01-01', false)")
+    failing = {result.name: result.sample for result in Runner(spark).check(wider) if result.failures}
+    assert list(failing) == ["contiguous", "end_after_start"]
+    assert failing["end_after_start"][0]["city"] is None
+    spark.sql("DELETE FROM checked.sound WHERE id = 2")
+    hashed = load_spec_text(f"{sound}history: {{row_hash: hash, action: did}}\n")
+    with pytest.raises(DataError) as refused:
+        Runner(spark).check(hashed)
+    assert str(refused.value) == (
+        "checked.sound: cannot be checked, the table has no column 'hash', 'did'; was it made from another spec?"
+    )
