@@ -27,7 +27,8 @@ def long(request: pytest.FixtureRequest) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        # Some tests there start a Spark of their own, in a process of its own.
+        if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name == "spark":
             item.add_marker("spark")
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # what is quick fails first
 

@@ -338,7 +338,10 @@ def test_a_session_that_forgives_is_not_asked(spark: Any, here: Called) -> None:
         assert here("run", "people.yml", "--source", "age.csv") == (1, "", BAD[0][3] + "\n")
         assert spark.conf.get("spark.sql.ansi.enabled") == "false"
     finally:
-        spark.conf.set("spark.sql.ansi.enabled", "true")
+        spark.conf.unset("spark.sql.ansi.enabled")
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    assert here("run", "people.yml", "--source", "age.csv") == (1, "", BAD[0][3] + "\n")
+    assert spark.conf.get("spark.sql.ansi.enabled") == before, "what was never set is not left set otherwise"
     assert not spark.catalog.tableExists("files.people")
 
 
