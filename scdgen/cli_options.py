@@ -42,6 +42,14 @@ def engine_options(command: F) -> F:
     return templates_option(command)
 
 
+def retries_option(command: F) -> F:
+    """--retries."""
+    text = "How often a run begins again where another writer was first."
+    return click.option("--retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help=text)(
+        command
+    )
+
+
 def input_options(command: F) -> F:
     """--source and --param."""
     text = "A CSV, JSON lines, Parquet or Delta path to read in place of the spec's source."

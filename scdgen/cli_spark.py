@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli_options import engine_options, input_options, pairs, specs_argument
+from scdgen.cli_options import engine_options, input_options, pairs, retries_option, specs_argument
 from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def runner_on(
-    specs: Sequence[Spec], templates: str | None, remote: str | None, warehouse: str, conf: Sequence[str]
+    specs: Sequence[Spec],
+    templates: str | None,
+    remote: str | None,
+    warehouse: str,
+    conf: Sequence[str],
+    retries: int = 5,
 ) -> Iterator[Runner]:
     """A runner on the embedded session or on a remote one; the embedded one ends with the command."""
     from scdgen import output, session
@@ -37,7 +42,7 @@ def runner_on(
     try:
         if not remote:
             session.know_catalogs(spark, table_names(specs))
-        yield Runner(spark, templates)
+        yield Runner(spark, templates, retries)
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
@@ -47,11 +52,12 @@ def runner_on(
 @specs_argument
 @engine_options
 @input_options
+@retries_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, as_json: bool, adopt: bool, debug: bool,
+    conf: tuple[str, ...], templates: str | None, retries: int, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table where there is none, merge the source, print what was done.
 
@@ -69,7 +75,7 @@ def run(
     params = _given(loaded, source, param)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf, retries) as runner:
 
         def merge(spec: Spec) -> dict[str, Any]:
             values = params[spec.target]

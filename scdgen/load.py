@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -36,6 +36,9 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
     if not isinstance(tree, dict):
         message = "a spec is a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, message)])
+    broken = list(_no_text(tree))
+    if broken:
+        raise SpecError(Problem(name, *_position(tree, place), message) for place, message in broken)
     spec, found = _validate(_plain(tree), name)
     if found:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
@@ -57,6 +60,19 @@ def _parse(text: str, name: str) -> Any:
     except (YAMLError, ValueError, RecursionError) as error:
         reason = (str(error).splitlines() or ["cannot be read"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}")]) from error
+
+
+def _no_text(node: Any, place: Location = ()) -> Iterator[tuple[Location, str]]:
+    """Names and values with half a character (a lone surrogate), which no file and no database can hold."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _no_text(str(key), (*place, key))
+            yield from _no_text(value, (*place, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _no_text(value, (*place, index))
+    elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
+        yield place, f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"
 
 
 def _plain(node: Any) -> Any:

@@ -80,9 +80,11 @@ def formatted(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]
 def counts_line(target: str, counts: Mapping[str, Any]) -> str:
     """One line on what a run did."""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
+    lost = counts.get("retries", 0)
+    again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
     return (
         f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
-        f"{counts['removed']} removed, {counts['unchanged']} unchanged{skipped} in {counts['seconds']:.1f} s"
+        f"{counts['removed']} removed, {counts['unchanged']} unchanged{skipped}{again} in {counts['seconds']:.1f} s"
     )
 
 

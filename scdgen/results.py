@@ -12,7 +12,8 @@ class RunResult:
 
     ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
     ``version`` the Delta version after the run (the one before it where nothing changed), ``created`` whether the run
-    made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run.
+    made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run, ``retries`` how often it
+    began again because another writer was first, ``run_id`` its name in Delta's log.
     """
 
     target: str
@@ -24,6 +25,8 @@ class RunResult:
     seconds: float
     skipped: int = 0
     added: tuple[str, ...] = ()
+    retries: int = 0
+    run_id: str = ""
 
 
 @dataclass(frozen=True)
