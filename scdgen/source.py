@@ -185,7 +185,10 @@ def partition_keys(spec: Spec) -> list[str]:
     """The partition columns that derive from the key: a row and its stored versions share their value.
 
     A key column is one; so is a column whose expression reads nothing but source columns that are keys as they are.
+    A snapshot whose missing keys are deleted has none: they may lie in partitions that it does not name.
     """
+    if spec.is_snapshot and spec.deletes != "ignore":
+        return []
     bare = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}
     found = []
     for name in spec.table.partition_by:
