@@ -8,13 +8,15 @@ RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 # Tests that each have a Spark of their own, side by side.
 WORKERS ?= 2
 SEED ?= 1
+INPUTS ?= 100000
 
-.PHONY: help demo demo-visitor fuzz crash test check lint types unit wheel bench format clean
+.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint types unit wheel bench format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make fuzz    100 random specs and the full streams against the reference; SEED=N chooses others"
+	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make crash   a stream killed ten times and started again"
 	@echo "make test    lint, types, generated files, tests, wheel"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
@@ -48,6 +50,9 @@ demo-visitor: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long \
 		tests/spark/test_random.py tests/spark/test_visitor.py
+
+fuzz-specs: $(READY)
+	$(BIN)/python -m tests.fuzz_specs --count $(INPUTS) --seed $(SEED)
 
 crash: $(READY)
 	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)

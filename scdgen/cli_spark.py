@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli_options import engine_options, input_options, pairs, retries_option, specs_argument
+from scdgen import log
+from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
 from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def runner_on(
 ) -> Iterator[Runner]:
     """A runner on the embedded session or on a remote one; the embedded one ends with the command."""
     from scdgen import output, session
+    from scdgen.runlog import new_run_id
     from scdgen.runner import Runner
     from scdgen.tables import table_names
 
@@ -42,7 +44,7 @@ def runner_on(
     try:
         if not remote:
             session.know_catalogs(spark, table_names(specs))
-        yield Runner(spark, templates, retries)
+        yield Runner(spark, templates, retries, new_run_id())
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
@@ -53,6 +55,7 @@ def runner_on(
 @engine_options
 @input_options
 @retries_option
+@log_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
@@ -79,11 +82,14 @@ def run(
 
         def merge(spec: Spec) -> dict[str, Any]:
             values = params[spec.target]
+            log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin)
             with (
                 output.progress(f"merging into {spec.target}"),
                 source_rows(runner.spark, spec, source, values) as rows,
             ):
-                return runner.run_counted(spec, rows, values, adopt)
+                counts = runner.run_counted(spec, rows, values, adopt)
+            log.event("run done", **counts)
+            return counts
 
         for outcome in chain.walk(steps, merge):
             if outcome.error is not None and not several:
@@ -94,10 +100,10 @@ def run(
             elif outcome.counts is not None:
                 click.echo(output.counts_line(outcome.target, outcome.counts))
             if outcome.error is not None:
-                _say(outcome.error, debug)
+                _say(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
-        click.echo(chain.summary(outcomes), err=True)
+        log.note(chain.summary(outcomes))
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 
@@ -113,11 +119,11 @@ def _given(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> 
     return bind_each(loaded, pairs(param, "--param"))
 
 
-def _say(error: Exception, debug: bool) -> None:
+def _say(error: Exception, debug: bool, **fields: str) -> None:
     """One line on an error that does not end the command."""
     if debug:
         traceback.print_exception(error)
-    click.echo(line_and_status(error)[0], err=True)
+    log.error(line_and_status(error)[0], None, **fields)
 
 
 @click.command()

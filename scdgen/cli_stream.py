@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli_options import engine_options, input_options, pairs, retries_option, specs_argument
+from scdgen import log
+from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def interval_of(text: str) -> str:
 @engine_options
 @input_options
 @retries_option
+@log_option
 @click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
 @click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
 @click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")
@@ -68,6 +70,7 @@ def stream(
     loaded = load_specs(specs)
 
     def report(done: BatchResult) -> None:
+        log.event("batch done", **done.as_object())
         click.echo(output.as_json(done.as_object()) if as_json else output.batch_line(done))
 
     batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report, retries)
@@ -91,11 +94,11 @@ def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> Non
                     batch.stopping = True
                     with batch.busy or threading.Lock():
                         query.stop()
-                    click.echo("stopped between two batches; the next start goes on from there", err=True)
+                    log.note("stopped between two batches; the next start goes on from there")
                     return
         except Exception as error:
             if asked.is_set() and batch.error is None:  # the signal went to Java as well, as service managers send it
-                click.echo("stopped inside of a batch, which the next start takes again", err=True)
+                log.note("stopped inside of a batch, which the next start takes again")
                 return
             raise batch.error or error from error
 

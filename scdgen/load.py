@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import types
 import typing
@@ -36,6 +37,8 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
     if not isinstance(tree, dict):
         message = "a spec is a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, message)])
+    if _size(tree, {}) > _MOST_VALUES:
+        raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
     broken = list(_no_text(tree))
     if broken:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in broken)
@@ -60,6 +63,21 @@ def _parse(text: str, name: str) -> Any:
     except (YAMLError, ValueError, RecursionError) as error:
         reason = (str(error).splitlines() or ["cannot be read"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}")]) from error
+
+
+# A table has some thousand columns at most, each with some options.
+_MOST_VALUES = 1_000_000
+
+
+def _size(node: Any, known: dict[int, float]) -> float:
+    """How many values a document has with each alias written out; endless where an anchor holds its own alias."""
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    if not inner:
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is looked at: who meets it inside of itself
+        known[id(node)] = 1 + sum(_size(value, known) for value in inner)
+    return known[id(node)]
 
 
 def _no_text(node: Any, place: Location = ()) -> Iterator[tuple[Location, str]]:

@@ -42,6 +42,11 @@ def bases() -> list[str]:
     return [path.read_text(encoding="utf-8") for path in files]
 
 
+def trees_of(texts: list[str]) -> list[Any]:
+    """The documents of the texts."""
+    return [json.loads(json.dumps(YAML(typ="safe", pure=True).load(text), default=str)) for text in texts]
+
+
 def _places(tree: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     return [at, *(place for key, value in inner for place in _places(value, (*at, key)))]
@@ -160,7 +165,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     texts = bases()
-    trees = [json.loads(json.dumps(YAML(typ="safe", pure=True).load(text), default=str)) for text in texts]
+    trees = trees_of(texts)
     counts: collections.Counter[str] = collections.Counter()
     begin, bad = time.monotonic(), []
     tracemalloc.start()

@@ -73,7 +73,7 @@ def beside(work: Callable[[int], int], count: int) -> int:
 @pytest.mark.parametrize("writers", [2, 4])
 def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> None:
     """The table is not there when they begin."""
-    batches = changes_of(random.Random(writers), 3 * writers)
+    batches = changes_of(random.Random(writers), 8)
     target = f"writers.of_{writers}"
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
     spec = spec_of(target)
@@ -97,7 +97,7 @@ def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> 
 
 def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
     """Variables and temporary views of one run are not seen by another, of one table or of two."""
-    batches = changes_of(random.Random(7), 6)
+    batches = changes_of(random.Random(7), 4)
     specs = [spec_of("writers.thread_0"), spec_of("writers.thread_1")]
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
 
@@ -113,9 +113,9 @@ def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
 
 def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
     """OPTIMIZE, VACUUM and a DELETE of foreign keys go on while batches are merged."""
-    batches = changes_of(random.Random(8), 6)
+    batches = changes_of(random.Random(8), 4)
     spec = spec_of("writers.busy")
-    foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(8)]
+    foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(4)]
     Runner(spark).run(spec, frame_of(spark, foreign))
     done = threading.Event()
     refused: list[str] = []
