@@ -251,7 +251,10 @@ def batch_variables(spec: Spec) -> list[Variable]:
     """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
     found = []
     if spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot):
-        first = Times(spec).before(f"MIN({time_expression(spec)})")
+        oldest = f"MIN({time_expression(spec)})"
+        if spec.is_snapshot:  # with no row it still closes what is open
+            oldest = f"COALESCE({oldest}, {TAKEN_AT})"
+        first = Times(spec).before(oldest)
         found.append(Variable(BATCH_FROM, time_type(spec), first))
     for name in partition_keys(spec):
         value = f"COLLECT_SET({cast(fragment(spec, name).text, spec.columns[name].type)})"
