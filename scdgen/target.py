@@ -34,6 +34,11 @@ class TargetTable:
         """The newest Delta version."""
         return int(self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]["version"])
 
+    def refreshed(self) -> int:
+        """How many rows the newest version changed that its MERGE found no partner for in the source."""
+        metrics = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]["operationMetrics"] or {}
+        return int(metrics.get("numTargetRowsNotMatchedBySourceUpdated", 0))
+
     def existing(self) -> Existing:
         """Its columns and properties."""
         fields = self.spark.table(self.name).schema.fields
