@@ -92,7 +92,8 @@ def batch_line(done: BatchResult) -> str:
     parts = []
     for result in done.results:
         removed = f", {result.deleted} removed" if result.deleted else ""
-        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}")
+        refreshed = f", {result.refreshed} refreshed" if result.refreshed else ""
+        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}{refreshed}")
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 

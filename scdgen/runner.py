@@ -112,8 +112,8 @@ class Runner:
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
                 updated = int(counts.get("num_updated_rows", 0))
-                refreshed = table.refreshed() if updated and spec.history.open_end == "last_run" else 0
-                version = table.version()
+                version, alone = table.newest()
+                refreshed = alone if updated else 0  # a MERGE that changes nothing makes no version
         return RunResult(
             target=spec.target,
             inserted=int(counts.get("num_inserted_rows", 0)),
