@@ -106,7 +106,9 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.late_refusal = refusal(spec, "late", late, "set late_arriving: apply or ignore", sample)
     never_changes = (ctx.start, ctx.quoted.get("surrogate_key"))
     written = [*ctx.values, *ctx.quoted.values()]
-    ctx.assigned = [f"{name} = s.{name}" for name in written if name not in never_changes]
+    ctx.updated = [name for name in written if name not in never_changes]
+    ctx.closed = ctx.updated
+    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
     ctx.action_column = sql.quote(action) if action else None
     ctx.merge_title = (
         "Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing."
@@ -239,11 +241,11 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.fills = bool(unknown)
     if unknown:
         _add_filling(ctx, unknown, live)
-    ends = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
+    ctx.closed = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
     hashes = [ctx.quoted["row_hash"]] if history.row_hash else []
-    ctx.closing_assigned = [f"{name} = s.{name}" for name in ends]
-    marks = [ctx.deleted_column] if ctx.marks else []
-    ctx.assigned = [f"{name} = s.{name}" for name in [*ctx.values, *ends, *hashes, *marks]]
+    ctx.closing_assigned = [f"{name} = s.{name}" for name in ctx.closed]
+    ctx.updated = [*ctx.values, *ctx.closed, *hashes, *([ctx.deleted_column] if ctx.marks else [])]
+    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
     ctx.action_column = ctx.quoted.get("action")
     ctx.merge_title = "Merges a full extract: new keys open, changed keys close and open, missing keys close."
     ctx.folds = False

@@ -21,13 +21,12 @@ from scdgen.bind import bind
 from scdgen.check_run import run_checks
 from scdgen.columns import Target
 from scdgen.context import build
-from scdgen.diagnose import question, rule_name
-from scdgen.diagnose_cast import cast_error
+from scdgen.diagnose import explained
 from scdgen.errors import DataError, ScdgenError
-from scdgen.failures import translate
-from scdgen.queries import skipped_rows, source_keys, versions_query
+from scdgen.plan_run import PlanView, plan_view
+from scdgen.queries import skipped_rows, versions_query
 from scdgen.rename import with_target
-from scdgen.results import CheckResult, RunResult
+from scdgen.results import CheckResult, PlanResult, RunResult
 from scdgen.session import ansi
 from scdgen.spec import Spec
 from scdgen.target import TargetTable
@@ -111,26 +110,40 @@ class Runner:
                 skipped = self._skipped(bound)
                 with around_merge:
                     rows = self.spark.sql(merge).collect()
-                version = table.version()
-        counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+                counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+                updated = int(counts.get("num_updated_rows", 0))
+                version, alone = table.newest()
+                refreshed = alone if updated else 0  # a MERGE that changes nothing makes no version
         return RunResult(
             target=spec.target,
             inserted=int(counts.get("num_inserted_rows", 0)),
-            updated=int(counts.get("num_updated_rows", 0)),
+            updated=updated - refreshed,
             deleted=int(counts.get("num_deleted_rows", 0)),
             version=version,
             created=created,
             seconds=time.monotonic() - begin,
             skipped=skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
+            refreshed=refreshed,
         )
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._ready(spec, source, params) as bound, self._table_or_view(spec, bound) as planned:
-            return self._frame(pipeline.render(planned, self.templates).plan).collect()
+        with self._plan(spec, source, params) as (plan, _):
+            return plan.rows()
+
+    def plan_counted(
+        self,
+        spec: Spec,
+        source: DataFrame | None = None,
+        params: Mapping[str, object] | None = None,
+        sample: int = 5,
+    ) -> PlanResult:
+        """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
+        with self._plan(spec, source, params) as (plan, bound):
+            return plan.result(spec.target, sample, self._skipped(bound))
 
     def run_counted(
         self,
@@ -145,27 +158,10 @@ class Runner:
         were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
         """
         begin = time.monotonic()
-        with self._ready(spec, source, params) as bound, self._table_or_view(spec, bound, adopt) as planned:
-            frame = self._frame(pipeline.render(planned, self.templates).plan).cache()
-            try:
-                closed = frame.where("action = 'close'").count()
-                keys = self.spark.sql(source_keys(planned))
-                unchanged = keys.join(frame, on=list(spec.keys), how="left_anti").count()
-            finally:
-                frame.unpersist()
+        with self._plan(spec, source, params, adopt) as (plan, _):
+            planned = plan.counts("unchanged", *(["close"] if spec.is_scd2 else []))
         result = self.run(spec, source, params, adopt)
-        return {
-            "target": spec.target,
-            "inserted": result.inserted,
-            "updated": result.updated,
-            "closed": closed,
-            "removed": result.deleted,
-            **({"skipped": result.skipped} if spec.bad_rows == "skip" else {}),
-            "unchanged": unchanged,
-            "version": result.version,
-            "created": result.created,
-            "seconds": round(time.monotonic() - begin, 3),
-        }
+        return result.counted(spec, planned, time.monotonic() - begin)
 
     def versions(
         self, spec: Spec, keys: Mapping[str, str] | None = None, as_of: object = None, current: bool = False
@@ -238,6 +234,18 @@ class Runner:
                     self.spark.catalog.dropTempView(view)
 
     @contextmanager
+    def _plan(
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, adopt: bool = False
+    ) -> Iterator[tuple[PlanView, Spec]]:
+        """The view of plan.sql, and the spec with its source and params put in."""
+        with (
+            self._ready(spec, source, params) as bound,
+            self._table_or_view(spec, bound, adopt) as planned,
+            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan) as plan,
+        ):
+            yield plan, bound
+
+    @contextmanager
     def _table_or_view(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
         """For a plan: the table; in the place of one that is not there, or lacks a column, a view as it will be."""
         table = TargetTable(self.spark, spec)
@@ -264,12 +272,6 @@ class Runner:
         for statement in pipeline.statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
-    def _frame(self, script: str) -> DataFrame:
-        """The result of a script's last statement."""
-        *before, last = pipeline.statements(script)
-        self._execute(before)
-        return self.spark.sql(last)
-
     def _skipped(self, bound: Spec) -> int:
         """Rows that are left out; asked where the statements of a MERGE have set their variables."""
         query = skipped_rows(bound)
@@ -289,20 +291,4 @@ class Runner:
         except ScdgenError:
             raise
         except Exception as error:
-            raise self._explain(spec, error) from error
-
-    def _explain(self, spec: Spec, error: Exception) -> ScdgenError:
-        """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
-        broken = rule_name(str(error))
-        if broken is None:
-            return cast_error(self.spark, spec, error) or translate(spec, error)
-        rule, message = broken
-        count, sample = None, None
-        query = question(spec, rule)
-        if query is not None:
-            try:
-                count, sample = self.spark.sql(query).collect()[0]
-                message += f" ({count} in all)" if "such as" in message else f" ({count} in all, such as {sample})"
-            except Exception:  # the rule itself has been named; numbers are a courtesy
-                count = None
-        return DataError(message, rule=rule, count=count, sample=sample)
+            raise explained(self.spark, spec, error) from error

@@ -74,3 +74,13 @@ def test_names_are_quoted() -> None:
     assert "FROM `select`.`from`" in merge
     assert "t.`order` = s.`order`" in merge
     assert "s.`a``b`" in merge and "s.`größe`" in merge
+
+
+def test_a_flag_of_numbers_is_written_as_numbers() -> None:
+    """To Python 1 and 0 are equal to true and false."""
+    text = (
+        "target: crm.t\npattern: scd2\nsource: {table: a.b, effective_at: at}\nkeys: [id]\ncolumns: {id: int}\n"
+        "history: {is_current: {name: is_current, type: int, open: 1, closed: 0}}\n"
+    )
+    merge = render(load_spec_text(text)).merge
+    assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`\n" in merge

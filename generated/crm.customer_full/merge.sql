@@ -109,7 +109,7 @@ USING (
             `name`,
             _scd_start AS `effective_ts`,
             COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS `expiry_ts`,
-            _scd_next IS NULL AS `is_current`
+            CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`
         FROM versions
     )
     SELECT *

@@ -1,5 +1,5 @@
 -- `dwh`.`dim_customer`: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Shows what merge.sql would do, one row per version that it would write or remove; writes nothing.
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Made from specs/dim_design.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- What bounds the read of the target: files outside of it are skipped.
@@ -19,6 +19,9 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     FROM source
 );
 
+-- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The view belongs to the session and is gone with it.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source AS (
     SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
     FROM staging.customer AS c
@@ -162,17 +165,101 @@ staged AS (
     FROM versions
 )
 SELECT
-    _scd_action AS action,
+    COALESCE(_scd_action, 'unchanged') AS _scd_action,
     `region`,
     `customer_no`,
-    `name`,
-    `address`,
-    `birth_date`,
-    `customer_sk`,
-    `start_date`,
-    `end_date`,
-    `current_flag`,
-    `row_hash`
-FROM staged
-WHERE _scd_action IS NOT NULL
-ORDER BY `region`, `customer_no`, `start_date`, action;
+    _scd_start,
+    _scd_old,
+    _scd_new,
+    -- It begins before the newest start or delete that is stored of its key.
+    COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
+    -- The current version of a key, which ends; and whether the key is gone by that.
+    _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
+    _scd_current AND NOT _scd_stays AS _scd_deletes
+FROM (
+    SELECT
+        s._scd_action,
+        s.`region`,
+        s.`customer_no`,
+        s.`start_date` AS _scd_start,
+        CASE WHEN t.`region` IS NOT NULL THEN STRUCT(
+            t.`region`, t.`customer_no`, t.`name`, t.`address`, t.`birth_date`, t.`customer_sk`,
+            t.`start_date`, t.`end_date`, t.`current_flag`, t.`row_hash`
+        ) END AS _scd_old,
+        CASE WHEN s._scd_action <> 'fold' THEN STRUCT(
+            s.`region`, s.`customer_no`, s.`name`, s.`address`, s.`birth_date`,
+            CASE WHEN t.`region` IS NULL THEN s.`customer_sk` ELSE t.`customer_sk` END AS `customer_sk`,
+            s.`start_date`, s.`end_date`, s.`current_flag`, s.`row_hash`
+        ) END AS _scd_new,
+        MAX(GREATEST(t.`start_date`, NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY)) OVER k AS _scd_newest,
+        COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
+        COALESCE(t.`end_date` = DATE '9999-12-31', FALSE) AS _scd_current,
+        COALESCE(BOOL_OR(CASE
+            WHEN s._scd_action IS NULL THEN t.`end_date` = DATE '9999-12-31'
+            WHEN s._scd_action <> 'fold' THEN s.`end_date` = DATE '9999-12-31'
+        END) OVER k, FALSE) AS _scd_stays
+    FROM staged AS s
+    LEFT JOIN `dwh`.`dim_customer` AS t
+        ON t.`region` = s.`region`
+        AND t.`customer_no` = s.`customer_no`
+        AND t.`start_date` = s.`start_date`
+        AND t.`end_date` >= _scd_batch_from
+        AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
+    WINDOW
+        k AS (PARTITION BY s.`region`, s.`customer_no`),
+        v AS (PARTITION BY s.`region`, s.`customer_no` ORDER BY s.`start_date`)
+)
+WHERE _scd_action IS NOT NULL OR _scd_idle;
+
+-- How much: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+SELECT
+    *,
+    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'open') AS `open`,
+        COUNT_IF(_scd_action = 'close') AS `close`,
+        COUNT_IF(_scd_action = 'correct') AS `correct`,
+        COUNT_IF(_scd_action = 'fold') AS `fold`,
+        COUNT_IF(_scd_deletes) AS `delete`,
+        COUNT_IF(_scd_action = 'unchanged') AS `unchanged`,
+        COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
+        COUNT_IF(_scd_closes) AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM `dwh`.`dim_customer` AS t
+            WHERE t.`end_date` = DATE '9999-12-31'
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change stands there as `old -> new`.
+SELECT
+    _scd_action AS action,
+    CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
+    `region`,
+    `customer_no`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`name`, _scd_new.`name`)), ' -> ', 'NULL') AS `name`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`address`, _scd_new.`address`)), ' -> ', 'NULL') AS `address`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`birth_date` AS STRING), CAST(_scd_new.`birth_date` AS STRING))), ' -> ', 'NULL') AS `birth_date`,
+    _scd_new.`customer_sk`,
+    _scd_new.`start_date`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`end_date` AS STRING), CAST(_scd_new.`end_date` AS STRING))), ' -> ', 'NULL') AS `end_date`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`current_flag`, _scd_new.`current_flag`)), ' -> ', 'NULL') AS `current_flag`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`row_hash`, _scd_new.`row_hash`)), ' -> ', 'NULL') AS `row_hash`
+FROM (
+    SELECT
+        _scd_action,
+        _scd_deletes,
+        _scd_late,
+        _scd_start,
+        `region`,
+        `customer_no`,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY `region`, `customer_no`, _scd_start) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY `region`, `customer_no`, _scd_start, _scd_action;

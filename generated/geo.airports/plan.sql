@@ -1,5 +1,5 @@
 -- `geo`.`airports`: Airports of the world with their history, from dated releases of the whole list
--- Shows what merge.sql would do, one row per version that it would write or remove; writes nothing.
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Made from specs/airports.yml; do not edit: change the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -11,6 +11,9 @@ SET VARIABLE _scd_taken_at = COALESCE(
     RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time')
 );
 
+-- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The view belongs to the session and is gone with it.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH extract AS (
     -- The source's rows, in the names and types of the table.
     SELECT
@@ -171,21 +174,99 @@ staged AS (
     FROM versions
 )
 SELECT
-    _scd_action AS action,
+    COALESCE(_scd_action, 'unchanged') AS _scd_action,
     `icao`,
-    `iata`,
-    `name`,
-    `city`,
-    `subd`,
-    `country`,
-    `elevation`,
-    `lat`,
-    `lon`,
-    `tz`,
-    `lid`,
-    `valid_from`,
-    `valid_to`,
-    `is_current`
-FROM staged
-WHERE _scd_action IS NOT NULL
-ORDER BY `icao`, `valid_from`, action;
+    _scd_start,
+    _scd_old,
+    _scd_new,
+    -- The current version of a key, which ends; and whether the key is gone by that.
+    _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
+    _scd_current AND NOT _scd_stays AS _scd_deletes
+FROM (
+    SELECT
+        s._scd_action,
+        COALESCE(s.`icao`, n.`icao`) AS `icao`,
+        s.`valid_from` AS _scd_start,
+        CASE WHEN t.`icao` IS NOT NULL THEN STRUCT(
+            t.`icao`, t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`,
+            t.`lat`, t.`lon`, t.`tz`, t.`lid`, t.`valid_from`, t.`valid_to`, t.`is_current`
+        ) END AS _scd_old,
+        STRUCT(
+            s.`icao`,
+            CASE WHEN s._scd_action = 'close' THEN t.`iata` ELSE s.`iata` END AS `iata`,
+            CASE WHEN s._scd_action = 'close' THEN t.`name` ELSE s.`name` END AS `name`,
+            CASE WHEN s._scd_action = 'close' THEN t.`city` ELSE s.`city` END AS `city`,
+            CASE WHEN s._scd_action = 'close' THEN t.`subd` ELSE s.`subd` END AS `subd`,
+            CASE WHEN s._scd_action = 'close' THEN t.`country` ELSE s.`country` END AS `country`,
+            CASE WHEN s._scd_action = 'close' THEN t.`elevation` ELSE s.`elevation` END AS `elevation`,
+            CASE WHEN s._scd_action = 'close' THEN t.`lat` ELSE s.`lat` END AS `lat`,
+            CASE WHEN s._scd_action = 'close' THEN t.`lon` ELSE s.`lon` END AS `lon`,
+            CASE WHEN s._scd_action = 'close' THEN t.`tz` ELSE s.`tz` END AS `tz`,
+            CASE WHEN s._scd_action = 'close' THEN t.`lid` ELSE s.`lid` END AS `lid`,
+            s.`valid_from`, s.`valid_to`, s.`is_current`
+        ) AS _scd_new,
+        COALESCE(t.`valid_to` IS NULL, FALSE) AS _scd_current,
+        COALESCE(BOOL_OR(s.`valid_to` IS NULL) OVER k, FALSE) AS _scd_stays
+    FROM staged AS s
+    FULL OUTER JOIN snapshot AS n
+        ON n.`icao` = s.`icao`
+    LEFT JOIN `geo`.`airports` AS t
+        ON t.`icao` = s.`icao`
+        AND t.`valid_from` = s.`valid_from`
+        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
+    WINDOW k AS (PARTITION BY COALESCE(s.`icao`, n.`icao`))
+);
+
+-- How much: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+SELECT
+    *,
+    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'open') AS `open`,
+        COUNT_IF(_scd_action = 'close') AS `close`,
+        COUNT_IF(_scd_action = 'correct') AS `correct`,
+        COUNT_IF(_scd_action = 'fold') AS `fold`,
+        COUNT_IF(_scd_deletes) AS `delete`,
+        COUNT_IF(_scd_action = 'unchanged') AS `unchanged`,
+        COUNT_IF(_scd_closes) AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM `geo`.`airports` AS t
+            WHERE t.`valid_to` IS NULL
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change stands there as `old -> new`.
+SELECT
+    _scd_action AS action,
+    CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
+    `icao`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`iata`, _scd_new.`iata`)), ' -> ', 'NULL') AS `iata`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`name`, _scd_new.`name`)), ' -> ', 'NULL') AS `name`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`city`, _scd_new.`city`)), ' -> ', 'NULL') AS `city`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`subd`, _scd_new.`subd`)), ' -> ', 'NULL') AS `subd`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`country`, _scd_new.`country`)), ' -> ', 'NULL') AS `country`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`elevation` AS STRING), CAST(_scd_new.`elevation` AS STRING))), ' -> ', 'NULL') AS `elevation`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`lat` AS STRING), CAST(_scd_new.`lat` AS STRING))), ' -> ', 'NULL') AS `lat`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`lon` AS STRING), CAST(_scd_new.`lon` AS STRING))), ' -> ', 'NULL') AS `lon`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`tz`, _scd_new.`tz`)), ' -> ', 'NULL') AS `tz`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`lid`, _scd_new.`lid`)), ' -> ', 'NULL') AS `lid`,
+    _scd_new.`valid_from`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`valid_to` AS STRING), CAST(_scd_new.`valid_to` AS STRING))), ' -> ', 'NULL') AS `valid_to`,
+    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`is_current` AS STRING), CAST(_scd_new.`is_current` AS STRING))), ' -> ', 'NULL') AS `is_current`
+FROM (
+    SELECT
+        _scd_action,
+        _scd_deletes,
+        _scd_start,
+        `icao`,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY `icao`, _scd_start) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY `icao`, _scd_start, _scd_action;
