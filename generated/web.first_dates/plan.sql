@@ -6,18 +6,14 @@
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE _scd_partitions_1 = (
-    SELECT
-        COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
+    SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
     FROM `web`.`page_views`
 );
 
 WITH changes AS (
     -- The source's rows, in the names and types of the table.
     SELECT
-        COALESCE(
-            CAST(visitorCookieId AS STRING),
-            RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')
-        ) AS `visitor_cookie_id`,
+        COALESCE(CAST(visitorCookieId AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `visitor_cookie_id`,
         CAST(landed AS TIMESTAMP) AS `first_date`,
         CAST(date_format(landed, 'yyyy-MM-dd') AS STRING) AS `first_day`,
         CAST(substring(visitorCookieId, 1, 2) AS STRING) AS `vcid_first_two`
@@ -49,8 +45,10 @@ FROM (
                 AND NOT (STRUCT(t.`first_date`, t.`first_day`, t.`vcid_first_two`) <=> STRUCT(
                     LEAST(t.`first_date`, s.`first_date`), LEAST(t.`first_day`, s.`first_day`),
                     LEAST(t.`vcid_first_two`, s.`vcid_first_two`)
-                )) THEN 'update'
-            WHEN t.`visitor_cookie_id` IS NULL THEN 'insert'
+                ))
+                THEN 'update'
+            WHEN t.`visitor_cookie_id` IS NULL
+                THEN 'insert'
         END AS action,
         s.`visitor_cookie_id`,
         s.`first_date`,
@@ -59,7 +57,7 @@ FROM (
     FROM latest AS s
     LEFT JOIN `web`.`first_dates` AS t
         ON t.`visitor_cookie_id` = s.`visitor_cookie_id`
-        AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
+            AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
 )
 WHERE action IS NOT NULL
 ORDER BY `visitor_cookie_id`, action;
