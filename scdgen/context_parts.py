@@ -72,6 +72,8 @@ def merge_clause(
     """One WHEN of an scd1 MERGE; ``test`` says the same for the plan, where t and s are joined."""
     parts = ["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given]
     line = " AND ".join(parts)
-    when = line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(parts).replace("\n    ", "\n")
+    when = (
+        line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(parts).replace("\n    ", "\n")
+    )
     test = "\n    AND ".join([f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL", *given])
     return SimpleNamespace(does=does, why=why, when=when, test=test, assigned=assigned)

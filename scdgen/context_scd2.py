@@ -177,7 +177,9 @@ def _given(name: str, nulls: str, kind: str, marks: bool) -> str:
         # What the table knows of a time stays, where the batch's row of that time does not give it.
         live = "NOT _scd_deleted AND NOT COALESCE(_scd_stored._scd_deleted, FALSE)" if marks else "NOT _scd_deleted"
         first = known if "MAP<" in kind else f"CASE WHEN {live} THEN COALESCE({name}, _scd_stored.{name}) END"
-        before = f"COALESCE(\n            {before},\n            FIRST_VALUE({first}) IGNORE NULLS OVER whole\n        )"
+        before = (
+            f"COALESCE(\n            {before},\n            FIRST_VALUE({first}) IGNORE NULLS OVER whole\n        )"
+        )
     return f"CASE\n    WHEN _scd_deleted THEN {name}\n    ELSE {before}\nEND AS {name}"
 
 

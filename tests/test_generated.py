@@ -73,7 +73,7 @@ def test_a_simple_merge_fits_on_a_screen_or_two() -> None:
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
 def test_each_step_and_each_when_says_why(path: Path) -> None:
     lines = path.read_text().splitlines()
-    for before, line, after in zip([""] + lines, lines, [*lines[1:], ""], strict=False):
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
         step = re.fullmatch(r" *(?:WITH )?(\w+) AS \(", line)
         if step and step[1] not in {"source", "run", "whole"}:  # the user's own query, and windows
             assert after.lstrip().startswith("-- "), line
