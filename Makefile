@@ -9,15 +9,17 @@ RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 WORKERS ?= 2
 SEED ?= 1
 
-.PHONY: help demo demo-visitor fuzz crash test check lint types unit wheel bench format clean
+.PHONY: help demo demo-visitor fuzz crash test check lint sqlfluff types unit wheel bench docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make fuzz    100 random specs and the full streams against the reference; SEED=N chooses others"
 	@echo "make crash   a stream killed ten times and started again"
-	@echo "make test    lint, types, generated files, tests, wheel"
+	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
+	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
+	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make bench   measurements, side by side in one run"
 
 $(READY): pyproject.toml
@@ -52,7 +54,7 @@ fuzz: $(READY)
 crash: $(READY)
 	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)
 
-test: lint types unit wheel
+test: lint types sqlfluff unit wheel
 
 check: $(READY) lint types
 	$(BIN)/python -m pytest -m 'not spark'
@@ -61,6 +63,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/scdgen generate --check specs
+
+sqlfluff: $(READY)
+	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect databricks
+	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect sparksql --templater placeholder
 
 types: $(READY)
 	$(BIN)/mypy
@@ -74,6 +80,11 @@ wheel: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.bench.many_specs
 	$(BIN)/python -m tests.bench.snapshot_scd1
+
+docs: $(READY)
+	$(BIN)/python -m tests.picture > docs/late-row.svg
+	$(BIN)/python -m tests.readme
+	$(BIN)/python -m tests.sessions
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -30,6 +30,7 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     added = [ctx.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
     ctx.stored = [*ctx.values, *added]
     ctx.all_columns = [*ctx.columns, *added]
+    ctx.inserted = aliased(ctx.all_columns, "s")
     ctx.content = struct(
         [
             *(["_scd_deleted"] if ctx.deletes else []),

@@ -60,7 +60,7 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
         text = cast(fragment(spec, column).text, spec.columns[column].type)
         if column in keys and guarded and spec.bad_rows == "fail":
             stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
-            text = f"COALESCE(\n    {text},\n    {stop}\n)"
+            text = f"COALESCE({text}, {stop})"
         select.append(f"{text} AS {sql.quote(column)}")
     if spec.source.effective_at is not None:
         select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
@@ -133,7 +133,7 @@ def _storable(spec: Spec, time: str, option: str, where: str, hint: str) -> str:
     """A time that a version can start at; NULL, or one that is not before the open end, stops the statement."""
     end = Times(spec).open_end if spec.is_scd2 else None
     if end is None:
-        return f"COALESCE(\n    {time},\n    {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)}\n)"
+        return f"COALESCE({time}, {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)})"
     what = f"{option} is NULL, or not before the open end {spec.history.open_end},{where}"
     return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, hint)}\nEND"
 

@@ -20,17 +20,17 @@ GOOD = render(SPEC).files()
 
 MUTATIONS = [
     # file, what, instead, a piece of the objection
-    ("merge.sql", "ON  t.`id` = s.`id`\nAND", "ON", None),
-    ("merge.sql", "t.`id` = s.`id`\n", "t.`idd` = s.`id`\n", "t.idd is not there"),
-    ("merge.sql", "s.`start_date`\nAND", "s.`strt`\nAND", "s.strt is not there"),
+    ("merge.sql", "    ON t.`id` = s.`id` AND", "    ON", None),
+    ("merge.sql", "ON t.`id` = s.`id`", "ON t.`idd` = s.`id`", "t.idd is not there"),
+    ("merge.sql", "s.`start_date` AND", "s.`strt` AND", "s.strt is not there"),
     ("merge.sql", "        _scd_opens,\n", "        _scd_openz,\n", "_scd_openz"),
     ("merge.sql", "FROM versions", "FROM vversions", "does not resolve"),
     ("merge.sql", "_scd_batch_from)\n--", "_scd_batch_fron)\n--", "_scd_batch_fron is not there"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND {{ x }} THEN", "left over"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND :x THEN", "placeholder"),
-    ("merge.sql", "`end_date`,\n        `is_current`\n    )\n", "`is_current`\n    )\n", "the INSERT lists"),
-    ("merge.sql", "        s.`end_date`,\n        s.`is", "        s.`is", "differ in number"),
-    ("merge.sql", "        `end_date` = s", "        `ende_date` = s", "which the table does not have"),
+    ("merge.sql", ", `end_date`, `is_current`)\n", ", `is_current`)\n", "the INSERT lists"),
+    ("merge.sql", "s.`end_date`, s.`is", "s.`is", "differ in number"),
+    ("merge.sql", "`end_date` = s", "`ende_date` = s", "which the table does not have"),
     ("merge.sql", ") AS s\n", ") AS u\n", "MERGE INTO … AS t USING"),
     ("plan.sql", "AS _scd_row\n    FROM _scd_plan", "AS _scd_row,\n    FROM _scd_plan", "stray comma in line"),
     ("plan.sql", "SELECT\n    _scd_action", "SELECT\n    , _scd_action", "stray comma in line"),
@@ -60,7 +60,7 @@ def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
 
 def test_empty_on_and_empty_text() -> None:
     merge = GOOD["merge.sql"]
-    start, end = merge.index("ON  t."), merge.index("-- A stored version that opens")
+    start, end = merge.index("    ON t."), merge.index("-- A stored version that opens")
     assert any("no ON" in found for found in objections(SPEC, "merge.sql", merge[:start] + "ON\n" + merge[end:]))
     assert list(objections(SPEC, "merge.sql", "\n"))
     assert list(objections(SPEC, "merge.sql", "-- nothing\n"))

@@ -17,10 +17,7 @@ CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH extract AS (
     -- The source's rows, in the names and types of the table.
     SELECT
-        COALESCE(
-            CAST(`customer_no` AS STRING),
-            RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')
-        ) AS `customer_no`,
+        COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
         CAST(`name` AS STRING) AS `name`
     FROM `crm`.`customer_extract`
     UNION ALL
@@ -28,10 +25,11 @@ WITH extract AS (
     SELECT
         RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
         NULL
-    WHERE NOT EXISTS (
-        SELECT 1
-        FROM `crm`.`customer_extract`
-    )
+    WHERE
+        NOT EXISTS (
+            SELECT 1
+            FROM `crm`.`customer_extract`
+        )
 ),
 ranked AS (
     -- Exact copies of a row count once; different rows of a key stop the statement.
@@ -47,11 +45,12 @@ snapshot AS (
     -- One row per key.
     SELECT *
     FROM ranked
-    WHERE CASE
-        WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
-            THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-        ELSE _scd_row = 1
-    END
+    WHERE
+        CASE
+            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
+                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+            ELSE _scd_row = 1
+        END
 ),
 stored AS (
     -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
@@ -83,11 +82,12 @@ compared AS (
     FROM snapshot AS n
     FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
         ON n.`customer_no` = o.`customer_no`
-    WHERE CASE
-        WHEN n.`customer_no` IS NULL THEN o._scd_until IS NULL
-        WHEN o.`customer_no` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-        ELSE NOT (STRUCT(n.`name`) <=> STRUCT(o.`name`))
-    END
+    WHERE
+        CASE
+            WHEN n.`customer_no` IS NULL THEN o._scd_until IS NULL
+            WHEN o.`customer_no` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+            ELSE NOT (STRUCT(n.`name`) <=> STRUCT(o.`name`))
+        END
 ),
 versions AS (
     -- A changed key closes one version and opens another.
@@ -96,14 +96,16 @@ versions AS (
         CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
         CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
     FROM compared
-    LATERAL VIEW EXPLODE(_scd_actions) AS _scd_action
-    WHERE CASE
-        WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-            THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`customer_no`, _scd_from)), '; run snapshots in the order in which they were taken'))
-        ELSE TRUE
-    END
+        LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+    WHERE
+        CASE
+            WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`customer_no`, _scd_from)), '; run snapshots in the order in which they were taken'))
+            ELSE TRUE
+        END
 ),
 staged AS (
+    -- What to write: the versions, with their history columns.
     SELECT
         _scd_action,
         `customer_no`,

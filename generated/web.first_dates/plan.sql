@@ -6,8 +6,7 @@
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
 
 SET VARIABLE _scd_partitions_1 = (
-    SELECT
-        COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
+    SELECT COLLECT_SET(CAST(substring(visitorCookieId, 1, 2) AS STRING))
     FROM `web`.`page_views`
 );
 
@@ -17,10 +16,7 @@ CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH changes AS (
     -- The source's rows, in the names and types of the table.
     SELECT
-        COALESCE(
-            CAST(visitorCookieId AS STRING),
-            RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')
-        ) AS `visitor_cookie_id`,
+        COALESCE(CAST(visitorCookieId AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `visitor_cookie_id`,
         CAST(landed AS TIMESTAMP) AS `first_date`,
         CAST(date_format(landed, 'yyyy-MM-dd') AS STRING) AS `first_day`,
         CAST(substring(visitorCookieId, 1, 2) AS STRING) AS `vcid_first_two`
