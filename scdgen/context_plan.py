@@ -6,6 +6,7 @@ nothing. It holds what is stored (``t``) beside what it becomes, as the clauses 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from types import SimpleNamespace
 
@@ -30,10 +31,10 @@ def add_plan(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.plan = plan = SimpleNamespace(view=VIEW, sample=SAMPLE)
     plan.keys = [f"COALESCE(s.{key}, n.{key}) AS {key}" if spec.is_snapshot else f"s.{key}" for key in ctx.keys]
     plan.key = ", ".join(f"COALESCE(s.{key}, n.{key})" if spec.is_snapshot else f"s.{key}" for key in ctx.keys)
-    plan.extract_on = "\n    AND ".join(equal(ctx.keys, "n", "s")) if spec.is_snapshot else None
-    plan.change_on = "\n    AND ".join(equal(ctx.keys, "c", "s"))
+    plan.extract_on = equal(ctx.keys, "n", "s") if spec.is_snapshot else None
+    plan.change_on = equal(ctx.keys, "c", "s")
     plan.known = f"t.{ctx.keys[0]} IS NOT NULL"
-    plan.old = struct(f"t.{name}" for name in ctx.all_columns)
+    plan.old = _where(plan.known, struct(f"t.{name}" for name in ctx.all_columns))
     plan.late, plan.stale, plan.first_change = None, None, False
     (_add_versions if spec.is_scd2 else _add_rows)(ctx, spec, plan)
     place = [*ctx.keys, *(["_scd_start"] if spec.is_scd2 else [])]
@@ -54,7 +55,7 @@ def _add_versions(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> No
     if ctx.folds:  # the versions that stay as they are stand there too
         cases = [f"    WHEN s._scd_action IS NULL THEN {plan.current}", f"    WHEN s._scd_action <> 'fold' THEN {then}"]
         plan.stays = "\n".join(["CASE", *cases, "END"])
-        plan.new = f"CASE WHEN s._scd_action <> 'fold' THEN {new} END"
+        plan.new = _where("s._scd_action <> 'fold'", new)
     else:
         plan.stays, plan.new = then, new
     plan.action_of = "s._scd_action"
@@ -92,7 +93,9 @@ def _add_rows(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> None:
     if spec.is_snapshot:
         plan.action_of = "COALESCE(s._scd_action, 'unchanged')"
     else:
-        cases = [f"    WHEN {clause.test} THEN '{clause.does}'".replace("\n", "\n    ") for clause in ctx.clauses]
+        cases = [
+            f"    WHEN {_opened(clause.test)} THEN '{clause.does}'".replace("\n", "\n    ") for clause in ctx.clauses
+        ]
         plan.action_of = "\n".join(["CASE", *cases, "    ELSE 'unchanged'", "END"])
     begins = f"t.{ctx.keys[0]} IS NULL{f' OR ({ctx.anew})' if ctx.anew else ''}"
 
@@ -102,7 +105,7 @@ def _add_rows(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> None:
 
     kept = "s._scd_action <> 'delete'" if spec.is_snapshot else "NOT s._scd_deleted" if ctx.deletes else None
     new = struct(map(value, ctx.all_columns))
-    plan.new = f"CASE WHEN {kept} THEN {new} END" if kept else new
+    plan.new = _where(kept, new) if kept else new
     if ctx.combines and ctx.updated_at and not spec.is_snapshot:
         plan.late = f"COALESCE(s._scd_time < t.{ctx.updated_at}, FALSE)"
     plan.current_where = []
@@ -126,7 +129,10 @@ def _shown(ctx: SimpleNamespace, spec: Spec) -> list[str]:
     # A column of the user's may have the name that ours would have.
     taken = {name.casefold() for name in ctx.all_columns}
     action, note = (name if f"`{name}`" not in taken else f"_scd_{name}" for name in ("action", "note"))
-    found = [f"_scd_action AS {action}", *([f"CONCAT_WS(', ', {notes}) AS {note}"] if notes else [])]
+    found = [
+        "_scd_action" if action == "_scd_action" else f"_scd_action AS {action}",
+        *([f"CONCAT_WS(', ', {notes}) AS {note}"] if notes else []),
+    ]
     changing = ctx.updated if spec.is_scd2 else ctx.stored
     for column in target_columns(spec):
         name = column.name
@@ -136,6 +142,24 @@ def _shown(ctx: SimpleNamespace, spec: Spec) -> list[str]:
         else:
             found.append(name if name in ctx.keys else f"_scd_new.{name}")
     return found
+
+
+def _where(test: str, value: str) -> str:
+    """A value that is there where ``test`` holds."""
+    if "\n" not in value:
+        return f"CASE WHEN {test} THEN {value} END"
+    inner = value.replace("\n", "\n    ")
+    return f"IF(\n    {test},\n    {inner},\n    NULL\n)"
+
+
+def _opened(test: str) -> str:
+    """A test whose last part is ``NOT (…)`` over several lines, with that on lines of its own."""
+    found = re.fullmatch(r"(.*)NOT \((STRUCT.*)\)", test, re.DOTALL)
+    if found is None or "\n" not in found[2]:
+        return test
+    by = " " * (len(found[1].splitlines()[-1]) - len(found[1].splitlines()[-1].lstrip()) if found[1] else 0)
+    inner = found[2].replace("\n", "\n    ")
+    return f"{found[1]}NOT (\n{by}    {inner}\n{by})"
 
 
 def _text(value: str, kind: str) -> str:

@@ -97,8 +97,8 @@ FROM (
     FROM staged AS s
     LEFT JOIN `crm`.`customer` AS t
         ON t.`id` = s.`id`
-        AND t.`valid_from` = s.`valid_from`
-        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
+            AND t.`valid_from` = s.`valid_from`
+            AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
     WINDOW
         k AS (PARTITION BY s.`id`),
         v AS (PARTITION BY s.`id` ORDER BY s.`valid_from`)

@@ -121,8 +121,8 @@ FROM (
     FROM staged AS s
     LEFT JOIN `crm`.`customer_address` AS t
         ON t.`id` = s.`id`
-        AND t.`start_date` = s.`start_date`
-        AND (t.`end_date` IS NULL OR t.`end_date` >= _scd_batch_from)
+            AND t.`start_date` = s.`start_date`
+            AND (t.`end_date` IS NULL OR t.`end_date` >= _scd_batch_from)
     WINDOW
         k AS (PARTITION BY s.`id`),
         v AS (PARTITION BY s.`id` ORDER BY s.`start_date`)

@@ -130,14 +130,22 @@ FROM (
         s.`company`,
         s.`customer_no`,
         s.`valid_from` AS _scd_start,
-        CASE WHEN t.`company` IS NOT NULL THEN STRUCT(
-            t.`company`, t.`customer_no`, t.`name`, t.`city`, t.`valid_from`, t.`valid_to`,
-            t.`is_current`, t.`action`
-        ) END AS _scd_old,
-        CASE WHEN s._scd_action <> 'fold' THEN STRUCT(
-            s.`company`, s.`customer_no`, s.`name`, s.`city`, s.`valid_from`, s.`valid_to`,
-            s.`is_current`, s.`action`
-        ) END AS _scd_new,
+        IF(
+            t.`company` IS NOT NULL,
+            STRUCT(
+                t.`company`, t.`customer_no`, t.`name`, t.`city`, t.`valid_from`, t.`valid_to`,
+                t.`is_current`, t.`action`
+            ),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(
+                s.`company`, s.`customer_no`, s.`name`, s.`city`, s.`valid_from`, s.`valid_to`,
+                s.`is_current`, s.`action`
+            ),
+            NULL
+        ) AS _scd_new,
         MAX(GREATEST(t.`valid_from`, t.`valid_to`)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
         COALESCE(t.`valid_to` IS NULL, FALSE) AS _scd_current,
@@ -148,9 +156,9 @@ FROM (
     FROM staged AS s
     LEFT JOIN `crm`.`customer_cdc` AS t
         ON t.`company` = s.`company`
-        AND t.`customer_no` = s.`customer_no`
-        AND t.`valid_from` = s.`valid_from`
-        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
+            AND t.`customer_no` = s.`customer_no`
+            AND t.`valid_from` = s.`valid_from`
+            AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
     WINDOW
         k AS (PARTITION BY s.`company`, s.`customer_no`),
         v AS (PARTITION BY s.`company`, s.`customer_no` ORDER BY s.`valid_from`)
@@ -181,7 +189,7 @@ FROM (
 
 -- Some rows of each action; a value that would change stands there as `old -> new`.
 SELECT
-    _scd_action AS _scd_action,
+    _scd_action,
     CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     `company`,
     `customer_no`,

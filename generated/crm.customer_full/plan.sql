@@ -142,8 +142,8 @@ FROM (
         ON n.`customer_no` = s.`customer_no`
     LEFT JOIN `crm`.`customer_full` AS t
         ON t.`customer_no` = s.`customer_no`
-        AND t.`effective_ts` = s.`effective_ts`
-        AND t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
+            AND t.`effective_ts` = s.`effective_ts`
+            AND t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
     WINDOW k AS (PARTITION BY COALESCE(s.`customer_no`, n.`customer_no`))
 );
 

@@ -166,15 +166,23 @@ FROM (
         s.`region`,
         s.`customer_no`,
         s.`start_date` AS _scd_start,
-        CASE WHEN t.`region` IS NOT NULL THEN STRUCT(
-            t.`region`, t.`customer_no`, t.`name`, t.`address`, t.`birth_date`, t.`customer_sk`,
-            t.`start_date`, t.`end_date`, t.`current_flag`, t.`row_hash`
-        ) END AS _scd_old,
-        CASE WHEN s._scd_action <> 'fold' THEN STRUCT(
-            s.`region`, s.`customer_no`, s.`name`, s.`address`, s.`birth_date`,
-            CASE WHEN t.`region` IS NULL THEN s.`customer_sk` ELSE t.`customer_sk` END AS `customer_sk`,
-            s.`start_date`, s.`end_date`, s.`current_flag`, s.`row_hash`
-        ) END AS _scd_new,
+        IF(
+            t.`region` IS NOT NULL,
+            STRUCT(
+                t.`region`, t.`customer_no`, t.`name`, t.`address`, t.`birth_date`, t.`customer_sk`,
+                t.`start_date`, t.`end_date`, t.`current_flag`, t.`row_hash`
+            ),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(
+                s.`region`, s.`customer_no`, s.`name`, s.`address`, s.`birth_date`,
+                CASE WHEN t.`region` IS NULL THEN s.`customer_sk` ELSE t.`customer_sk` END AS `customer_sk`,
+                s.`start_date`, s.`end_date`, s.`current_flag`, s.`row_hash`
+            ),
+            NULL
+        ) AS _scd_new,
         MAX(GREATEST(t.`start_date`, NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
         COALESCE(t.`end_date` = DATE '9999-12-31', FALSE) AS _scd_current,
@@ -185,10 +193,10 @@ FROM (
     FROM staged AS s
     LEFT JOIN `dwh`.`dim_customer` AS t
         ON t.`region` = s.`region`
-        AND t.`customer_no` = s.`customer_no`
-        AND t.`start_date` = s.`start_date`
-        AND t.`end_date` >= _scd_batch_from
-        AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
+            AND t.`customer_no` = s.`customer_no`
+            AND t.`start_date` = s.`start_date`
+            AND t.`end_date` >= _scd_batch_from
+            AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
     WINDOW
         k AS (PARTITION BY s.`region`, s.`customer_no`),
         v AS (PARTITION BY s.`region`, s.`customer_no` ORDER BY s.`start_date`)

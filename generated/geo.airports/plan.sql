@@ -186,10 +186,14 @@ FROM (
         s._scd_action,
         COALESCE(s.`icao`, n.`icao`) AS `icao`,
         s.`valid_from` AS _scd_start,
-        CASE WHEN t.`icao` IS NOT NULL THEN STRUCT(
-            t.`icao`, t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`,
-            t.`lat`, t.`lon`, t.`tz`, t.`lid`, t.`valid_from`, t.`valid_to`, t.`is_current`
-        ) END AS _scd_old,
+        IF(
+            t.`icao` IS NOT NULL,
+            STRUCT(
+                t.`icao`, t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`,
+                t.`lat`, t.`lon`, t.`tz`, t.`lid`, t.`valid_from`, t.`valid_to`, t.`is_current`
+            ),
+            NULL
+        ) AS _scd_old,
         STRUCT(
             s.`icao`,
             CASE WHEN s._scd_action = 'close' THEN t.`iata` ELSE s.`iata` END AS `iata`,
@@ -211,8 +215,8 @@ FROM (
         ON n.`icao` = s.`icao`
     LEFT JOIN `geo`.`airports` AS t
         ON t.`icao` = s.`icao`
-        AND t.`valid_from` = s.`valid_from`
-        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
+            AND t.`valid_from` = s.`valid_from`
+            AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
     WINDOW k AS (PARTITION BY COALESCE(s.`icao`, n.`icao`))
 );
 

@@ -76,7 +76,7 @@ FROM (
         COUNT_IF(_scd_action = 'delete') AS closed_keys,
         (
             SELECT COUNT(*)
-            FROM `shop`.`product_price` AS t
+            FROM `shop`.`product_price`
         ) AS current_keys
     FROM _scd_plan
 );

@@ -43,10 +43,12 @@ latest AS (
 SELECT
     CASE
         WHEN t.`visitor_cookie_id` IS NOT NULL
-            AND NOT (STRUCT(t.`first_date`, t.`first_day`, t.`vcid_first_two`) <=> STRUCT(
-                LEAST(t.`first_date`, s.`first_date`), LEAST(t.`first_day`, s.`first_day`),
-                LEAST(t.`vcid_first_two`, s.`vcid_first_two`)
-            )) THEN 'update'
+            AND NOT (
+                STRUCT(t.`first_date`, t.`first_day`, t.`vcid_first_two`) <=> STRUCT(
+                    LEAST(t.`first_date`, s.`first_date`), LEAST(t.`first_day`, s.`first_day`),
+                    LEAST(t.`vcid_first_two`, s.`vcid_first_two`)
+                )
+            ) THEN 'update'
         WHEN t.`visitor_cookie_id` IS NULL THEN 'insert'
         ELSE 'unchanged'
     END AS _scd_action,
@@ -61,7 +63,7 @@ SELECT
 FROM latest AS s
 LEFT JOIN `web`.`first_dates` AS t
     ON t.`visitor_cookie_id` = s.`visitor_cookie_id`
-    AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`));
+        AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`));
 
 -- How much: rows per action, keys of the source that need nothing, and keys that are there.
 SELECT
@@ -76,7 +78,7 @@ FROM (
         COUNT_IF(_scd_action = 'delete') AS closed_keys,
         (
             SELECT COUNT(*)
-            FROM `web`.`first_dates` AS t
+            FROM `web`.`first_dates`
         ) AS current_keys
     FROM _scd_plan
 );

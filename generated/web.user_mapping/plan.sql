@@ -119,14 +119,22 @@ FROM (
         s._scd_action,
         s.`visitor_cookie_id`,
         s.`valid_start_date` AS _scd_start,
-        CASE WHEN t.`visitor_cookie_id` IS NOT NULL THEN STRUCT(
-            t.`visitor_cookie_id`, t.`user_id`, t.`vcid_first_two`, t.`valid_start_date`,
-            t.`valid_end_date`, t.`is_current`
-        ) END AS _scd_old,
-        CASE WHEN s._scd_action <> 'fold' THEN STRUCT(
-            s.`visitor_cookie_id`, s.`user_id`, s.`vcid_first_two`, s.`valid_start_date`,
-            s.`valid_end_date`, s.`is_current`
-        ) END AS _scd_new,
+        IF(
+            t.`visitor_cookie_id` IS NOT NULL,
+            STRUCT(
+                t.`visitor_cookie_id`, t.`user_id`, t.`vcid_first_two`, t.`valid_start_date`,
+                t.`valid_end_date`, t.`is_current`
+            ),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(
+                s.`visitor_cookie_id`, s.`user_id`, s.`vcid_first_two`, s.`valid_start_date`,
+                s.`valid_end_date`, s.`is_current`
+            ),
+            NULL
+        ) AS _scd_new,
         MAX(GREATEST(t.`valid_start_date`, t.`valid_end_date` + INTERVAL '1' MICROSECOND)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
         COALESCE(t.`valid_end_date` IS NULL, FALSE) AS _scd_current,
@@ -137,9 +145,9 @@ FROM (
     FROM staged AS s
     LEFT JOIN `web`.`user_mapping` AS t
         ON t.`visitor_cookie_id` = s.`visitor_cookie_id`
-        AND t.`valid_start_date` = s.`valid_start_date`
-        AND (t.`valid_end_date` IS NULL OR t.`valid_end_date` >= _scd_batch_from)
-        AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
+            AND t.`valid_start_date` = s.`valid_start_date`
+            AND (t.`valid_end_date` IS NULL OR t.`valid_end_date` >= _scd_batch_from)
+            AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
     WINDOW
         k AS (PARTITION BY s.`visitor_cookie_id`),
         v AS (PARTITION BY s.`visitor_cookie_id` ORDER BY s.`valid_start_date`)

@@ -153,15 +153,23 @@ FROM (
         s._scd_action,
         s.`visitor_cookie_id`,
         s.`valid_start_date` AS _scd_start,
-        CASE WHEN t.`visitor_cookie_id` IS NOT NULL THEN STRUCT(
-            t.`visitor_cookie_id`, t.`user_id`, t.`start_day`, t.`vcid_first_two`,
-            t.`valid_start_date`, t.`valid_end_date`, t.`is_current`
-        ) END AS _scd_old,
-        CASE WHEN s._scd_action <> 'fold' THEN STRUCT(
-            s.`visitor_cookie_id`, s.`user_id`,
-            CASE WHEN t.`visitor_cookie_id` IS NULL THEN s.`start_day` ELSE t.`start_day` END AS `start_day`,
-            s.`vcid_first_two`, s.`valid_start_date`, s.`valid_end_date`, s.`is_current`
-        ) END AS _scd_new,
+        IF(
+            t.`visitor_cookie_id` IS NOT NULL,
+            STRUCT(
+                t.`visitor_cookie_id`, t.`user_id`, t.`start_day`, t.`vcid_first_two`,
+                t.`valid_start_date`, t.`valid_end_date`, t.`is_current`
+            ),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(
+                s.`visitor_cookie_id`, s.`user_id`,
+                CASE WHEN t.`visitor_cookie_id` IS NULL THEN s.`start_day` ELSE t.`start_day` END AS `start_day`,
+                s.`vcid_first_two`, s.`valid_start_date`, s.`valid_end_date`, s.`is_current`
+            ),
+            NULL
+        ) AS _scd_new,
         c._scd_first,
         MAX(GREATEST(t.`valid_start_date`, CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END)) OVER k AS _scd_newest,
         COALESCE(t.`is_current` AND t.`valid_end_date` <> _scd_last_run, FALSE) AS _scd_stale,
@@ -172,7 +180,7 @@ FROM (
             WHEN s._scd_action <> 'fold' THEN s.`is_current`
         END) OVER k, FALSE) AS _scd_stays
     FROM staged AS s
-    JOIN (
+    INNER JOIN (
         SELECT
             `visitor_cookie_id`,
             MIN(_scd_at) AS _scd_first
@@ -182,8 +190,8 @@ FROM (
         ON c.`visitor_cookie_id` = s.`visitor_cookie_id`
     LEFT JOIN `web`.`visitor_lookup_direct` AS t
         ON t.`visitor_cookie_id` = s.`visitor_cookie_id`
-        AND t.`valid_start_date` = s.`valid_start_date`
-        AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
+            AND t.`valid_start_date` = s.`valid_start_date`
+            AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
     WINDOW
         k AS (PARTITION BY s.`visitor_cookie_id`),
         v AS (PARTITION BY s.`visitor_cookie_id` ORDER BY s.`valid_start_date`)
