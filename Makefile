@@ -10,7 +10,7 @@ WORKERS ?= 2
 SEED ?= 1
 INPUTS ?= 100000
 
-.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint types unit wheel bench format clean
+.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint sqlfluff types unit wheel bench docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -18,8 +18,10 @@ help:
 	@echo "make fuzz    100 random specs and the full streams against the reference; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make crash   a stream killed ten times and started again"
-	@echo "make test    lint, types, generated files, tests, wheel"
+	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
+	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
+	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make bench   measurements, side by side in one run"
 
 $(READY): pyproject.toml
@@ -57,7 +59,7 @@ fuzz-specs: $(READY)
 crash: $(READY)
 	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)
 
-test: lint types unit wheel
+test: lint types sqlfluff unit wheel
 
 check: $(READY) lint types
 	$(BIN)/python -m pytest -m 'not spark'
@@ -66,6 +68,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/scdgen generate --check specs
+
+sqlfluff: $(READY)
+	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect databricks
+	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect sparksql --templater placeholder
 
 types: $(READY)
 	$(BIN)/mypy
@@ -79,6 +85,11 @@ wheel: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.bench.many_specs
 	$(BIN)/python -m tests.bench.snapshot_scd1
+
+docs: $(READY)
+	$(BIN)/python -m tests.picture > docs/late-row.svg
+	$(BIN)/python -m tests.readme
+	$(BIN)/python -m tests.sessions
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -130,22 +130,33 @@ def _say(error: Exception, debug: bool, **fields: str) -> None:
 @specs_argument
 @engine_options
 @input_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
-@click.option("--sample", default=5, show_default=True, metavar="N", help="Rows to show per action.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
+@click.option(
+    "--sample", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help="Rows to show per action."
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit 1 where the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
+)
 def plan(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, as_json: bool, sample: int, debug: bool,
+    conf: tuple[str, ...], templates: str | None, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
-    """Show what a run would do, counts and a sample per action. Writes nothing.
+    """Show what a run would do: counts, and per action some rows, old and new side by side. Writes nothing.
 
     \b
-    Example:  scdgen plan specs/customer.yml --source changes.csv
+    Examples:  scdgen plan specs/customer.yml --source changes.csv
+               scdgen plan specs --fail-on 'close>10%' --fail-on 'delete>0'
     """
-    from scdgen import output
+    from scdgen import output, plan_limits, plan_output
     from scdgen.inputs import load_specs, source_rows
 
     loaded = load_specs(specs)
+    limits = plan_limits.read_limits(fail_on, loaded)
     params = _given(loaded, source, param)
+    failures = []
     with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
             values = params[spec.target]
@@ -153,19 +164,13 @@ def plan(
                 output.progress(f"planning {spec.target}"),
                 source_rows(runner.spark, spec, source, values) as given,
             ):
-                rows = runner.plan(spec, given, values)
-            if as_json:
-                for row in rows:
-                    click.echo(output.as_json(row.asDict(recursive=True)))
-                continue
-            actions: dict[str, list[Any]] = {}
-            for row in rows:
-                actions.setdefault(row["action"], []).append(row)
-            listed = ", ".join(f"{len(found)} {action}" for action, found in sorted(actions.items()))
-            click.echo(f"{spec.target}: {listed or 'nothing to do'}")
-            sampled = [tuple(row) for _, found in sorted(actions.items()) for row in found[:sample]]
-            if sampled:
-                click.echo(output.table(rows[0].__fields__, sampled))
+                planned = runner.plan_counted(spec, given, values, sample)
+            click.echo(output.as_json(plan_output.as_object(planned)) if as_json else plan_output.text(planned))
+            failures += [said for limit in limits if (said := limit.broken(planned)) is not None]
+    for failure in failures:
+        click.echo(failure, err=True)
+    if failures:
+        raise click.exceptions.Exit(1)
 
 
 @click.command()

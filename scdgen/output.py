@@ -79,12 +79,14 @@ def formatted(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]
 
 def counts_line(target: str, counts: Mapping[str, Any]) -> str:
     """One line on what a run did."""
+    refreshed = f"{counts['refreshed']} refreshed, " if "refreshed" in counts else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     lost = counts.get("retries", 0)
     again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
     return (
         f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
-        f"{counts['removed']} removed, {counts['unchanged']} unchanged{skipped}{again} in {counts['seconds']:.1f} s"
+        f"{counts['removed']} removed, {refreshed}{counts['unchanged']} unchanged{skipped}{again} "
+        f"in {counts['seconds']:.1f} s"
     )
 
 
@@ -93,7 +95,8 @@ def batch_line(done: BatchResult) -> str:
     parts = []
     for result in done.results:
         removed = f", {result.deleted} removed" if result.deleted else ""
-        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}")
+        refreshed = f", {result.refreshed} refreshed" if result.refreshed else ""
+        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}{refreshed}")
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 

@@ -21,13 +21,6 @@ def incoming(spec: Spec) -> str:
     return f"WITH {given}incoming AS (\n    SELECT\n        {listed}\n    FROM {rows.relation}{where}\n)\n"
 
 
-def source_keys(spec: Spec) -> str:
-    """The keys of the source, each once. Runs where the statements of a plan have set their variables."""
-    keys = [sql.quote(key) for key in spec.keys]
-    usable = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-    return f"{incoming(spec)}SELECT DISTINCT {', '.join(keys)} FROM incoming WHERE {usable}"
-
-
 def skipped_rows(spec: Spec) -> str:
     """How many rows of the source ``bad_rows: skip`` leaves out; '' where no row is skipped.
 
@@ -38,6 +31,25 @@ def skipped_rows(spec: Spec) -> str:
     names = [*map(sql.quote, spec.keys), *(["_scd_at"] if spec.source.effective_at is not None else [])]
     bad = " OR ".join(f"{name} IS NULL" for name in names)
     return f"{incoming(spec)}SELECT COUNT(*) FROM incoming WHERE {bad}"
+
+
+def plan_rows(spec: Spec) -> str:
+    """The rows of a plan but for the keys that need nothing: action, and the columns as they become (or were).
+
+    Runs where plan.sql has made its view, as :func:`plan_sample` does.
+    """
+    ctx = build(spec)
+    listed = ", ".join(f"COALESCE(_scd_new, _scd_old).{name} AS {name}" for name in ctx.all_columns)
+    rows = f"SELECT _scd_action AS action, {listed} FROM {ctx.plan.view} WHERE _scd_action <> 'unchanged'"
+    return f"{rows} ORDER BY {', '.join(ctx.plan.order)}"
+
+
+def plan_sample(spec: Spec, limit: int) -> str:
+    """Up to ``limit`` rows of each action, those that plan.sql itself shows first, with all that it knows of them."""
+    plan = build(spec).plan
+    numbered = f"SELECT *, ROW_NUMBER() OVER ({plan.sampled}) AS _scd_row FROM {plan.view}"
+    rows = f"SELECT * FROM ({numbered} WHERE _scd_action <> 'unchanged') WHERE _scd_row <= {limit}"
+    return f"{rows} ORDER BY {', '.join(plan.order)}"
 
 
 def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: bool) -> str:

@@ -10,6 +10,7 @@ from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PackageLoader, St
 from jinja2.sandbox import SandboxedEnvironment
 
 from scdgen.errors import UsageError
+from scdgen.layout import joined, spread
 
 
 @functools.lru_cache(maxsize=8)
@@ -19,7 +20,7 @@ def environment(templates: str | None = None) -> SandboxedEnvironment:
         own: BaseLoader = PackageLoader("scdgen", "templates")
     except ValueError:  # a checkout: the folder lies beside the package
         own = FileSystemLoader(Path(__file__).parent.parent / "templates")
-    return SandboxedEnvironment(
+    environment = SandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(templates), own]) if templates else own,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -27,6 +28,8 @@ def environment(templates: str | None = None) -> SandboxedEnvironment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    environment.filters |= {"spread": spread, "joined": joined}
+    return environment
 
 
 def render_template(name: str, ctx: SimpleNamespace, templates: str | None = None) -> str:

@@ -19,9 +19,10 @@ from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.engine import Engine
 from scdgen.errors import DataError
-from scdgen.queries import skipped_rows, source_keys, versions_query
+from scdgen.plan_run import PlanView, plan_view
+from scdgen.queries import skipped_rows, versions_query
 from scdgen.rename import with_target
-from scdgen.results import CheckResult, RunResult
+from scdgen.results import CheckResult, PlanResult, RunResult
 from scdgen.retry import RETRIES, retried
 from scdgen.runlog import Commit, Undo, commits, new_run_id, noted, undo_of
 from scdgen.spec import Spec
@@ -118,26 +119,40 @@ class Runner:
             skipped = self._skipped(bound)
             with around_merge():
                 rows = self.spark.sql(merge).collect()
-            version = table.version()
-        counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+            counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+            updated = int(counts.get("num_updated_rows", 0))
+            version, alone = table.newest()
+            refreshed = alone if updated else 0  # a MERGE that changes nothing makes no version
         return RunResult(
             target=spec.target,
             inserted=int(counts.get("num_inserted_rows", 0)),
-            updated=int(counts.get("num_updated_rows", 0)),
+            updated=updated - refreshed,
             deleted=int(counts.get("num_deleted_rows", 0)),
             version=version,
             created=created,
             seconds=0,
             skipped=skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
+            refreshed=refreshed,
         )
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._engine.ready(spec, source, params) as bound, self._table_or_view(spec, bound) as planned:
-            return self._engine.frame(pipeline.render(planned, self.templates).plan).collect()
+        with self._plan(spec, source, params) as (plan, _):
+            return plan.rows()
+
+    def plan_counted(
+        self,
+        spec: Spec,
+        source: DataFrame | None = None,
+        params: Mapping[str, object] | None = None,
+        sample: int = 5,
+    ) -> PlanResult:
+        """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
+        with self._plan(spec, source, params) as (plan, bound):
+            return plan.result(spec.target, sample, self._skipped(bound))
 
     def run_counted(
         self,
@@ -152,29 +167,10 @@ class Runner:
         were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
         """
         begin = time.monotonic()
-        with self._engine.ready(spec, source, params) as bound, self._table_or_view(spec, bound, adopt) as planned:
-            frame = self._engine.frame(pipeline.render(planned, self.templates).plan).cache()
-            try:
-                closed = frame.where("action = 'close'").count()
-                keys = self.spark.sql(source_keys(planned))
-                unchanged = keys.join(frame, on=list(spec.keys), how="left_anti").count()
-            finally:
-                frame.unpersist()
+        with self._plan(spec, source, params, adopt) as (plan, _):
+            planned = plan.counts("unchanged", *(["close"] if spec.is_scd2 else []))
         result = self.run(spec, source, params, adopt)
-        return {
-            "target": spec.target,
-            "inserted": result.inserted,
-            "updated": result.updated,
-            "closed": closed,
-            "removed": result.deleted,
-            **({"skipped": result.skipped} if spec.bad_rows == "skip" else {}),
-            "unchanged": unchanged,
-            "version": result.version,
-            "created": result.created,
-            "retries": result.retries,
-            "run": result.run_id,
-            "seconds": round(time.monotonic() - begin, 3),
-        }
+        return result.counted(spec, planned, time.monotonic() - begin)
 
     def versions(
         self, spec: Spec, keys: Mapping[str, str] | None = None, as_of: object = None, current: bool = False
@@ -252,6 +248,18 @@ class Runner:
     def _require(self, spec: Spec) -> None:
         if not self.exists(spec):
             raise DataError(f"{spec.target}: there is no such table; run the spec first")
+
+    @contextmanager
+    def _plan(
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, adopt: bool = False
+    ) -> Iterator[tuple[PlanView, Spec]]:
+        """The view of plan.sql, and the spec with its source and params put in."""
+        with (
+            self._engine.ready(spec, source, params) as bound,
+            self._table_or_view(spec, bound, adopt) as planned,
+            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan) as plan,
+        ):
+            yield plan, bound
 
     @contextmanager
     def _table_or_view(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:

@@ -32,7 +32,13 @@ class TargetTable:
 
     def version(self) -> int:
         """The newest Delta version."""
-        return int(self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]["version"])
+        return self.newest()[0]
+
+    def newest(self) -> tuple[int, int]:
+        """The newest Delta version, and how many rows its MERGE updated without a partner in the source."""
+        commit = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]
+        metrics = commit["operationMetrics"] or {}
+        return int(commit["version"]), int(metrics.get("numTargetRowsNotMatchedBySourceUpdated", 0))
 
     def existing(self) -> Existing:
         """Its columns and properties."""

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    # Compiling and replanning take longer than these rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.memory": "3g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,16 +52,7 @@ def warehouse() -> Iterator[Path]:
 def spark(warehouse: Path) -> Iterator[SparkSession]:
     from scdgen.session import local_session
 
-    settings = {
-        "spark.sql.shuffle.partitions": "2",
-        # Compiling and replanning take longer than these rows.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    session = local_session(warehouse, settings)
+    session = local_session(warehouse, SETTINGS)
     yield session
     session.stop()
 
