@@ -59,7 +59,7 @@ def test_runs_are_listed_and_undone(
     land(spark, (1, "Anna", "2024-01-02", 31), (2, "Bob", "2024-01-02", 40))
     second = ran()
     states[second] = rows_of(spark, "log.people")
-    # The third run adds a column: two versions of the table.
+    # The third run adds a column: three versions of the table.
     Path("people.yml").write_text(TEXT.replace("name: string}", "name: string, age: int}"))
     land(spark, (2, "Rob", "2024-01-03", 41))
     third = ran()
@@ -74,14 +74,15 @@ def test_runs_are_listed_and_undone(
         (c["operation"], c["run"], c["inserted"], c["updated"]) for c in listed if c["operation"] != "OPTIMIZE"
     ] == [
         ("MERGE", third, 1, 1),
+        ("SET TBLPROPERTIES", third, None, None),
         ("ADD COLUMNS", third, None, None),
         ("MERGE", second, 2, 1),
         ("MERGE", first, 1, 0),
         ("CREATE TABLE", first, None, None),
     ]
     hashes = [c["spec_hash"] for c in listed if c["run"]]
-    assert hashes[:2] == [spec_hash(load_spec_text(Path("people.yml").read_text()))] * 2
-    assert hashes[2:] == [spec_hash(load_spec_text(TEXT))] * 3
+    assert hashes[:3] == [spec_hash(load_spec_text(Path("people.yml").read_text()))] * 3
+    assert hashes[3:] == [spec_hash(load_spec_text(TEXT))] * 3
     assert spark.conf.get("spark.databricks.delta.commitInfo.userMetadata", None) is None
 
     status, out, err = called("undo", "people.yml", "--run", nothing, "--yes")
@@ -102,16 +103,17 @@ def test_runs_are_listed_and_undone(
     status, out, err = called("undo", "people.yml", "--run", third, "--yes")
     newest = listed[0]["version"]
     assert (status, out) == (0, (
-        f"log.people: from version {newest} back to version {version - 2}\n"
+        f"log.people: from version {newest} back to version {version - 3}\n"
         f"  takes back version {version}, MERGE: 1 inserted, 1 updated, 0 removed\n"
-        f"  takes back version {version - 1}, ADD COLUMNS\n"
-        f"log.people: is as version {version - 2}; the run can be made again\n"
+        f"  takes back version {version - 1}, SET TBLPROPERTIES\n"
+        f"  takes back version {version - 2}, ADD COLUMNS\n"
+        f"log.people: is as version {version - 3}; the run can be made again\n"
     ))  # fmt: skip
     assert rows_of(spark, "log.people") == states[second]
     status, out, err = called("undo", "people.yml", "--run", third, "--yes")
     assert (status, err) == (1, f"log.people: the run {third} was undone by version {newest + 1}\n")
     runner, spec = Runner(spark), load_spec_text(TEXT)
-    assert runner.undo(spec, second).back_to == version - 3
+    assert runner.undo(spec, second).back_to == version - 4
     assert rows_of(spark, "log.people") == states[first]
     assert runner.undo(spec, first).back_to == 0
     assert rows_of(spark, "log.people") == []
