@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scdgen import evolve, pipeline, sql, streams
+from scdgen import evolve, pipeline, sql, streams, versions
 from scdgen.bind import bind
 from scdgen.check_run import run_checks
 from scdgen.columns import Target
@@ -25,7 +25,7 @@ from scdgen.diagnose import question, rule_name
 from scdgen.diagnose_cast import cast_error
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
-from scdgen.queries import skipped_rows, source_keys, versions_query
+from scdgen.queries import skipped_rows, source_keys
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, RunResult
 from scdgen.session import ansi
@@ -168,12 +168,12 @@ class Runner:
         }
 
     def versions(
-        self, spec: Spec, keys: Mapping[str, str] | None = None, as_of: object = None, current: bool = False
+        self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
     ) -> DataFrame:
         """The rows of the table in order: of one key, valid at a time, or the open ones."""
-        self._require(spec)
+        versions.require(self, spec)
         with self._translated(spec):
-            return self.spark.sql(versions_query(spec, keys or {}, as_of, current))
+            return versions.frame(self.spark, spec, versions.Asked(keys or {}, as_of, current), self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -181,7 +181,7 @@ class Runner:
         Raises:
             DataError, EngineError: the table is not there, or a check cannot be worked out, which the message names.
         """
-        self._require(spec)
+        versions.require(self, spec)
         with self._lock, self._translated(spec):
             return run_checks(self.spark, spec, limit, self.templates)
 
@@ -217,10 +217,6 @@ class Runner:
         """Whether the target is there."""
         with self._translated(spec):
             return TargetTable(self.spark, spec).exists()
-
-    def _require(self, spec: Spec) -> None:
-        if not self.exists(spec):
-            raise DataError(f"{spec.target}: there is no such table; run the spec first")
 
     @contextmanager
     def _ready(self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None) -> Iterator[Spec]:
