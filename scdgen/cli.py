@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from scdgen import cli_explain, cli_history, cli_init, cli_spark, cli_stream, log
+from scdgen import cli_explain, cli_history, cli_init, cli_show, cli_spark, cli_stream, log
 from scdgen.cli_options import jobs_option, specs_argument, templates_option
 from scdgen.errors import line_and_status
 
@@ -177,14 +177,9 @@ def _write(path: Path, text: str | None, check: bool) -> int:
     return 1
 
 
-for command in (
-    *cli_explain.COMMANDS,
-    *cli_init.COMMANDS,
-    *cli_spark.COMMANDS,
-    *cli_stream.COMMANDS,
-    *cli_history.COMMANDS,
-):
-    cli.add_command(command)
+for module in (cli_explain, cli_init, cli_show, cli_spark, cli_stream, cli_history):
+    for command in module.COMMANDS:
+        cli.add_command(command)
 
 
 if __name__ == "__main__":

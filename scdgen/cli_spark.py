@@ -222,37 +222,4 @@ def check(
         raise click.exceptions.Exit(status)
 
 
-@click.command()
-@specs_argument
-@engine_options
-@click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
-@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time.")
-@click.option("--current", is_flag=True, help="Only the open versions.")
-@click.option("--format", "kind", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@click.option("--limit", default=1000, show_default=True, metavar="N", help="Rows at most; 0 for all.")
-def show(
-    specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, current: bool, kind: str, limit: int,
-    remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None, debug: bool,
-) -> None:  # fmt: skip
-    """Print the versions of a table in order.
-
-    \b
-    Examples:  scdgen show specs/customer.yml --key id=1
-               scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
-    """
-    from scdgen import output
-    from scdgen.inputs import load_specs
-
-    loaded, keys = load_specs(specs), pairs(key, "--key")
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
-        for spec in loaded:
-            with output.progress(f"reading {spec.target}"):
-                frame = runner.versions(spec, keys, as_of, current)
-                rows = (frame.limit(limit + 1) if limit else frame).collect()
-            shown = rows[:limit] if limit else rows
-            click.echo(output.formatted(kind, frame.columns, [tuple(row) for row in shown]))
-            if len(shown) < len(rows):
-                click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
-
-
-COMMANDS = (run, plan, check, show)
+COMMANDS = (run, plan, check)

@@ -52,8 +52,18 @@ def plan_sample(spec: Spec, limit: int) -> str:
     return f"{rows} ORDER BY {', '.join(plan.order)}"
 
 
-def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: bool) -> str:
-    """The versions of a table in order. Raises :class:`UsageError` for what the spec does not have."""
+def versions_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    as_of: object,
+    current: bool,
+    deleted: bool = False,
+    templates: str | None = None,
+) -> str:
+    """The versions of a table in order, those that are deletes only where ``deleted`` says so.
+
+    Raises :class:`UsageError` for what the spec does not have.
+    """
     ctx = build(spec)
     conditions = []
     for name, value in keys.items():
@@ -61,7 +71,7 @@ def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: 
             raise UsageError(
                 f"--key {name}: is not a key of {spec.target}{nearest(name, spec.keys)} (keys: {', '.join(spec.keys)})"
             )
-        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(value)} AS {spec.columns[name].type})")
+        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(str(value))} AS {spec.columns[name].type})")
     if as_of is not None:
         if not spec.is_scd2:
             raise UsageError(f"--as-of: {spec.target} is scd1, which keeps no history")
@@ -69,5 +79,5 @@ def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: 
         conditions += ctx.valid_at(at)
     if current and spec.is_scd2:
         conditions.append(ctx.is_open)
-    ctx.asked = [*conditions, *(ctx.not_deleted if spec.is_scd2 else [])]
-    return split_statements(render_template("show.sql.j2", ctx))[0]
+    ctx.asked = [*conditions, *(ctx.not_deleted if spec.is_scd2 and not deleted else [])]
+    return split_statements(render_template("show.sql.j2", ctx, templates))[0]

@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scdgen import evolve, pipeline, sql, streams
+from scdgen import evolve, pipeline, sql, streams, versions
 from scdgen.check_run import run_checks
 from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.engine import Engine
 from scdgen.errors import DataError
 from scdgen.plan_run import PlanView, plan_view
-from scdgen.queries import skipped_rows, versions_query
+from scdgen.queries import skipped_rows
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, PlanResult, RunResult
 from scdgen.retry import RETRIES, retried
@@ -173,12 +173,12 @@ class Runner:
         return result.counted(spec, planned, time.monotonic() - begin)
 
     def versions(
-        self, spec: Spec, keys: Mapping[str, str] | None = None, as_of: object = None, current: bool = False
+        self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
     ) -> DataFrame:
         """The rows of the table in order: of one key, valid at a time, or the open ones."""
-        self._require(spec)
+        versions.require(self, spec)
         with self._engine.translated(spec):
-            return self.spark.sql(versions_query(spec, keys or {}, as_of, current))
+            return versions.frame(self.spark, spec, versions.Asked(keys or {}, as_of, current), self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -186,7 +186,7 @@ class Runner:
         Raises:
             DataError, EngineError: the table is not there, or a check cannot be worked out, which the message names.
         """
-        self._require(spec)
+        versions.require(self, spec)
         with self._engine.lock, self._engine.translated(spec):
             return run_checks(self.spark, spec, limit, self.templates)
 
@@ -220,7 +220,7 @@ class Runner:
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
         """The versions of the table, the newest first, with the runs that made them."""
-        self._require(spec)
+        versions.require(self, spec)
         with self._engine.translated(spec):
             return commits(self.spark, sql.quote_parts(spec.target_parts), limit)
 
@@ -244,10 +244,6 @@ class Runner:
         """Whether the target is there."""
         with self._engine.translated(spec):
             return TargetTable(self.spark, spec).exists()
-
-    def _require(self, spec: Spec) -> None:
-        if not self.exists(spec):
-            raise DataError(f"{spec.target}: there is no such table; run the spec first")
 
     @contextmanager
     def _plan(

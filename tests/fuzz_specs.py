@@ -141,7 +141,7 @@ def outcome(text: str) -> str:
 ALLOWED = {
     "create.sql": {"CREATE"},
     "merge.sql": {"DECLARE", "SET", "MERGE"},
-    "plan.sql": {"DECLARE", "SET", "WITH", "SELECT"},
+    "plan.sql": {"DECLARE", "SET", "CREATE", "SELECT"},
     "checks.sql": {"SELECT", "WITH", "("},
     "views.sql": {"CREATE"},
 }

@@ -85,7 +85,7 @@ def test_a_day_of_work(folder: Path) -> None:
         "no,name,age,valid_from,valid_to,is_current\n"
         "0001,Ann,30,2024-01-01 00:00:00,2024-02-01 00:00:00,false\n"
         "0001,Anna,30,2024-02-01 00:00:00,,true\n"  # the greatest of 9 and 10 as numbers
-        "0002,,,2024-01-01 00:00:00,2024-04-01 00:00:00,false\n"
+        '0002,"",,2024-01-01 00:00:00,2024-04-01 00:00:00,false\n'  # empty text and NULL
         "0002,Bob,5,2024-04-01 00:00:00,,true\n"
         "0003,Cid,7,2024-01-01 00:00:00,2024-03-01 00:00:00,false\n"
     )
