@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -37,15 +36,8 @@ class PlanView:
 
     def result(self, target: str, limit: int, skipped: int) -> PlanResult:
         """The numbers, and up to ``limit`` rows of each action."""
-        frame = self.spark.table(VIEW)
-        with contextlib.suppress(Exception):  # where nothing can be cached it is worked out twice
-            frame = frame.cache()
-        try:
-            counts = self.counts()
-            rows = self.spark.sql(plan_sample(self.spec, limit)).collect() if limit else []
-        finally:
-            with contextlib.suppress(Exception):
-                frame.unpersist()
+        counts = self.counts()
+        rows = self.spark.sql(plan_sample(self.spec, limit)).collect() if limit else []
         return PlanResult(
             target=target,
             counts={action: counts[action] for action in plan_actions(self.spec)},

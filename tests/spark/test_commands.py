@@ -64,7 +64,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Path:  # 
 def test_a_day_of_work(folder: Path) -> None:
     planned = scdgen(folder, "plan", "customer.yml", "--source", "rows.csv")
     assert (planned.returncode, planned.stderr) == (0, "")
-    assert planned.stdout.splitlines()[0] == "main.crm.customer: 4 open"
+    counts = "4 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged"
+    assert planned.stdout.splitlines()[0] == f"main.crm.customer: {counts}"
     assert not (folder / "warehouse" / "crm.db").exists(), "a plan makes no table"
 
     ran = scdgen(folder, "run", "customer.yml", "--source", "rows.csv", "--json")
