@@ -131,7 +131,7 @@ def run(arguments: list[str]) -> int:
             if not wanted or name_of(page) in wanted:
                 changes = differences(spark, page, write)
                 found += bool(changes)
-                print(changes or f"{name_of(page)}: as it is")
+                print(changes or f"{name_of(page)}: as it is", flush=True)
         spark.stop()
     return int(found > 0 and not write)
 
