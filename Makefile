@@ -10,7 +10,7 @@ WORKERS ?= 2
 SEED ?= 1
 INPUTS ?= 100000
 
-.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint sqlfluff types unit wheel bench docs format clean
+.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint sqlfluff types unit wheel bench docs test-docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -22,6 +22,7 @@ help:
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
+	@echo "make test-docs  every page's commands against what they print (minutes)"
 	@echo "make bench   measurements, side by side in one run"
 
 $(READY): pyproject.toml
@@ -90,6 +91,9 @@ docs: $(READY)
 	$(BIN)/python -m tests.picture > docs/late-row.svg
 	$(BIN)/python -m tests.readme
 	$(BIN)/python -m tests.sessions
+
+test-docs: $(READY)
+	$(BIN)/python -m tests.sessions --check
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
