@@ -20,6 +20,8 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 # Delta's error conditions, and its exceptions' names where a text has no condition (Delta 3, Spark Connect).
 _CONFLICT = re.compile(
     r"\bDELTA_(CONCURRENT_(APPEND|DELETE_READ|DELETE_DELETE|TRANSACTION|WRITE)|METADATA_CHANGED|PROTOCOL_CHANGED)\b"
+    # Every CREATE says IF NOT EXISTS: one that is refused because of it lost the same race.
+    r"|\b(TABLE_OR_VIEW_ALREADY_EXISTS|SCHEMA_ALREADY_EXISTS|DELTA_TABLE_ALREADY_EXISTS)\b"
     r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
 )
 

@@ -97,20 +97,25 @@ class Runner:
 
         def attempt() -> RunResult:
             with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id):
-                return self._attempt(spec, bound, adopt, around_merge)
+                return self._attempt(spec, bound, adopt, around_merge, run_id)
 
         result, retries = retried(spec.target, self.retries, attempt)
         return replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
 
     def _attempt(
-        self, spec: Spec, bound: Spec, adopt: bool, around_merge: Callable[[], AbstractContextManager[None]]
+        self,
+        spec: Spec,
+        bound: Spec,
+        adopt: bool,
+        around_merge: Callable[[], AbstractContextManager[None]],
+        run_id: str,
     ) -> RunResult:
         scripts = pipeline.render(bound, self.templates)
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._fit(spec, table, adopt)
         evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
-        with table.as_it_was_on_failure(created, len(pipeline.statements(evolution))):
+        with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), run_id):
             self._engine.execute(evolution)
             # Before the MERGE: where a view cannot be made, nothing has been merged.
             self._make_views(spec, scripts.views, created)

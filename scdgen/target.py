@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.columns import Target
 from scdgen.evolve import Existing
+from scdgen.runlog import commits
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class TargetTable:
             self.spark.catalog.dropTempView(view)
 
     @contextmanager
-    def as_it_was_on_failure(self, created: bool, steps: int) -> Iterator[None]:
+    def as_it_was_on_failure(self, created: bool, steps: int, run_id: str) -> Iterator[None]:
         """Around a run that makes the table, or changes its columns in up to ``steps`` versions: no trace of a failure.
 
         The data needs no such care, because it changes in one MERGE.
@@ -78,7 +79,8 @@ class TargetTable:
             yield
         except BaseException:
             with suppress(Exception):  # the first error is the one to hear
-                if created and self.exists() and self.version() == 0:
+                # Another run may have made it in the same moment: each commit names its run.
+                if created and self.exists() and [c.run for c in commits(self.spark, self.name, 2)] == [run_id]:
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # Where somebody else has written since, a column more does no harm.
                 elif not created and steps and before < self.version() <= before + steps:

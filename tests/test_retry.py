@@ -15,6 +15,7 @@ CONFLICTS = [
     "[DELTA_CONCURRENT_WRITE] a version was written",
     "[DELTA_METADATA_CHANGED] the columns changed",
     "[DELTA_PROTOCOL_CHANGED] the protocol changed",
+    "[TABLE_OR_VIEW_ALREADY_EXISTS] Cannot create table because it already exists",
     "io.delta.exceptions.ConcurrentAppendException: Files were added",
     "io.delta.exceptions.MetadataChangedException: The metadata changed",
 ]
