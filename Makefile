@@ -15,7 +15,7 @@ INPUTS ?= 100000
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
-	@echo "make fuzz    100 random specs and the full streams against the reference; SEED=N chooses others"
+	@echo "make fuzz    100 random specs, 50 plans and the full streams against the reference; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make crash   a stream killed ten times and started again"
 	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
@@ -52,7 +52,7 @@ demo-visitor: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long \
-		tests/spark/test_random.py tests/spark/test_visitor.py
+		tests/spark/test_random.py tests/spark/test_plan.py tests/spark/test_visitor.py
 
 fuzz-specs: $(READY)
 	$(BIN)/python -m tests.fuzz_specs --count $(INPUTS) --seed $(SEED)

@@ -51,6 +51,8 @@ def _add_versions(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> No
         " AND ".join([ctx.times.is_open(alias), *([f"NOT {alias}.{ctx.deleted_column}"] if ctx.marks else [])])
         for alias in "ts"
     )
+    if not ctx.times.open_end and not ctx.times.by_run:  # where nothing is stored, its end is NULL too
+        plan.current = f"{plan.known} AND {plan.current}"
     new = struct(_version(ctx, name) for name in ctx.all_columns)
     if ctx.folds:  # the versions that stay as they are stand there too
         cases = [f"    WHEN s._scd_action IS NULL THEN {plan.current}", f"    WHEN s._scd_action <> 'fold' THEN {then}"]

@@ -25,14 +25,21 @@ _CONFLICT = re.compile(
     r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
 )
 
+# Another writer's CREATE that has begun its files and not yet its log; or files that were left there, which stay.
+_UNSURE, _UNSURE_TRIES = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b"), 3
+
 Result = TypeVar("Result")
 
 
 def is_conflict(error: BaseException) -> bool:
     """Whether an error, or what caused it, is Delta's word that another writer was first."""
+    return _says(error, _CONFLICT)
+
+
+def _says(error: BaseException, what: re.Pattern[str]) -> bool:
     seen: BaseException | None = error
     while seen is not None:
-        if _CONFLICT.search(f"{type(seen).__name__} {seen}"):
+        if what.search(f"{type(seen).__name__} {seen}"):
             return True
         seen = seen.__cause__
     return False
@@ -53,7 +60,8 @@ def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[R
         try:
             return attempt(), number
         except ScdgenError as error:
-            if not is_conflict(error):
+            unsure = _says(error, _UNSURE) and number + 1 < min(_UNSURE_TRIES, retries + 1)
+            if not (unsure or is_conflict(error)):
                 raise
             if number == retries:
                 tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"

@@ -24,7 +24,7 @@ SETTINGS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
-    parser.addoption("--specs", type=int, default=15, help="number of random specs")
+    parser.addoption("--specs", type=int, default=10, help="number of random specs")
     parser.addoption("--long", action="store_true", help="generated data in full size")
 
 

@@ -81,3 +81,27 @@ def test_other_errors_are_not_tried_again() -> None:
     with pytest.raises(DataError):
         retried("x.y", 5, attempt)
     assert len(calls) == 1
+
+
+def test_a_folder_that_is_not_empty_may_be_another_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log may come in the next moment. Where it does not, the folder is what is wrong."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    calls: list[int] = []
+
+    def attempt(ready: int) -> int:
+        calls.append(1)
+        if len(calls) < ready:
+            error = EngineError("x.y: Cannot create table, the location is not empty")
+            error.__cause__ = RuntimeError("[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] Cannot create table")
+            raise error
+        return 1
+
+    assert retried("x.y", 5, lambda: attempt(3)) == (1, 2)
+    calls.clear()
+    with pytest.raises(EngineError, match=r"not empty$"):
+        retried("x.y", 5, lambda: attempt(9))
+    assert len(calls) == 3
+    calls.clear()
+    with pytest.raises(EngineError, match=r"not empty$"):
+        retried("x.y", 0, lambda: attempt(9))
+    assert len(calls) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 KEYS, RETRIES = 12, 60
 Change = tuple[int, str, str | None]
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scdgen.retry._LONGEST_WAIT", 1.0)
 
 
 def spec_of(target: str) -> Spec:
@@ -98,7 +104,7 @@ def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> 
 
 def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
     """Variables and temporary views of one run are not seen by another, of one table or of two."""
-    batches = changes_of(random.Random(7), 4)
+    batches = changes_of(random.Random(7), 3)
     specs = [spec_of("writers.thread_0"), spec_of("writers.thread_1")]
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
 
@@ -114,9 +120,9 @@ def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
 
 def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
     """OPTIMIZE, VACUUM and a DELETE of foreign keys go on while batches are merged."""
-    batches = changes_of(random.Random(8), 4)
+    batches = changes_of(random.Random(8), 3)
     spec = spec_of("writers.busy")
-    foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(4)]
+    foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(2)]
     Runner(spark).run(spec, frame_of(spark, foreign))
     done = threading.Event()
     refused: list[str] = []
@@ -133,6 +139,7 @@ def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
                     assert is_conflict(error), error
                     refused.append(statement)
                     break
+                time.sleep(0.3)  # so that the writer wins as well
             else:
                 gone += 1
         return 0

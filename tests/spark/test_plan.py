@@ -26,7 +26,13 @@ Row = dict[str, Any]
 Called = Callable[..., tuple[int, str, str]]
 
 
-@pytest.mark.parametrize("seed", range(1, 11))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Three random specs of five batches; ten, where a hundred specs are asked for."""
+    if "seed" in metafunc.fixturenames:
+        first, count = metafunc.config.getoption("--seed"), 10 if metafunc.config.getoption("--specs") >= 100 else 3
+        metafunc.parametrize("seed", range(first, first + count))
+
+
 def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     whole = make_case(seed, f"planned.t{seed}", str(tmp_path))
     stored: dict[Place, Row] = {}
@@ -329,7 +335,7 @@ def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: s
         ]  # fmt: skip
         assert shown.columns[:3] == ["_scd_action", "_scd_note", "n"]
         assert [row[0] for row in shown.collect()] == ["close", "open"]
-    spark.sql("DROP VIEW _scd_plan")
+    spark.sql("DROP VIEW IF EXISTS _scd_plan")
     spark.sql("DROP TABLE planned.odd")
 
 
