@@ -1,0 +1,142 @@
+"""A batch of changes into a table with a history: scdgen, the floor below it, and others, side by side in one run.
+
+Every round gives each method its own clone of the same table and the same batch, in another order than the round
+before; medians and ratios to the floor, round by round, are printed. The first round warms up.
+
+    python -m tests.bench.history [--keys N] [--versions N] [--changed SHARE] [--rounds N] [--only NAME,NAME] …
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.bench.data import SCHEMA, Size, make_batch, make_history, make_result
+from tests.bench.methods import BATCH, METHODS, RESULT, Method, scdgen
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLD = "old"
+
+
+@dataclass
+class Measured:
+    """The times of one method, a number per round, and what Delta says of its last commit."""
+
+    seconds: list[float] = field(default_factory=list)
+    metrics: dict[str, str] = field(default_factory=dict)
+    cannot: str | None = None
+
+    @property
+    def median(self) -> float:
+        """Seconds."""
+        return statistics.median(self.seconds)
+
+    def ratio(self, other: Measured) -> float:
+        """How many times as long as another one took, by the median of the rounds' ratios."""
+        return statistics.median(a / b for a, b in zip(self.seconds, other.seconds, strict=True))
+
+
+def clone(spark: SparkSession, table: str, of: str = OLD) -> None:
+    """A table of its own over the same files."""
+    spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+    spark.sql(f"CREATE TABLE {SCHEMA}.{table} SHALLOW CLONE {SCHEMA}.{of}")
+
+
+def metrics(spark: SparkSession, table: str) -> dict[str, str]:
+    """Delta's metrics of the table's newest commit."""
+    row = spark.sql(f"DESCRIBE OLD {SCHEMA}.{table} LIMIT 1").collect()[0]
+    return dict(row["operationMetrics"])
+
+
+def prepare(spark: SparkSession, size: Size) -> None:
+    """History, batch, and the finished rows for the floor; fails where scdgen's and the floor's tables differ."""
+    make_history(spark, size, OLD)
+    renew(spark, size)
+
+
+def renew(spark: SparkSession, size: Size) -> None:
+    """Another batch for the same history."""
+    make_batch(spark, size, BATCH)
+    clone(spark, "t_scdgen")
+    scdgen(spark, size, "t_scdgen")
+    make_result(spark, OLD, "t_scdgen", RESULT)
+
+
+def same(spark: SparkSession, left: str, right: str) -> bool:
+    """Whether two tables hold the same rows."""
+    one, other = (spark.table(f"{SCHEMA}.{name}") for name in (left, right))
+    return one.exceptAll(other).isEmpty() and other.exceptAll(one).isEmpty()
+
+
+def measure(spark: SparkSession, size: Size, methods: Sequence[Method], rounds: int) -> dict[str, Measured]:
+    """The methods on a prepared table, on interleaved rounds after one that warms up."""
+    found = {method.name: Measured(cannot=method.cannot(size)) for method in methods}
+    able = [method for method in methods if found[method.name].cannot is None]
+    for number in range(rounds + 1):
+        turn = able[number % len(able) :] + able[: number % len(able)]
+        for method in turn:
+            table = f"t_{METHODS.index(method)}" if method in METHODS else "t_other"
+            clone(spark, table)
+            begin = time.monotonic()
+            method.run(spark, size, table)
+            taken = time.monotonic() - begin
+            if number:
+                found[method.name].seconds.append(taken)
+                found[method.name].metrics = metrics(spark, table)
+    return found
+
+
+def report(size: Size, found: dict[str, Measured]) -> list[str]:
+    """A line per method."""
+    floor = found.get("floor")
+    lines = [f"{size.rows:,} rows of {size.versions} versions, {size.batch_rows:,} changes ({size}):"]
+    for name, one in found.items():
+        if one.cannot:
+            lines.append(f"  {name:<14} {one.cannot}")
+            continue
+        ratio = f"{one.ratio(floor):5.2f} of the floor" if floor else ""
+        files = ", ".join(
+            f"{one.metrics.get(key, '-')} {label}"
+            for key, label in (
+                ("numTargetRowsInserted", "inserted"), ("numTargetRowsUpdated", "updated"),
+                ("numTargetFilesAdded", "files added"), ("numTargetFilesRemoved", "removed"),
+                ("numTargetRowsCopied", "copied"), ("numTargetDeletionVectorsAdded", "vectors"),
+            )
+        )  # fmt: skip
+        rounds = " ".join(f"{taken:.1f}" for taken in one.seconds)
+        lines.append(f"  {name:<14} {one.median:6.2f} s  {ratio}  [{rounds}]  {files}")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--versions", type=int, default=4)
+    parser.add_argument("--changed", type=float, default=0.01)
+    parser.add_argument("--per-key", type=int, default=1)
+    parser.add_argument("--late", type=float, default=0.0)
+    parser.add_argument("--columns", type=int, default=5)
+    parser.add_argument("--same", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--layout", default="none")
+    parser.add_argument("--only", default=",".join(method.name for method in METHODS))
+    given = parser.parse_args()
+    from tests.bench.session import bench_session
+
+    size = Size(
+        given.keys, given.versions, given.changed, given.per_key, given.late, given.same, given.columns, given.layout
+    )
+    with bench_session() as spark:
+        prepare(spark, size)
+        methods = [method for method in METHODS if method.name in given.only.split(",")]
+        print("\n".join(report(size, measure(spark, size, methods, given.rounds))))
+
+
+if __name__ == "__main__":
+    main()

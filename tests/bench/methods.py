@@ -1,0 +1,117 @@
+"""What is measured side by side: scdgen, the floor below it, and how others merge the same batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scdgen import Runner
+from tests.bench.data import SCHEMA, Size, names, spec_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH, RESULT = "batch", "result"
+Run = Callable[["SparkSession", Size, str], None]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to bring the batch into the table ``table`` of the bench's schema."""
+
+    name: str
+    run: Run
+    cannot: Callable[[Size], str | None] = lambda size: None  # why it cannot take such a batch
+
+
+def scdgen(spark: SparkSession, size: Size, table: str) -> None:
+    """All that ``scdgen run`` does, from the spec on."""
+    result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{BATCH}"))
+    assert (result.inserted, result.updated, result.deleted) == size.expected(), (size, result)
+
+
+def floor(spark: SparkSession, size: Size, table: str) -> None:
+    """A plain upsert of finished rows by key and start: what writing them costs where nothing has to be worked out."""
+    columns = ["part", *names(size), "valid_to", "is_current"]
+    everything = ["id", "valid_from", *columns]
+    spark.sql(
+        f"MERGE INTO {SCHEMA}.{table} AS t USING {SCHEMA}.{RESULT} AS s "
+        "ON t.id = s.id AND t.valid_from = s.valid_from "
+        f"WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = s.{name}' for name in columns)} "
+        f"WHEN NOT MATCHED THEN INSERT ({', '.join(everything)}) VALUES ({', '.join(f's.{n}' for n in everything)})"
+    ).collect()
+
+
+def _inserted(size: Size, alias: str) -> str:
+    columns = ["id", "part", *names(size)]
+    return (
+        f"INSERT ({', '.join(columns)}, valid_from, valid_to, is_current) "
+        f"VALUES ({', '.join(f'{alias}.{name}' for name in columns)}, {alias}.changed_at, NULL, TRUE)"
+    )
+
+
+def delta_docs(spark: SparkSession, size: Size, table: str) -> None:
+    """The pattern of Delta's documentation: a change of a current row goes in twice, once below a NULL key."""
+    target, batch = f"{SCHEMA}.{table}", f"{SCHEMA}.{BATCH}"
+    changed = " OR ".join(f"t.{name} <> s.{name}" for name in names(size))
+    spark.sql(
+        f"MERGE INTO {target} AS t USING ("
+        f"SELECT s.id AS merge_key, s.* FROM {batch} AS s UNION ALL "
+        f"SELECT NULL AS merge_key, s.* FROM {batch} AS s JOIN {target} AS t ON s.id = t.id "
+        f"WHERE t.is_current AND ({changed})) AS s ON t.id = s.merge_key "
+        f"WHEN MATCHED AND t.is_current AND ({changed}) THEN UPDATE SET is_current = FALSE, valid_to = s.changed_at "
+        f"WHEN NOT MATCHED THEN {_inserted(size, 's')}"
+    ).collect()
+
+
+def hand_written(spark: SparkSession, size: Size, table: str) -> None:
+    """What people write once a batch may hold several changes of a key: LAG and LEAD before the same NULL key."""
+    target, batch = f"{SCHEMA}.{table}", f"{SCHEMA}.{BATCH}"
+    columns = ", ".join(f"s.{name}" for name in ["id", "part", *names(size)])
+    compared = f"CONCAT_WS('|', {', '.join(names(size))})"
+    differs = " OR ".join(f"NOT (t.{name} <=> s.{name})" for name in names(size))
+    over = "OVER (PARTITION BY id ORDER BY changed_at)"
+    spark.sql(
+        f"MERGE INTO {target} AS t USING ("
+        f"WITH hashed AS (SELECT *, SHA2({compared}, 256) AS hash FROM {batch}), "
+        f"changes AS (SELECT *, LAG(hash) {over} AS hash_before FROM hashed), "
+        f"ordered AS (SELECT *, ROW_NUMBER() {over} AS number, LEAD(changed_at) {over} AS ends "
+        "FROM changes WHERE hash_before IS NULL OR hash <> hash_before) "
+        f"SELECT s.id AS merge_key, {columns}, s.changed_at, s.ends FROM ordered AS s WHERE number = 1 UNION ALL "
+        f"SELECT NULL AS merge_key, {columns}, s.changed_at, s.ends FROM ordered AS s "
+        f"JOIN {target} AS t ON s.id = t.id AND t.is_current WHERE s.number > 1 OR {differs}) AS s "
+        "ON t.id = s.merge_key AND t.is_current "
+        f"WHEN MATCHED AND ({differs}) THEN UPDATE SET is_current = FALSE, valid_to = s.changed_at "
+        f"WHEN NOT MATCHED THEN INSERT (id, part, {', '.join(names(size))}, valid_from, valid_to, is_current) "
+        f"VALUES ({columns}, s.changed_at, s.ends, s.ends IS NULL)"
+    ).collect()
+
+
+def mack(spark: SparkSession, size: Size, table: str) -> None:
+    """The library of that name, which builds Delta's pattern through the Python API."""
+    import mack as library
+    from delta import DeltaTable
+
+    library.type_2_scd_generic_upsert(
+        delta_table=DeltaTable.forName(spark, f"{SCHEMA}.{table}"),
+        updates_df=spark.table(f"{SCHEMA}.{BATCH}").withColumnRenamed("changed_at", "valid_from"),
+        primary_key="id",
+        attr_col_names=["part", *names(size)],
+        is_current_col_name="is_current",
+        effective_time_col_name="valid_from",
+        end_time_col_name="valid_to",
+    )
+
+
+def _one_change(size: Size) -> str | None:
+    return "fails: several source rows match" if size.per_key > 1 else None
+
+
+METHODS = (
+    Method("scdgen", scdgen),
+    Method("floor", floor),
+    Method("hand-written", hand_written, lambda size: "wrong rows" if size.late else None),
+    Method("Delta docs", delta_docs, lambda size: _one_change(size) or ("wrong rows" if size.late else None)),
+    Method("mack", mack, lambda size: _one_change(size) or ("wrong rows" if size.late else None)),
+)

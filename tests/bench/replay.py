@@ -1,0 +1,84 @@
+"""A batch, the same batch again, a batch in which nothing changed, and what reading for it takes.
+
+``reading`` joins the batch with the stored versions that it can touch and adds up their values, which every method must
+do that looks at the history at all.
+
+    python -m tests.bench.replay [--keys N] [--versions N] [--rounds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import TYPE_CHECKING
+
+from scdgen import Runner
+from tests.bench.data import SCHEMA, Size, make_batch, make_history, names, spec_of
+from tests.bench.history import OLD, Measured, clone
+from tests.bench.methods import BATCH
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SAME = "same_batch"
+
+
+def reading(spark: SparkSession, size: Size, batch: str, table: str) -> None:
+    """Every column of the versions that the batch can touch."""
+    values = ", ".join(["id", "part", *names(size), "valid_from", "valid_to", "is_current"])
+    first = spark.sql(f"SELECT CAST(MIN(changed_at) AS STRING) FROM {SCHEMA}.{batch}").collect()[0][0]
+    spark.sql(
+        f"SELECT SUM(HASH({values})) FROM {SCHEMA}.{table} AS t LEFT SEMI JOIN {SCHEMA}.{batch} AS s USING (id) "
+        f"WHERE valid_to IS NULL OR valid_to >= TIMESTAMP '{first}'"
+    ).collect()
+
+
+def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]:
+    """On a prepared history."""
+    make_batch(spark, size, BATCH)
+    make_batch(spark, size.but(same=True), SAME)
+    found = {name: Measured() for name in ("first", "replay", "nothing changed", "reading")}
+    for number in range(rounds + 1):
+        clone(spark, "t_replay")
+        versions = []
+
+        def timed(name: str, of: str, changes: bool) -> None:
+            begin = time.monotonic()
+            if name == "reading":
+                reading(spark, size, of, "t_replay")
+            else:
+                result = Runner(spark).run(spec_of(size, "t_replay", f"{SCHEMA}.{of}"))
+                versions.append(result.version)  # noqa: B023
+                assert ((result.inserted, result.updated) == (0, 0)) is not changes, (name, result)
+            if number:  # noqa: B023
+                found[name].seconds.append(time.monotonic() - begin)
+
+        for name in ("reading", "nothing changed") if number % 2 else ("nothing changed", "reading"):
+            timed(name, SAME, False)
+        timed("first", BATCH, True)
+        timed("replay", BATCH, False)
+        nothing, first, replay = versions
+        assert (nothing, replay) == (first - 1, first), "a batch that changes nothing made a version"
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--versions", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    from tests.bench.session import bench_session
+
+    with bench_session() as spark:
+        size = Size(keys=given.keys, versions=given.versions)
+        make_history(spark, size, OLD)
+        found = measure(spark, size, given.rounds)
+        for name, one in found.items():
+            print(f"  {name:<16} {one.median:6.2f} s  [{' '.join(f'{taken:.1f}' for taken in one.seconds)}]")
+        print(f"  replay is {found['replay'].ratio(found['first']):.2f} of the first run")
+        print(f"  nothing changed is {found['nothing changed'].ratio(found['reading']):.2f} of reading")
+
+
+if __name__ == "__main__":
+    main()
