@@ -16,9 +16,10 @@ from scdgen.columns import Target, target_columns
 from scdgen.context import build
 from scdgen.definition import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.errors import DataError
-from scdgen.gate import judge
+from scdgen.gate import judge, way_out
 from scdgen.render import render_template
 from scdgen.spec import Spec
+from scdgen.sql_types import data_type
 
 
 @dataclass(frozen=True)
@@ -81,17 +82,21 @@ def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
         kind, _ = stored.get(name.lower(), (column.type, True))
         if _plain(kind) != _plain(column.type):
             yield (
-                f"the column '{name}' is {sql.data_type(kind)} in the table and {column.type} in the spec; "
+                f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
                 "write the table's type or make the table anew"
             )
 
 
+def _written(kind: str) -> str:
+    try:
+        return data_type(kind)
+    except ValueError:  # a type that no spec can have, or names inside of a struct that Spark writes without quotes
+        return kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
+
+
 def _plain(kind: str) -> str:
     """The type as it is compared: a schema tells VARCHAR and CHAR as STRING."""
-    try:
-        read = sql.data_type(kind)
-    except ValueError:  # names inside of a struct that Spark writes without quotes
-        read = kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
+    read = _written(kind)
     return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
 
 
@@ -130,7 +135,8 @@ def script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | 
     ctx: SimpleNamespace = build(spec)
     ctx.additions, ctx.definition = added, _literals(definition(spec))
     text = render_template("evolve.sql.j2", ctx, templates)
-    judge(spec, {"evolve.sql": text})
+    with way_out(templates):
+        judge(spec, {"evolve.sql": text})
     return text
 
 

@@ -13,6 +13,7 @@ from scdgen.errors import UsageError, nearest
 from scdgen.init_columns import dotted
 from scdgen.init_draft import Draft
 from scdgen.init_guess import Seen
+from scdgen.sql_types import data_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,7 +80,7 @@ def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str,
         if written.upper() in {"VOID", "NULL"}:
             written = "STRING"
         try:
-            sql_type = sql.data_type(written)
+            sql_type = data_type(written)
             if sql_type == "STRING" and kind == "json":
                 sql_type = init_guess.time_in_text(values) or sql_type
             if field.name != field.name.strip() or not field.name or field.name.lower().startswith("_scd_"):

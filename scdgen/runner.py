@@ -21,10 +21,8 @@ from scdgen.bind import bind
 from scdgen.check_run import run_checks
 from scdgen.columns import Target
 from scdgen.context import build
-from scdgen.diagnose import question, rule_name
-from scdgen.diagnose_cast import cast_error
+from scdgen.diagnose import explained
 from scdgen.errors import DataError, ScdgenError
-from scdgen.failures import translate
 from scdgen.queries import skipped_rows, source_keys, versions_query
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, RunResult
@@ -289,20 +287,4 @@ class Runner:
         except ScdgenError:
             raise
         except Exception as error:
-            raise self._explain(spec, error) from error
-
-    def _explain(self, spec: Spec, error: Exception) -> ScdgenError:
-        """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
-        broken = rule_name(str(error))
-        if broken is None:
-            return cast_error(self.spark, spec, error) or translate(spec, error)
-        rule, message = broken
-        count, sample = None, None
-        query = question(spec, rule)
-        if query is not None:
-            try:
-                count, sample = self.spark.sql(query).collect()[0]
-                message += f" ({count} in all)" if "such as" in message else f" ({count} in all, such as {sample})"
-            except Exception:  # the rule itself has been named; numbers are a courtesy
-                count = None
-        return DataError(message, rule=rule, count=count, sample=sample)
+            raise explained(self.spark, spec, error) from error
