@@ -28,6 +28,7 @@ class Existing:
 
     columns: Mapping[str, tuple[str, bool]]
     properties: Mapping[str, str]
+    kind: str = "delta"  # its format, or "view"
 
     @property
     def adopted(self) -> bool:
@@ -40,6 +41,11 @@ def additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target,
 
     Raises :class:`DataError` with every way in which the table does not fit its spec, a line each.
     """
+    if table.kind == "view":
+        raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
+    if table.kind != "delta":
+        way_out = "name another target, or make it one with CONVERT TO DELTA"
+        raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
     stored = {name.lower(): kind for name, kind in table.columns.items()}
     missing = [c for c in target_columns(spec) if sql.unquote(c.name).lower() not in stored]
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)

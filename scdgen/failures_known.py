@@ -62,10 +62,12 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
     ("PARSE_SYNTAX_ERROR|PARSE_EMPTY_STATEMENT", (
         _data("Spark cannot read the SQL of the spec, it breaks at {0}{where}; mend what stands before it",
               r"at or near ('.*?'|end of input)"),
+        _data("Spark cannot read the SQL of the spec; mend its expressions"),
     )),
     ("DATATYPE_MISMATCH", (
         _data("the types in {0} do not fit together ({1}); mend the spec's expression, or cast a column in it",
               r"Cannot resolve (\".*?\") due to data type mismatch: (.*?)\.?(?: SQLSTATE|\n|$)"),
+        _data("the types in an expression of the spec do not fit together; cast a column in it"),
     )),
     ("MISSING_AGGREGATION|MISSING_GROUP_BY|GROUP_BY_AGGREGATE|UNSUPPORTED_EXPR_FOR_OPERATOR|INVALID_WHERE_CONDITION", (
         _data("the query of the source aggregates some columns and not others; group by the others"),
@@ -91,9 +93,12 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
     ("FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY", (
         _data("the files of the source cannot be read as {0}; mend them, or name their format", r"on files: `?(\w+)"),
     )),
-    ("CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME|CONVERSION_INVALID_INPUT", (
+    ("CAST_INVALID_INPUT|CONVERSION_INVALID_INPUT", (
         _data("the value {0} is no {1}; mend the source or the type",
               r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\""),
+        _data("a value does not fit its type; mend the source or the type"),
+    )),
+    ("CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME", (
         _data("a value is no time of the format that the spec's expression gives; mend the source or the format"),
     )),
     ("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE", (
@@ -112,13 +117,13 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
         _data("an expression of the spec reads what an array or a map does not hold; write try_element_at or get"),
     )),
     ("EXCEED_LIMIT_LENGTH|DELTA_EXCEED_CHAR_VARCHAR_LIMIT", (
-        _data("a value is longer than its column, {0}; mend the source or lengthen the type",
-              r"((?:char|varchar)\S* type length limitation.*?|varchar\(\d+\)|limit: \d+)"),
+        _data("a value is longer than the {0} characters of its column; mend the source or lengthen the type",
+              r"limitation: (\d+)"),
         _data("a value is longer than its column; mend the source or lengthen the type"),
     )),
     ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION", (
         _data("the column {0} is NOT NULL, and a row has none; mend the source, or leave out nullable: false",
-              rf"for column: {_NAME}\.? ?(?:SQLSTATE|\n|$)"),
+              r"for column: `?([\w. ]+?)`?\.?\s*(?:SQLSTATE|\n|$)"),
         _data("a column is NOT NULL, and a row has no value; mend the source, or leave out nullable: false"),
     )),
     ("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", (
@@ -170,7 +175,7 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
     )),
     ("DELTA_UNSUPPORTED_FEATURES_IN_CONFIG|DELTA_UNKNOWN_CONFIGURATION", (
         _data("this Delta Lake does not know the property {0}; mend table.properties, or install a newer delta-spark",
-              r"(?:Delta Lake: |Unknown configuration was specified: )([\w., -]+)"),
+              r"(?:configuration was specified: |version of Delta Lake: )(\S+?),?\.?(?:\s|$)"),
     )),
     ("DELTA_(?:NOT_A_DELTA_TABLE|TABLE_ONLY_OPERATION|ONLY_OPERATION)|NOT_A_DELTA_TABLE", (
         _data("{0} is no Delta table; name another one, or make it a Delta table first", rf"\] {_NAME} is not a Delta"),
@@ -189,8 +194,15 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
      "DELTA_NO_RECREATABLE_[A-Z_]+", (
         _engine("the log of the table (_delta_log) is damaged; restore it from a backup, or make the table anew"),
     )),
-    ("DELTA_FILE_NOT_FOUND_DETAILED|FAILED_READ_FILE", (
+    (r"DELTA_FILE_NOT_FOUND_DETAILED|FAILED_READ_FILE\.FILE_NOT_EXIST", (
         _engine("a file of the table is missing; restore it from a backup, or look for a VACUUM of too short a time"),
+    )),
+    ("FAILED_READ_FILE", (
+        _data("the file {0} cannot be read; mend it, or name its format as it is", r"reading file (\S+?)\.(?:\s|$)"),
+    )),
+    (r"UNSUPPORTED_FEATURE\.TABLE_OPERATION", (
+        _data("it is no Delta table, or the session has no Delta Lake; name another table, or start Spark with "
+              "delta-spark", "MERGE INTO"),
     )),
     ("DELTA_UNSUPPORTED_[A-Z_]+|UNSUPPORTED_FEATURE", (
         _engine("this Spark or Delta Lake cannot do what the statement asks ({0}); install newer ones",
