@@ -1,4 +1,4 @@
-"""From a context to SQL text. The templates are read from a folder of the user's first, then from the package."""
+"""From a context to text, SQL or a page of HTML. A folder of the user's templates comes before the package's own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from jinja2 import (
     TemplateError,
     TemplateNotFound,
     TemplateSyntaxError,
+    select_autoescape,
 )
 from jinja2.sandbox import SandboxedEnvironment
 
 from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
+from scdgen.layout import joined, spread
 
 
 def environment(templates: str | None = None) -> SandboxedEnvironment:
@@ -55,14 +57,16 @@ def _own() -> BaseLoader:
 @functools.lru_cache(maxsize=8)
 def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
     """One environment per folder and state of its files, because Jinja does not see a file that comes later."""
-    return SandboxedEnvironment(
+    environment = SandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(templates), _own()]) if templates else _own(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
     )
+    environment.filters |= {"spread": spread, "joined": joined}
+    return environment
 
 
 def render_template(name: str, ctx: SimpleNamespace, templates: str | None = None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from scdgen.tokens import DIALECT
 
@@ -19,8 +18,9 @@ def data_type(text: str) -> str:
     """
     try:
         built = exp.DataType.build(text, dialect=DIALECT)
-    except (SqlglotError, ValueError):
+    except Exception:  # over some wrong texts sqlglot stumbles with errors of Python's own
         built = None
+    built = built if isinstance(built, exp.DataType) else None
     wrong = next(filter(None, map(_type_problem, built.find_all(exp.DataType))), None) if built is not None else None
     if wrong is not None:
         raise ValueError(f"'{text}': {wrong}")

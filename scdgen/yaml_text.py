@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +41,8 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
     (r"expected a mapping or list of mappings for merging", False, "<<: takes a mapping, such as *anchor; give one"),
     (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
 )  # fmt: skip
+# A table has some thousand columns at most, each with some options.
+_MOST_VALUES = 1_000_000
 
 
 def parse(text: str, name: str) -> Any:
@@ -58,7 +61,9 @@ def parse(text: str, name: str) -> Any:
     except (YAMLError, ValueError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; mend or quote the value")]) from error
-    problems = [Problem(name, line + 1, column + 1, what) for line, column, what in _tags(tree)]
+    if _size(tree, {}) > _MOST_VALUES:
+        raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
+    problems = [Problem(name, line + 1, column + 1, what) for line, column, what in _odd(tree)]
     if problems:
         raise SpecError(problems)
     return tree
@@ -83,16 +88,35 @@ def _problem(name: str, mark: Any, what: str) -> Problem:
     return Problem(name, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, what)
 
 
-def _tags(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int, str]]:
-    """Values with a tag such as ``!env``, which would lose their meaning without a word."""
+def _size(node: Any, known: dict[int, float]) -> float:
+    """How many values a document has with each alias written out; endless where an anchor holds its own alias."""
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    if not inner:
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is looked at: who meets it inside of itself
+        known[id(node)] = 1 + sum(_size(value, known) for value in inner)
+    return known[id(node)]
+
+
+def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int, str]]:
+    """Names and values that YAML allows and a spec cannot hold, with their places.
+
+    A tag such as ``!env`` would lose its meaning without a word; half a character (a lone surrogate) fits into no file
+    and no database.
+    """
     tag = getattr(getattr(node, "tag", None), "value", None)
     if tag and (isinstance(node, TaggedScalar) or not str(tag).startswith("tag:yaml.org")):
         shown = str(tag).replace("tag:yaml.org,2002:", "!!")
         yield *place, f"the tag {shown} has no meaning here; write the value itself"
-        return
-    if isinstance(node, dict):
+    elif isinstance(node, dict):
         for key, value in node.items():
-            yield from _tags(value, node.lc.key(key) if key in (node.lc.data or {}) else place)  # type: ignore[attr-defined]
+            at = node.lc.key(key) if key in (node.lc.data or {}) else place  # type: ignore[attr-defined]
+            yield from _odd(str(key), at)
+            yield from _odd(value, at)
     elif isinstance(node, list):
         for index, value in enumerate(node):
-            yield from _tags(value, node.lc.item(index))  # type: ignore[attr-defined]
+            yield from _odd(value, node.lc.item(index))  # type: ignore[attr-defined]
+    elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
+        what = f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"
+        yield *place, what

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    # Compiling and replanning take longer than these rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.memory": "3g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,16 +52,7 @@ def warehouse() -> Iterator[Path]:
 def spark(warehouse: Path) -> Iterator[SparkSession]:
     from scdgen.session import local_session
 
-    settings = {
-        "spark.sql.shuffle.partitions": "2",
-        # Compiling and replanning take longer than these rows.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    session = local_session(warehouse, settings)
+    session = local_session(warehouse, SETTINGS)
     yield session
     session.stop()
 
@@ -97,9 +97,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     first, number = config.getoption("--seed"), config.getoption("--specs")
     terminalreporter.section(f"{number} random specs, seeds {first} to {first + number - 1}: specs per option")
-    shown = {place: count for place, count in sorted(counts.items()) if "=" not in place or len(place) < 48}
-    for place, count in shown.items():
-        terminalreporter.write_line(f"{count:5} {place}")
+    for place in sorted(place for place in counts if "=" not in place):
+        values = {
+            v.partition("=")[2]: n for v, n in sorted(counts.items()) if v.partition("=")[0] == place and v != place
+        }
+        chosen = ", ".join(f"{value} {n}" for value, n in values.items()) if 1 < len(values) <= 8 else ""
+        terminalreporter.write_line(f"{counts[place]:5} {place}{f': {chosen}' if chosen else ''}")
     for place in _rare(counts):
         terminalreporter.write_line(f"fewer than {_AT_LEAST} specs have {place}", red=True)
 

@@ -7,6 +7,7 @@ import contextlib
 import importlib
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,8 +128,10 @@ class Case(_Model):
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.env.items():
                 patch.setenv(name, _placed(value))
+            # pyspark takes a process whose main module has no file, as pytest-xdist's have none, for one of its own.
+            patch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
             for module in self.without:
-                patch.setitem(__import__("sys").modules, module, None)
+                patch.setitem(sys.modules, module, None)
             for fault in self.faults:
                 fault.apply(patch)
             yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,34 @@ def test_error(
     assert (status, lines) == expected(found.case)
 
 
+# How many cases there are of each kind, at least: the name of their file, or params, which stand in several.
+KINDS = {
+    "commands": 71,
+    "engine": 22,
+    "environment": 21,
+    "files": 35,
+    "params": 22,
+    "rules": 20,
+    "source_files": 37,
+    "sources": 35,
+    "specs": 130,
+    "sql": 28,
+    "tables": 30,
+    "templates": 24,
+}
+
+
+def kind(found: Found) -> str:
+    """What a case is about."""
+    return "params" if any(re.search(r"\bparams?\b", line) for line in found.case.errors) else found.file.stem
+
+
 def test_there_are_enough() -> None:
-    assert len(ALL) >= 120
+    counted = Counter(map(kind, ALL))
+    assert {name: min(counted[name], least) for name, least in KINDS.items()} == KINDS
+    assert set(counted) == set(KINDS)
+    assert {"specs", "params", "sources", "sql", "files", "environment", "commands", "engine"} <= set(KINDS)
+    assert sum(KINDS.values()) >= 120
     assert len({found.id for found in ALL}) == len(ALL)
 
 
