@@ -34,7 +34,7 @@ KINDS = {
     "commands": 71,
     "engine": 22,
     "environment": 21,
-    "files": 35,
+    "files": 37,
     "params": 22,
     "rules": 20,
     "source_files": 37,
