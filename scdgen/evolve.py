@@ -119,7 +119,7 @@ def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
     for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
         was, now = table.properties.get(option, ""), wanted.get(option, "")
         if was != now:
-            yield f"the table was made with {label}: {was}, the spec says {now}; {anew}"
+            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {anew}"
     for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
         before, after = _read(table.properties.get(option)), _read(wanted.get(option))
         if before != after - added:

@@ -81,7 +81,9 @@ def _hint(parts: list[str]) -> str:
     """The way out for a name that is not there, from those that are."""
     if len(parts) < 2:
         return ""
-    return nearest(parts[0].rpartition(".")[2], parts[1].split(", ")) or f"; there are {parts[1]}"
+    last = {name.rpartition(".")[2]: name for name in parts[1].split(", ")}
+    found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
+    return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}"
 
 
 def _where(spec: Spec, word: str) -> str:
@@ -113,7 +115,7 @@ def _candidates(conditions: list[str], text: str) -> Iterator[Known]:
 
 def _plain(part: str) -> str:
     """A piece of Spark's text on one line, names without backticks where they need none."""
-    part = re.sub(r"`(\w+)`", r"\1", " ".join(part.split()))
+    part = re.sub(r"`(\w+)`", r"\1", re.sub(r"^file:/+", "/", " ".join(part.split())))
     return part.removeprefix("spark_catalog.")
 
 

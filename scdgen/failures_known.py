@@ -35,6 +35,10 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
               rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)"),
         _data("a table that the spec reads is not there; name one that is, or give the rows with --source"),
     )),
+    ("EXPECT_VIEW_NOT_TABLE", (
+        _data("{0} is a table, and the spec makes a view of this name; give the view another one",
+              rf"table {_NAME} does"),
+    )),
     ("SCHEMA_NOT_FOUND", (
         _data("there is no schema {0}; make it, or name another one", rf"schema {_NAME} cannot be found"),
     )),
@@ -186,6 +190,19 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
               r"[Ll]ocation \(?[`']?(\S+?)[`']?\)? (?:is not empty|already exists|of)"),
         _data("the folder of the new table holds other files; empty it, or give another table.location"),
     )),
+    ("PYTHON_EXCEPTION", (
+        _data("a Python function that the spec calls fails with {0}; mend it",
+              r"\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)"),
+    )),
+    ("DELTA_CANNOT_CREATE_LOG_PATH", (
+        _engine("the folder {0} cannot be made; ask for the right to write there, or name another one",
+                r"Cannot create (\S+?)(?:/_delta_log)?[.\s]"),
+    )),
+    ("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", (
+        _data("no table can be clustered by a column of this type ({0}); take it out of table.cluster_by",
+              r"column\(s\): (.*?) don't support"),
+        _data("no table can be clustered by a column of this type; take it out of table.cluster_by"),
+    )),
     ("DELTA_CREATE_TABLE_SCHEME_MISMATCH|DELTA_CREATE_TABLE_WITH_DIFFERENT_[A-Z_]+|DELTA_TABLE_LOCATION_MISMATCH|"
      "DELTA_CREATE_TABLE_MISSING_[A-Z_]+", (
         _data("table.location holds another table, which does not fit the spec; give another location"),
@@ -233,6 +250,11 @@ TEXTS: tuple[tuple[str, Known], ...] = (
      _engine("permission is denied; ask for the rights on the folder, or name another one")),
     (r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException",
      _engine("a file is in the place of the table's folder; remove it, or name another folder")),
+    (r"UnsupportedFileSystemException|No FileSystem for scheme",
+     _data("Spark knows no file system {0}; mend the path, or add the packages of this one with --conf "
+           "spark.jars.packages=...", r'scheme "?(\w+)"?')),
+    (r"For input string: ",
+     _data("{0} is no value that this setting takes; mend table.properties or --conf", r'For input string: (".*?")')),
     (r"StatusCode\.UNAUTHENTICATED", _engine("the server refuses the login; check the token in the address")),
     (r"StatusCode\.UNAVAILABLE|Connection refused|DNS resolution failed|failed to connect",
      _engine("the server does not answer; check its address, and that it is up")),

@@ -65,6 +65,8 @@ def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
     from pyspark.sql import functions as f
 
     columns = {x.name: x.dataType.simpleString().upper() for x in typed.schema.fields}
+    if not columns:
+        return {}
     tests = [f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in columns]
     padded = text.select(f.lit(1), *tests).first()
     assert padded is not None
@@ -72,6 +74,8 @@ def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
 
 
 def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
+    if not frame.columns:
+        raise UsageError(f"{origin}: is empty; give one whose columns have names")
     rows = frame.limit(ROWS + 1).collect()
     seen, left_out = [], []
     for place, field in enumerate(frame.schema.fields):

@@ -55,6 +55,8 @@ def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[R
         except ScdgenError as error:
             if not is_conflict(error):
                 raise
+            if number == retries and "the same checkpoint" in str(error):
+                raise  # a stream's mistake, which more tries would not mend
             if number == retries:
                 tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
                 message = (

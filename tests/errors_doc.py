@@ -24,7 +24,7 @@ to case. Exit status:
 `--debug` shows Spark's and Python's own errors in full, before the line.
 """
 _PLACE = re.compile(
-    r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|"
+    r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|odd|nowhere|"
     r"[\w.-]+/[\w./-]*): "
 )
 
@@ -36,8 +36,8 @@ def shape(line: str) -> str:
     "keys: '…' is not among the columns; did you mean '…'?"
     """
     line = _PLACE.sub("", line)
-    line = re.sub(r"'(?:[^']|(?<=\w)'(?=\w))*'", "'…'", line)
-    line = re.sub(r"\{\".*?\}(?=[;),]|$)", "{…}", line)
+    line = re.sub(r"(?<!\w)'(?:[^']|(?<=\w)'(?=\w))*'", "'…'", line)
+    line = re.sub(r"\{\".*?\}(?=[;),]| \(|$)", "{…}", line)
     line = re.sub(r"(allowed here: |its columns: |the columns are |is not one of |templates \()[^)?;]*", r"\1…", line)
     return re.sub(r"HERE(/\S+\b)?", "…", line)
 

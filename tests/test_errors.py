@@ -31,17 +31,17 @@ def test_error(
 
 # How many cases there are of each kind, at least: the name of their file, or params, which stand in several.
 KINDS = {
-    "commands": 71,
-    "engine": 22,
+    "commands": 70,
+    "engine": 23,
     "environment": 21,
     "files": 37,
-    "params": 22,
-    "rules": 20,
+    "params": 24,
+    "rules": 19,
     "source_files": 37,
-    "sources": 35,
+    "sources": 34,
     "specs": 130,
     "sql": 28,
-    "tables": 30,
+    "tables": 28,
     "templates": 24,
 }
 
@@ -67,7 +67,7 @@ WAY_OUT = re.compile(
 
 @pytest.mark.parametrize("found", ALL, ids=[found.id for found in ALL])
 def test_each_line_has_a_way_out(found: Found) -> None:
-    assert found.case.status != 0 or not found.case.errors
+    assert found.case.status != 0 and found.case.errors
     for line in found.case.errors:
         assert WAY_OUT.search(line), line
         assert len(line) < 400, line
