@@ -26,6 +26,8 @@ def _engine(line: str, parts: str = "") -> Known:
 
 
 _AGAIN = "nothing was written, run again"
+_FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
+_NO_FOLDER = "a file is in the place of the table's folder; remove it, or name another folder"
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
 # Error conditions, as Spark writes them in brackets (subclasses aside) -> what they mean; the first whose parts are
 # in the text is taken.
@@ -195,6 +197,7 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
               r"\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)"),
     )),
     ("DELTA_CANNOT_CREATE_LOG_PATH", (
+        _engine(_NO_FOLDER, _FILE_THERE),
         _engine("the folder {0} cannot be made; ask for the right to write there, or name another one",
                 r"Cannot create (\S+?)(?:/_delta_log)?[.\s]"),
     )),
@@ -248,8 +251,7 @@ TEXTS: tuple[tuple[str, Known], ...] = (
      _engine("Spark's memory is used up; give it more, as in --conf spark.driver.memory=8g")),
     (r"AccessControlException|AccessDeniedException|Permission denied|Mkdirs failed to create|PERMISSION_DENIED",
      _engine("permission is denied; ask for the rights on the folder, or name another one")),
-    (r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException",
-     _engine("a file is in the place of the table's folder; remove it, or name another folder")),
+    (_FILE_THERE, _engine(_NO_FOLDER)),
     (r"UnsupportedFileSystemException|No FileSystem for scheme",
      _data("Spark knows no file system {0}; mend the path, or add the packages of this one with --conf "
            "spark.jars.packages=...", r'scheme "?(\w+)"?')),
