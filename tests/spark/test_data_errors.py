@@ -94,7 +94,7 @@ def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
     runner = Runner(spark)
     spec = load_spec_text(changes())
     for bad, text in (
-        (spark.createDataFrame([(1, "x")], "id int, title string"),
+        (spark.createDataFrame([(1, "x", T1, "I")], "id int, title string, at string, op string"),
          "errors.t: there is no column name (columns.name); there are "),
         (spark.createDataFrame([("one", "x", T1, "I")], "id string, name string, at string, op string"),
          "errors.t: column id: 'one' is no INT (1 row, such as key id=one); mend the source or the type"),
