@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from scdgen import sql
@@ -21,10 +21,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """
     for name in params:
         if name not in spec.params:
-            known = ", ".join(spec.params) or "none"
-            raise UsageError(
-                f"{spec.origin}: there is no param '{name}'{nearest(name, spec.params)} (the spec's params: {known})"
-            )
+            raise UsageError(f"{spec.origin}: there is no param '{name}'{_known(name, spec.params)}")
     given = {
         name: spec.params[name].model_copy(update={"default": sql.text_literal(_text(value))})
         for name, value in params.items()
@@ -52,10 +49,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[s
     declared = dict.fromkeys(name for spec in specs for name in spec.params)
     for name in given:
         if name not in declared:
-            known = ", ".join(declared) or "none"
-            raise UsageError(
-                f"--param {name}: none of the specs has this param{nearest(name, declared)} (their params: {known})"
-            )
+            raise UsageError(f"--param {name}: none of the specs has this param{_known(name, declared)}")
     own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
     missing = []
     for spec in specs:
@@ -66,6 +60,13 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[s
     if missing:
         raise UsageError("\n".join(missing))
     return own
+
+
+def _known(name: str, params: Iterable[str]) -> str:
+    """The way out for a param that is not declared."""
+    names = list(params)
+    listed = f"the params are {', '.join(names)}" if names else "declare it under 'params:', or leave it out"
+    return nearest(name, names) or f"; {listed}"
 
 
 def _text(value: object) -> str:

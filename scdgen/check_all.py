@@ -11,7 +11,7 @@ from scdgen.checks import Check
 from scdgen.columns import Target, target_columns
 from scdgen.context import build
 from scdgen.errors import DataError, UsageError
-from scdgen.gate import judge
+from scdgen.gate import judge, way_out
 from scdgen.render import render_template
 from scdgen.spec import Spec
 from scdgen.tokens import split_statements
@@ -52,7 +52,8 @@ def check_all(spec: Spec, stored: Collection[str], templates: str | None = None)
         for check in built_in
     ]
     scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", ctx, templates) for name in ("check_all", "checks")}
-    judge(spec, scripts)
+    with way_out(templates):
+        judge(spec, scripts)
     rows = split_statements(scripts["checks.sql"])
     if len(rows) != len(ctx.checks):
         raise UsageError(

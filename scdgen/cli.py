@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
+import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +17,7 @@ import click
 
 from scdgen import cli_explain, cli_history, cli_init, cli_show, cli_spark, cli_stream, log
 from scdgen.cli_options import jobs_option, specs_argument, templates_option
-from scdgen.errors import line_and_status
+from scdgen.errors import line_and_status, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -25,26 +28,65 @@ def main(args: Sequence[str] | None = None) -> None:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         status = 2
+    except click.ClickException as error:
+        status = 2
+        log.error(printable(_usage_line(error)), status)
     except (KeyboardInterrupt, click.Abort):
         status = 130
         log.error("scdgen: stopped; every table is as the last finished run left it", status)
-    except BrokenPipeError:
+    except _ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to say, and nobody to say it to
         status = 0
     except Exception as error:
         if debug:
             traceback.print_exc()
-        line, status = line_and_status(error)
+        from scdgen.failures import of_engine
+
+        line, status = line_and_status(of_engine(error))
         log.error(line, status)
     finally:
         log.choose("text")
     sys.exit(status if isinstance(status, int) else 0)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+def _usage_line(error: click.ClickException) -> str:
+    """A wrong call in one line, with the command and a way out."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "scdgen"
+    see = f"; see: {command} --help"
+    if isinstance(error, click.NoSuchOption) and context is not None:
+        names = [name for param in context.command.params for name in param.opts if name.startswith("--")]
+        return f"{command}: there is no option {error.option_name}{nearest(error.option_name, names) or see}"
+    if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
+        return f"{command}: {error.param.make_metavar(context)} is missing{see}"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{command}: {error.param.opts[0]}: {error.message.rstrip('.')}{see}"
+    unknown = re.match(r"No such command '(.*?)'", error.format_message())
+    if unknown:
+        return f"{command}: there is no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
+    what = error.format_message().rstrip(".")
+    return f"{command}: {what[:1].lower()}{what[1:]}{see}"
+
+
+class _ReaderGoneError(Exception):
+    """Whoever read stdout has ended."""
+
+
+class _Commands(click.Group):
+    """Keeps a broken pipe from click, which would call it a failure."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="scdgen")
 def cli() -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.
@@ -114,7 +156,9 @@ def generate(
                 _tell_stored(spec.target, Path(out, folder(spec)), files)
             changed += differ
     if dry and changed:
-        click.echo(f"{changed} generated files differ; run: scdgen generate {' '.join(specs)}", err=True)
+        what = "generated files differ" if changed > 1 else "generated file differs"
+        given = shlex.join([*specs, *(["--out", out] if out != "generated" else [])])
+        click.echo(f"{changed} {what}; run: scdgen generate {given}", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -171,8 +215,14 @@ def _write(path: Path, text: str | None, check: bool) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A whole file or none, and in the place of a link instead of through it.
         beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_bytes(text.encode())
-        beside.replace(path)
+        try:
+            beside.write_bytes(text.encode())
+            beside.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
+            error.filename = str(path)  # the file that the user knows
+            raise
         click.echo(f"wrote {path}")
     return 1
 

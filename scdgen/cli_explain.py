@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from scdgen.cli_options import specs_argument, templates_option
@@ -38,7 +36,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: boo
         if kind == "mermaid":
             click.echo(lineage_output.as_mermaid(lineage(spec)))
             continue
-        lines = Lines(Path(spec.origin).read_text(encoding="utf-8"), spec.origin)
+        lines = Lines.of_file(spec.origin)
         output = explain_output.as_markdown if kind == "markdown" else explain_output.as_text
         click.echo(("\n" if number else "") + output(spec, sections_of(spec, lines.of, templates), lineage(spec)))
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.errors import UsageError
+from scdgen.cli_options import pairs
+from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
     from scdgen.init_columns import Given
@@ -103,9 +104,9 @@ def init(
 
 def _require_one(path: str | None, table: str | None, dbt: str | None, sqlmesh: str | None) -> None:
     if path and table:
-        raise UsageError("--from and --table: give one of them")
+        raise UsageError("--from and --table exclude each other; give one")
     if dbt and sqlmesh:
-        raise UsageError("--dbt and --sqlmesh: give one of them")
+        raise UsageError("--dbt and --sqlmesh exclude each other; give one")
     if not (path or table or dbt or sqlmesh):
         raise UsageError("nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --sqlmesh FILE")
 
@@ -127,8 +128,10 @@ def _imported(dbt: str | None, sqlmesh: str | None, name: str | None, target: st
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"{path}: cannot be read ({reason}); give the path of a file") from error
+        if isinstance(error, OSError) and path.exists():
+            raise UsageError(of_system(error, path)) from error
+        what = "there is no such file; give the path of one" if isinstance(error, OSError) else NO_UTF8
+        raise UsageError(f"{path}: {what}") from error
     if dbt is not None:
         return draft_from_dbt(path, text, name, target, given)
     return draft_from_sqlmesh(path.as_posix(), text, target, given)
@@ -144,10 +147,7 @@ def _read(path: str | None, table: str | None, remote: str | None, warehouse: st
         _require_table_name(table, "--table")
     if path is not None:
         path_format(path)  # a path that is not there is said before Spark starts
-    wrong = next((item for item in conf if not item.partition("=")[1]), None)
-    if wrong is not None:
-        raise UsageError(f"--conf {wrong}: write it as NAME=VALUE")
-    settings = {name: value for name, _, value in (item.partition("=") for item in conf)}
+    settings = pairs(conf, "--conf")
     with output.progress("starting Spark"):
         spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
     try:

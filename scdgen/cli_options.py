@@ -74,6 +74,6 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
     for item in given:
         name, equals, value = item.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {item}: write it as NAME=VALUE")
+            raise UsageError(f"{option} {item}: is no name and value; write it as NAME=VALUE")
         pairs[name] = value
     return pairs

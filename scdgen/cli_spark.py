@@ -110,12 +110,15 @@ def run(
 def _given(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
     """Target -> values of its params; raises :class:`UsageError` for what cannot be meant, before Spark starts."""
     from scdgen.bind import bind_each
+    from scdgen.files_errors import find_files
 
     if source is not None and len(loaded) > 1:
         raise UsageError(
             f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
             "give one spec, or name the files in the specs"
         )
+    if source is not None:
+        find_files(source)
     return bind_each(loaded, pairs(param, "--param"))
 
 

@@ -14,7 +14,7 @@ import click
 
 from scdgen import log
 from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
-from scdgen.errors import UsageError
+from scdgen.errors import ScdgenError, UsageError
 
 if TYPE_CHECKING:
     from scdgen.streams import BatchResult, MicroBatch
@@ -30,7 +30,7 @@ def interval_of(text: str) -> str:
     """
     found = re.fullmatch(r"([1-9]\d*)\s*([smhd])", text)
     if not found:
-        raise UsageError(f"--interval {text}: write a number and s, m, h or d, such as 10m")
+        raise UsageError(f"--interval {text}: is no interval; write a number and s, m, h or d, such as 10m")
     return f"{found[1]} {_UNITS[found[2]]}"
 
 
@@ -60,6 +60,7 @@ def stream(
     """
     from scdgen import output
     from scdgen.cli_spark import runner_on
+    from scdgen.failures import translate
     from scdgen.inputs import load_specs
     from scdgen.stream_source import stream_rows
     from scdgen.streams import micro_batch, options_of
@@ -77,8 +78,13 @@ def stream(
     if remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
     with runner_on(loaded, templates, remote, warehouse, conf) as runner:
-        rows = stream_rows(runner.spark, batch.fed, source, options_of(batch.fed))
-        _follow(batch, rows, every, remote is None)
+        try:
+            rows = stream_rows(runner.spark, batch.fed, source, options_of(batch.fed))
+            _follow(batch, rows, every, remote is None)
+        except (ScdgenError, OSError):
+            raise
+        except Exception as error:
+            raise translate(batch.fed[0], error) from error
 
 
 def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> None:

@@ -1,4 +1,4 @@
-"""After a statement failed: which rule stopped it, how many rows break that, and one of them."""
+"""After a statement has failed: what to say of it. Of a broken rule, how many rows break it, and one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scdgen.columns import struct
 from scdgen.context import build
-from scdgen.diagnose_cast import cast_error
+from scdgen.diagnose_cast import value_error
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
 from scdgen.queries import incoming
@@ -19,17 +19,22 @@ if TYPE_CHECKING:
 
 
 def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
-    """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
+    """One of our errors for one of Spark's; for a broken rule, with the count and a sample.
+
+    Runs in the session of the failed statement, whose variables are still set.
+    """
     broken = rule_name(str(error))
     if broken is None:
-        return cast_error(spark, spec, error) or translate(spec, error)
+        return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
-    count, sample = None, None
+    message, count, sample = told_to_users(spec, message), None, None
     query = question(spec, rule)
     if query is not None:
         try:
             count, sample = spark.sql(query).collect()[0]
-            message += f" ({count} in all)" if "such as" in message else f" ({count} in all, such as {sample})"
+            sample = told_to_users(spec, str(sample))
+            shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
+            message += f" ({count} in all{shown})"
         except Exception:  # the rule itself has been named; numbers are a courtesy
             count = None
     return DataError(message, rule=rule, count=count, sample=sample)
@@ -70,6 +75,13 @@ def question(spec: Spec, rule: str) -> str | None:
             + " AND c._scd_at <= _scd_newest"
         )
     return None
+
+
+def told_to_users(spec: Spec, text: str) -> str:
+    """A message or a sample with the names that the user knows, in the place of those of the generated SQL."""
+    started = spec.history.valid_from if spec.is_scd2 else "updated_at"
+    text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
+    return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 
 def rule_name(text: str) -> tuple[str, str] | None:

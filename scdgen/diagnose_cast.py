@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scdgen import source, sql
-from scdgen.errors import DataError, quoted
+from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ FILE = "_scd_file"
 
 _CAST_ERRORS = (
     r"\[(CAST_INVALID_INPUT|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME|"
-    r"ARITHMETIC_OVERFLOW|CONVERSION_INVALID_INPUT)"
+    r"ARITHMETIC_OVERFLOW|CONVERSION_INVALID_INPUT|EXCEED_LIMIT_LENGTH|DELTA_EXCEED_CHAR_VARCHAR_LIMIT|"
+    r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION)"
 )
 
 
@@ -28,7 +29,7 @@ class BadValue:
     """A value that a column's type does not hold; ``count`` is how many rows have one (None: not known)."""
 
     place: str  # "column age", with the source's name where it is another one
-    value: str
+    value: str | None  # None: NULL, and the column is NOT NULL
     type: str
     count: int | None = None
     key: str = ""  # "id=3"
@@ -40,7 +41,10 @@ class BadValue:
         told = ""
         if self.count is not None:
             told = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
-        return f"{where}: {self.place}: {quoted(self.value)} is no {self.type}{told}; mend {mend} or the type"
+        if self.value is None:
+            return f"{where}: {self.place}: is NULL and may not be{told}; mend {mend}, or leave out nullable: false"
+        what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is no"
+        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; mend {mend} or the type"
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,13 @@ class _Cast:
     text: str
     type: str
     bare: str | None
+    required: bool = False
 
     def fails(self) -> str:
+        if self.required:
+            return f"({self.text}) IS NULL"
+        if length := re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", self.type):
+            return f"LENGTH(CAST(({self.text}) AS STRING)) > {length[1]}"
         return f"(({self.text}) IS NOT NULL AND TRY_CAST(({self.text}) AS {self.type}) IS NULL)"
 
     @property
@@ -65,12 +74,27 @@ def is_cast_error(text: str) -> bool:
     return re.search(_CAST_ERRORS, text) is not None
 
 
-def cast_error(spark: SparkSession, spec: Spec, error: Exception) -> DataError | None:
-    """The error that names column, value and key, where it was a value of the source that did not convert."""
-    found = bad_value(spark, spec) if is_cast_error(str(error)) else None
+def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:
+    """The error that names the value, where it was one of a param or of the source that a type does not hold."""
+    if not is_cast_error(str(error)):
+        return None
+    if param := _bad_param(spark, spec):
+        return param
+    found = bad_value(spark, spec)
     if found is None:
         return None
     return DataError(found.message(spec.target, "the source"), rule="cast", count=found.count, sample=found.key)
+
+
+def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
+    """The first param whose value, given as a text, is none of its type."""
+    for name, param in spec.params.items():
+        text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
+        if text and not _asked(spark, f"SELECT CAST({text[0]} AS {param.type})"):
+            value = text[1].replace("\\'", "'").replace("\\\\", "\\")
+            told = f"the param '{name}': {quoted(value)} is no {param.type}; give another one"
+            return UsageError(f"{spec.origin}: {told}")
+    return None
 
 
 def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
@@ -83,7 +107,7 @@ def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
     given = f"WITH source AS ({rows.query}) " if rows.query else ""
     where = f" WHERE {' AND '.join(rows.where)}" if rows.where else ""
     casts = _casts(spec)
-    simple = [cast for cast in casts if not cast.nested]
+    simple = [cast for cast in casts if cast.required or not cast.nested]
     tail = f"FROM {rows.relation}{where}"
     listed = ", ".join(f"COUNT_IF({cast.fails()})" for cast in simple)
     counts = _asked(spark, f"{given}SELECT {listed} {tail}")
@@ -104,10 +128,13 @@ def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
 def _casts(spec: Spec) -> list[_Cast]:
     """The casts of the source's columns, in the spec's order."""
     found = []
-    for name, column in spec.columns.items():
+    for name in source.source_columns(spec):
+        column = spec.columns[name]
         read = source.fragment(spec, name)
         place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
         found.append(_Cast(place, read.text, column.type, read.bare))
+        if not column.nullable and name not in spec.keys:
+            found.append(_Cast(place, read.text, column.type, read.bare, required=True))
     if spec.source.effective_at is not None:
         read = sql.expression(spec.source.effective_at)
         place = "effective_at" + (f" ({read.text})" if read.text != "effective_at" else "")
@@ -130,7 +157,7 @@ def _sampled(
     value, *key_texts, file = found[0]
     listed = ", ".join(f"{name}={text}" for (name, _), text in zip(keys, key_texts, strict=True))
     bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare and text}
-    if cast.bare:
+    if cast.bare and value is not None:
         bare[cast.bare.lower()] = value
     return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {})
 

@@ -6,6 +6,7 @@ One base class; the command line turns it into lines on stderr and an exit statu
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -90,9 +91,42 @@ def line_and_status(error: Exception) -> tuple[str, int]:
     """What is said of an error, and the exit status that it ends a command with."""
     if isinstance(error, ScdgenError):
         return "\n".join(map(printable, str(error).split("\n"))), error.exit_status
-    text = (str(error).splitlines() or [type(error).__name__])[0]
-    line = f"scdgen: {type(error).__name__}: {text}; run again with --debug for all of it"
+    if isinstance(error, OSError) and error.errno is not None:
+        return printable(of_system(error)), EngineError.exit_status
+    if isinstance(error, MemoryError):
+        return "scdgen: the memory is used up; free some, or give fewer specs at a time", EngineError.exit_status
+    text = (str(error).splitlines() or ["no reason given"])[0]
+    line = printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}")
     return line, EngineError.exit_status
+
+
+NO_UTF8 = "is not UTF-8 text; save it as UTF-8"
+DEBUG = "run again with --debug for all of it"
+_ELSEWHERE = "remove it, or name another place"
+_RIGHTS = "ask for the right to read and write there, or name another place"
+# What the system says, and the way out.
+_SYSTEM = {
+    errno.EACCES: ("permission is denied", _RIGHTS),
+    errno.EPERM: ("permission is denied", _RIGHTS),
+    errno.EROFS: ("the disk is read-only", "name another place"),
+    errno.ENOSPC: ("no space is left on the disk", "free some and run again"),
+    errno.EDQUOT: ("the quota of the disk is used up", "free some space and run again"),
+    errno.EEXIST: ("a file is in the place of a folder", _ELSEWHERE),
+    errno.ENOTDIR: ("a file is in the place of a folder", _ELSEWHERE),
+    errno.EISDIR: ("a folder is in the place of a file", _ELSEWHERE),
+    errno.ENAMETOOLONG: ("the name is too long", "give a shorter one"),
+    errno.EMFILE: ("too many files are open", "raise the limit (ulimit -n)"),
+}
+
+
+def of_system(error: OSError, place: object = None) -> str:
+    """One line on what the system refused: the place, the cause, the way out.
+
+    >>> of_system(OSError(errno.ENOSPC, "No space left on device", "out/merge.sql"))
+    'out/merge.sql: no space is left on the disk; free some and run again'
+    """
+    what, way_out = _SYSTEM.get(error.errno or 0, (error.strerror or str(error), DEBUG))
+    return f"{place or error.filename or 'the output'}: {what}; {way_out}"
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

@@ -16,9 +16,10 @@ from scdgen.columns import Target, target_columns
 from scdgen.context import build
 from scdgen.definition import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.errors import DataError
-from scdgen.gate import judge
+from scdgen.gate import judge, way_out
 from scdgen.render import render_template
 from scdgen.spec import Spec
+from scdgen.sql_types import data_type
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Existing:
 
     columns: Mapping[str, tuple[str, bool]]
     properties: Mapping[str, str]
+    kind: str = "delta"  # its format, or "view"
 
     @property
     def adopted(self) -> bool:
@@ -39,6 +41,11 @@ def additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target,
 
     Raises :class:`DataError` with every way in which the table does not fit its spec, a line each.
     """
+    if table.kind == "view":
+        raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
+    if table.kind != "delta":
+        way_out = "name another target, or make it one with CONVERT TO DELTA"
+        raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
     stored = {name.lower(): kind for name, kind in table.columns.items()}
     missing = [c for c in target_columns(spec) if sql.unquote(c.name).lower() not in stored]
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
@@ -81,17 +88,21 @@ def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
         kind, _ = stored.get(name.lower(), (column.type, True))
         if _plain(kind) != _plain(column.type):
             yield (
-                f"the column '{name}' is {sql.data_type(kind)} in the table and {column.type} in the spec; "
+                f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
                 "write the table's type or make the table anew"
             )
 
 
+def _written(kind: str) -> str:
+    try:
+        return data_type(kind)
+    except ValueError:  # a type that no spec can have, or names inside of a struct that Spark writes without quotes
+        return kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
+
+
 def _plain(kind: str) -> str:
     """The type as it is compared: a schema tells VARCHAR and CHAR as STRING."""
-    try:
-        read = sql.data_type(kind)
-    except ValueError:  # names inside of a struct that Spark writes without quotes
-        read = kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
+    read = _written(kind)
     return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
 
 
@@ -108,7 +119,7 @@ def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
     for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
         was, now = table.properties.get(option, ""), wanted.get(option, "")
         if was != now:
-            yield f"the table was made with {label}: {was}, the spec says {now}; {anew}"
+            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {anew}"
     for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
         before, after = _read(table.properties.get(option)), _read(wanted.get(option))
         if before != after - added:
@@ -130,7 +141,8 @@ def script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | 
     ctx: SimpleNamespace = build(spec)
     ctx.additions, ctx.definition = added, _literals(definition(spec))
     text = render_template("evolve.sql.j2", ctx, templates)
-    judge(spec, {"evolve.sql": text})
+    with way_out(templates):
+        judge(spec, {"evolve.sql": text})
     return text
 
 

@@ -1,50 +1,20 @@
-"""Spark's, Delta's and Java's own errors as one line with a way out. The original stays behind ``--debug``."""
+"""Spark's, Delta's and Java's own errors as one line in our words. The original stays behind ``--debug``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
-from scdgen.errors import DataError, EngineError, ScdgenError, quoted
+from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, quoted
+from scdgen.failures_known import CONDITIONS, MALFORMED, TEXTS, Known
 from scdgen.files import shown_path
+from scdgen.load import Lines
+from scdgen.rules import sql_texts
 from scdgen.spec import Spec
 from scdgen.tokens import first_line
 
-# Error condition in Spark's text -> (the data's or spec's fault?, the way out).
-_KNOWN: tuple[tuple[str, bool, str], ...] = (
-    (r"UNRESOLVED_COLUMN", True, "the source has no such column; mend the spec's expressions or the source"),
-    (r"TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND", True, "name a table that is there, or pass a source"),
-    (r"PATH_NOT_FOUND|PATH_DOES_NOT_EXIST", True, "give a path that is there"),
-    (r"UNABLE_TO_INFER_SCHEMA", True, "the files at the path are empty or of another format"),
-    (r"CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME", True,
-     "a value does not fit the column's type; mend the source or the type"),
-    (r"CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|ARITHMETIC_OVERFLOW", True,
-     "a value is too large for the column's type; widen the type"),
-    (r"DATATYPE_MISMATCH", True, "an expression of the spec does not fit the types of the source's columns"),
-    (r"DELTA_MERGE_UNRESOLVED_EXPRESSION|DELTA_MERGE_MISSING", True,
-     "the table's columns are not the spec's; was it made from another spec?"),
-    (r"CONCURRENT|DELTA_PROTOCOL_CHANGED|MetadataChangedException", False,
-     "another writer changed the table at the same time; run again"),
-    (r"PERMISSION|INSUFFICIENT_PRIVILEGES|AccessControlException", False, "ask for the rights on the table"),
-    (r"DELTA_UNSUPPORTED|UNSUPPORTED_FEATURE", False, "this Spark or Delta is too old for the statement"),
-    (r"Connection refused|UNAVAILABLE|failed to connect", False, "check the address given with --remote"),
-    (r"No space left on device", False, "free disk space and run again; the table is as it was"),
-)  # fmt: skip
-
-# The cause in Spark's text, where a file could not be read -> what is told, with the pattern's groups in it.
-_MALFORMED: tuple[tuple[str, str], ...] = (
-    (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?: SQLSTATE|\n)",
-     "the row {0} has not as many cells as the header; mend it, or put quotes around a cell with a comma"),
-    (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
-     "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
-     "option enforceSchema: true to go by their places"),
-    (r"JsonParseException: Unrecognized token '(.*?)'",
-     "holds a line that is no JSON object, at {0}; write one object per line"),
-    (r"JsonParseException|JsonEOFException", "holds a line that is no JSON object; write one object per line"),
-    (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
-     "holds a row that is broken or does not fit the types of the others, read as {0}; mend it"),
-    (r"Data type mismatches when reading Parquet column \[(.*?)\]",
-     "the column {0} is of another type than in the other files; write them with one type"),
-)  # fmt: skip
+_ENGINE = ("pyspark", "py4j", "delta", "grpc")
 
 
 def unreadable(text: str) -> tuple[str | None, str] | None:
@@ -53,7 +23,7 @@ def unreadable(text: str) -> tuple[str | None, str] | None:
     if named is None and "[MALFORMED_RECORD_IN_" not in text:
         return None
     file = named[1] if named else None
-    for pattern, told in _MALFORMED:
+    for pattern, told in MALFORMED:
         found = re.search(pattern, text)
         if found:
             return file, told.format(*(quoted(part.strip()) for part in found.groups()))
@@ -66,20 +36,93 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     if broken is not None:
         file, what = broken
         return DataError(f"{spec.target}: {shown_path(file or spec.source.path or 'a source')}: {what}")
-    line = _line(error)
-    for pattern, is_data, way_out in _KNOWN:
-        if re.search(pattern, str(error)):
-            kind = DataError if is_data else EngineError
-            return kind(f"{spec.target}: {line}; {way_out}")
-    return EngineError(f"{spec.target}: {line}")
+    return _told(spec.target, error, spec)
+
+
+def of_engine(error: Exception) -> Exception:
+    """An error of the engine's that no spec stands beside as one of ours; any other as it is."""
+    if isinstance(error, ScdgenError) or type(error).__module__.split(".")[0] not in _ENGINE:
+        return error
+    told = _told("Spark", error)
+    told.__cause__ = error
+    return told
 
 
 def of_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """The error of a check that cannot be worked out, which is not a check that fails."""
-    kind = type(translate(spec, error))
-    return kind(f"{spec.target}: the check {check} cannot be worked out: {_line(error)}; mend its query or its table")
+    known = _known(error)
+    what = known[1].split("; ")[0] if known else _line(error)
+    kind = known[0] if known else EngineError
+    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; mend its query or its table")
+
+
+def _told(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
+    known = _known(error, spec)
+    if known is None:
+        return EngineError(f"{place}: {_line(error)}; {DEBUG}")
+    kind, line = known
+    return kind(f"{place}: {line}")
+
+
+def _known(error: Exception, spec: Spec | None = None) -> tuple[type[ScdgenError], str] | None:
+    """(kind, line) where the cause is known."""
+    text = str(error)
+    conditions = re.findall(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]", text)
+    for known in _candidates(conditions, text):
+        found = re.search(known.parts, text, re.DOTALL)
+        if found:
+            parts = [_plain(part or "") for part in found.groups()]
+            where = _where(spec, parts[0]) if spec is not None and parts else ""
+            return known.kind, known.line.format(*parts, where=where, hint=_hint(parts))
+    return None
+
+
+def _hint(parts: list[str]) -> str:
+    """The way out for a name that is not there, from those that are."""
+    if len(parts) < 2:
+        return ""
+    last = {name.rpartition(".")[2]: name for name in parts[1].split(", ")}
+    found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
+    return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}"
+
+
+def _where(spec: Spec, word: str) -> str:
+    """The options of a spec that have a word in their SQL, and their lines."""
+    word = word.strip("'").rpartition(".")[2]
+    texts = [(place, text) for place, _, text in sql_texts(spec)]
+    texts += [(("columns", name), name) for name, column in spec.columns.items() if column.from_ is None]
+    found = [place for place, text in texts if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)]
+    if not found:
+        return ""
+    lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else None
+    options = ", ".join(
+        ".".join(map(str, place)) + (f" in {spec.origin}:{line}" if lines and (line := lines.of(place)) else "")
+        for place in found
+    )
+    return f" ({options})"
+
+
+def _candidates(conditions: list[str], text: str) -> Iterator[Known]:
+    """What is known of the conditions that a text names, then of what it says without one."""
+    for condition in conditions:
+        for pattern, entries in CONDITIONS:
+            if re.fullmatch(rf"(?:{pattern})(?:\..*)?", condition):
+                yield from entries
+    for pattern, known in TEXTS:
+        if re.search(pattern, text):
+            yield known
+
+
+def _plain(part: str) -> str:
+    """A piece of Spark's text on one line, names without backticks where they need none."""
+    part = re.sub(r"`(\w+)`", r"\1", re.sub(r"^file:/+", "/", " ".join(part.split())))
+    return part.removeprefix("spark_catalog.")
 
 
 def _line(error: Exception) -> str:
-    named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", str(error))
-    return first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", named[0] if named else str(error), flags=re.DOTALL)))
+    """The first line of Spark's text that says something."""
+    text = str(error)
+    named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", text)
+    java = re.search(r"^: (?:[\w$]+\.)+([\w$]+(?:: [^\n]+)?)", text, re.MULTILINE)  # of a Py4JJavaError
+    line = named[0] if named else java[1] if java else text
+    return first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", line, flags=re.DOTALL)))

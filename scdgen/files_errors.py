@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scdgen.bind import bind
 from scdgen.diagnose_cast import BadValue, bad_value, is_cast_error
-from scdgen.errors import DataError, ScdgenError, nearest
+from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system
 from scdgen.failures import translate, unreadable
 from scdgen.files import Files, find
 from scdgen.files_read import Opened, opened, read_columns, taken_types
@@ -23,17 +23,24 @@ _VIEW = "_scd_source_texts"
 _MEND = "the file"
 
 
+def find_files(path: str) -> Files:
+    """The files of a path, each looked at; raises one of our errors in one line. Needs no Spark."""
+    try:
+        return find(path)
+    except OSError as error:
+        raise DataError(of_system(error, error.filename or path)) from error
+
+
 def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
     """Open the files of a path; raises one of our errors in one line."""
-    files = Files(path, "")
+    files = find_files(path)
     try:
-        files = find(path)
         with ansi(spark):
             return opened(spark, spec, files)
     except ScdgenError:
         raise
     except OSError as error:
-        raise DataError(f"{error.filename or path}: cannot be read: {error.strerror}") from error
+        raise DataError(of_system(error, error.filename or path)) from error
     except Exception as error:
         told = _unreadable(files, str(error))
         if told is not None:
@@ -50,12 +57,12 @@ def explained(
     missing = re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^`]*`([^`]+)`", text)
     if missing and missing[1].lower() in read_columns(spec):
         names = source.rows.columns
-        hint = nearest(missing[1], names) or f" (its columns: {', '.join(names)})"
+        hint = nearest(missing[1], names) or f"; its columns are {', '.join(names)}"
         return DataError(f"{source.files.named(None)[0]}: there is no column {missing[1]}{hint}")
     told = _unreadable(source.files, text)
     if told is not None:
         return DataError(_not_nested(spec, source.files) or told)
-    if not is_cast_error(text):
+    if isinstance(error, UsageError) or not is_cast_error(text):
         return None
     source.texts.createOrReplaceTempView(_VIEW)
     try:

@@ -19,7 +19,7 @@ from typing import Any
 from scdgen.errors import DataError, quoted
 
 _CSV_REASONS = {
-    "unexpected end of data": "a quote that opens here is never closed",
+    "unexpected end of data": "a quote that opens here is never closed; close it",
     "expected after": "text follows a closing quote; write a quote inside a quoted cell twice",
     "new-line character": "a line ends in CR alone; end each in LF or CRLF",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
@@ -54,6 +55,17 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
         raise SpecError(problems)
 
 
+@contextmanager
+def way_out(templates: str | None) -> Iterator[None]:
+    """Adds to what :func:`judge` says inside what to do; ``templates`` is the folder that made some of the texts."""
+    hint = "mend the template or leave out --templates" if templates else "mend the spec's expression that stands there"
+    try:
+        yield
+    except SpecError as error:
+        problems = (Problem(p.file, p.line, p.column, f"{p.message}; {hint}") for p in error.problems)
+        raise SpecError(problems) from error
+
+
 def objections(spec: Spec, name: str, text: str) -> Iterator[str]:
     """What is wrong with one file's text, each in one line."""
     yield from Gate(spec).objections(name, text)
@@ -74,6 +86,8 @@ class Gate:
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
         columns = {_TARGET: [name.lower() for name in self.target], SOURCE_VIEW: self.read}
         self.names = Names({parts: columns[name] for parts, name in self.tables.items()}, self.variables, self.read)
+        # Tables that the user's expressions read in subqueries: what they hold is between the user and Spark.
+        self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
         self.judged: tuple[WithClause, Steps] | None = None  # the MERGE's WITH clause, and the columns of its steps
 
     def objections(self, name: str, text: str) -> Iterator[str]:
@@ -199,6 +213,12 @@ class Gate:
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
                 column.replace(exp.Null())
+        for table in list(tree.find_all(exp.Table)):
+            select = table.find_ancestor(exp.Select)
+            if select is not None and tuple(part.name for part in table.parts) in self.others:
+                for column in list(select.find_all(exp.Column)):
+                    if not column.table:  # of this table, or of the source around it
+                        column.replace(exp.Null())
         for cte in tree.find_all(exp.CTE):
             if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
                 given = (exp.column(name, quoted=True) for name in self.read)

@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.init_draft import Draft
+from scdgen.sql_types import data_type
 from scdgen.tokens import DIALECT, tokens
 
 _TEXT_JOINS = (exp.DPipe, exp.Concat, exp.ConcatWs)
@@ -28,7 +29,7 @@ def given_columns(text: str | None) -> dict[str, str]:
     for part in split_list(text or ""):
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not colon or not name or not kind:
-            raise UsageError(f"--columns {part}: write it as name:type, such as id:int")
+            raise UsageError(f"--columns {part}: is no name and type; write it as name:type, such as id:int")
         found[name] = known_type(kind, f"--columns {part}")
     return found
 
@@ -36,7 +37,7 @@ def given_columns(text: str | None) -> dict[str, str]:
 def known_type(kind: str, where: str) -> str:
     """The type as it was written, when Spark has it; raises :class:`UsageError`."""
     try:
-        sql.data_type(kind)
+        data_type(kind)
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from error
     return kind
@@ -48,7 +49,7 @@ def spark_type(kind: str, where: str) -> str:
     >>> spark_type("TEXT", "a"), spark_type("DECIMAL(10,2)", "a")
     ('string', 'decimal(10, 2)')
     """
-    named = sql.data_type(known_type(kind, where))
+    named = data_type(known_type(kind, where))
     return kind if "<" in named else named.lower()
 
 

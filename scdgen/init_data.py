@@ -13,6 +13,7 @@ from scdgen.errors import UsageError, nearest
 from scdgen.init_columns import dotted
 from scdgen.init_draft import Draft
 from scdgen.init_guess import Seen
+from scdgen.sql_types import data_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -64,6 +65,8 @@ def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
     from pyspark.sql import functions as f
 
     columns = {x.name: x.dataType.simpleString().upper() for x in typed.schema.fields}
+    if not columns:
+        return {}
     tests = [f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in columns]
     padded = text.select(f.lit(1), *tests).first()
     assert padded is not None
@@ -71,6 +74,8 @@ def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
 
 
 def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
+    if not frame.columns:
+        raise UsageError(f"{origin}: is empty; give one whose columns have names")
     rows = frame.limit(ROWS + 1).collect()
     seen, left_out = [], []
     for place, field in enumerate(frame.schema.fields):
@@ -79,7 +84,7 @@ def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str,
         if written.upper() in {"VOID", "NULL"}:
             written = "STRING"
         try:
-            sql_type = sql.data_type(written)
+            sql_type = data_type(written)
             if sql_type == "STRING" and kind == "json":
                 sql_type = init_guess.time_in_text(values) or sql_type
             if field.name != field.name.strip() or not field.name or field.name.lower().startswith("_scd_"):

@@ -13,12 +13,11 @@ from typing import Any
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedSeq
-from ruamel.yaml.error import YAMLError
 
 from scdgen.errors import Problem, SpecError
 from scdgen.init_columns import dotted
+from scdgen.yaml_text import parse
 
 
 @dataclass
@@ -56,12 +55,7 @@ def read_snapshots(path: Path, text: str) -> list[DbtSnapshot]:
 
 
 def _from_yaml(file: str, text: str) -> Iterator[DbtSnapshot]:
-    try:
-        tree = YAML(typ="rt", pure=True).load(text)
-    except YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        raise SpecError([Problem(file, line, 1, "not valid YAML; check the indentation")]) from error
+    tree = parse(text, file)
     entries = tree.get("snapshots") if isinstance(tree, dict) else None
     if not isinstance(entries, CommentedSeq):
         return

@@ -47,7 +47,7 @@ def read_model(file: str, text: str) -> SqlmeshModel:
     heads = [s for s in statements if re.match(r"MODEL\s*\(", s, re.IGNORECASE)]
     queries = [s for s in statements if re.match(r"(SELECT|WITH)\b", s, re.IGNORECASE)]
     if len(heads) != 1 or len(queries) != 1:
-        raise model.wrong("is not a SQLMesh model with one 'MODEL (…);' and one SELECT after it")
+        raise model.wrong("holds no SQLMesh model; give one with one 'MODEL (…);' and one SELECT after it")
     model.query = queries[0]
     model.statements = [statement for statement in statements if statement not in (heads[0], queries[0])]
     model.properties = _properties(model, heads[0][heads[0].index("(") :])
@@ -90,13 +90,13 @@ def _split(model: SqlmeshModel, found: Sequence[Token]) -> list[list[Token]]:
         depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
         if depth == 0:
             if place != len(found) - 1:
-                raise model.wrong("the brackets of MODEL (…) do not match")
+                raise model.wrong("the brackets of MODEL (…) do not match; close each")
             return [piece for piece in pieces if piece]
         if depth == 1 and token.token_type is TokenType.COMMA:
             pieces.append([])
         elif place:
             pieces[-1].append(token)
-    raise model.wrong("the brackets of MODEL (…) do not match")
+    raise model.wrong("the brackets of MODEL (…) do not match; close each")
 
 
 def listed(value: str) -> list[str]:

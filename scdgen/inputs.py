@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scdgen import files_errors
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError
-from scdgen.load import load_spec
+from scdgen.load import Lines, load_spec
 from scdgen.parallel import Each, in_turn
 from scdgen.spec import Spec
 
@@ -24,10 +24,12 @@ def spec_paths(given: Iterable[str | Path]) -> list[Path]:
         if item.is_dir():
             inside = sorted(path for path in item.rglob("*") if path.suffix in {".yml", ".yaml"})
             if not inside:
-                raise UsageError(f"{item}: there is no .yml file in this folder")
+                raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
         elif item.is_file():
             found.append(item)
+        elif item.exists():
+            raise UsageError(f"{item}: is neither a file nor a folder; give the path of a spec")
         else:
             raise UsageError(f"{item}: there is no such file or folder; give the path of a spec")
     return list(dict.fromkeys(found))
@@ -37,9 +39,11 @@ def load_specs(given: Iterable[str | Path], each: Each = in_turn) -> list[Spec]:
     """Every spec, or :class:`SpecError` with the mistakes of all of them in one go; ``each`` goes through the files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
+    first: SpecError | None = None
     for found in each(_spec_or_error, spec_paths(given)):
         if isinstance(found, SpecError):
             problems += found.problems
+            first = first or found
         else:
             specs.append(found)
     owners: dict[tuple[str, ...], Spec] = {}
@@ -47,10 +51,10 @@ def load_specs(given: Iterable[str | Path], each: Each = in_turn) -> list[Spec]:
         name = tuple(part.lower() for part in spec.target_parts)
         if name in owners:
             message = f"target: {spec.target} is the target of {owners[name].origin} too; each table has one spec"
-            problems.append(Problem(spec.origin, 1, 1, message))
+            problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
         owners.setdefault(name, spec)
     if problems:
-        raise SpecError(problems)
+        raise SpecError(problems) from first
     return specs
 
 

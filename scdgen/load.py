@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
 import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from scdgen.errors import Problem, SpecError, UsageError, nearest
+from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
 from scdgen.rules import Location, rule_problems
 from scdgen.spec import Spec
+from scdgen.yaml_text import parse
 
 
 def load_spec(path: str | Path) -> Spec:
@@ -25,72 +22,24 @@ def load_spec(path: str | Path) -> Spec:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise SpecError([Problem(str(path), 0, 0, "is not UTF-8 text; save it as UTF-8")]) from error
+        raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); give the path of a spec file") from error
+        raise UsageError(of_system(error, path)) from error
     return load_spec_text(text, name=path.as_posix())
 
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
     """Read a spec from YAML text; ``name`` stands for the file in messages. Raises :class:`SpecError`."""
-    tree = _parse(text, name)
+    tree = parse(text, name)
     if not isinstance(tree, dict):
-        message = "a spec is a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
-        raise SpecError([Problem(name, 1, 1, message)])
-    if _size(tree, {}) > _MOST_VALUES:
-        raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
-    broken = list(_no_text(tree))
-    if broken:
-        raise SpecError(Problem(name, *_position(tree, place), message) for place, message in broken)
+        what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
+        begin = "a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
+        raise SpecError([Problem(name, 1, 1, f"{what}; a spec is {begin}")])
     spec, found = _validate(_plain(tree), name)
     if found:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
     assert spec is not None
     return spec
-
-
-def _parse(text: str, name: str) -> Any:
-    reader = YAML(typ="rt", pure=True)
-    try:
-        return reader.load(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = (error.problem or error.context or "cannot be read").splitlines()[0]
-        twice = re.match(r'found duplicate key "([^"]*)"', what)
-        what = f"'{twice[1]}' is written twice; keep one" if twice else f"not valid YAML: {what}; check the indentation"
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise SpecError([Problem(name, line, column, what)]) from error
-    except (YAMLError, ValueError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["cannot be read"])[0]
-        raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}")]) from error
-
-
-# A table has some thousand columns at most, each with some options.
-_MOST_VALUES = 1_000_000
-
-
-def _size(node: Any, known: dict[int, float]) -> float:
-    """How many values a document has with each alias written out; endless where an anchor holds its own alias."""
-    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    if not inner:
-        return 1
-    if id(node) not in known:
-        known[id(node)] = math.inf  # while it is looked at: who meets it inside of itself
-        known[id(node)] = 1 + sum(_size(value, known) for value in inner)
-    return known[id(node)]
-
-
-def _no_text(node: Any, place: Location = ()) -> Iterator[tuple[Location, str]]:
-    """Names and values with half a character (a lone surrogate), which no file and no database can hold."""
-    if isinstance(node, dict):
-        for key, value in node.items():
-            yield from _no_text(str(key), (*place, key))
-            yield from _no_text(value, (*place, key))
-    elif isinstance(node, list):
-        for index, value in enumerate(node):
-            yield from _no_text(value, (*place, index))
-    elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
-        yield place, f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"
 
 
 def _plain(node: Any) -> Any:
@@ -165,12 +114,12 @@ def _set_aside(data: Any, place: Location, instead: str | None) -> None:
 def _message(place: Location, error: Any) -> str:
     """One line: what is wrong at this place, what is allowed."""
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
-    option = str(place[-1]) if place else "spec"
+    option = next((step for step in reversed(place) if isinstance(step, str)), "spec")
     if kind == "extra_forbidden":
         allowed = _options_at(place[:-1])
         return f"unknown option '{option}'{nearest(option, allowed)} (allowed here: {', '.join(allowed)})"
     if kind == "missing":
-        return f"'{option}' is missing; every {'.'.join(map(str, place[:-1])) or 'spec'} needs it"
+        return f"'{option}' is missing; every {_holder(place[:-1])} needs it"
     if kind == "literal_error":
         allowed = _allowed_values(place)
         return f"{option}: '{given}' is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
@@ -179,13 +128,24 @@ def _message(place: Location, error: Any) -> str:
         return text if f"'{option}'" in text else f"{option}: {text}"
     if kind == "string_pattern_mismatch":
         return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
+    if kind == "model_type" and (model := _model_at(place)) is not None and hasattr(model, "_short_form"):
+        short = "a name, or null for no such column" if option == "is_current" else "a type"
+        return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
     wanted = {
         "string_type": "text", "bool_type": "true or false", "bool_parsing": "true or false", "int_type": "a number",
         "dict_type": "a mapping of name: value", "tuple_type": "a list like [a, b]", "float_type": "a number",
         "model_type": "a mapping of option: value", "float_parsing": "a number",
         "greater_than_equal": "a share from 0 to 1", "less_than_equal": "a share from 0 to 1",
     }.get(kind, error["msg"].lower())  # fmt: skip
-    return f"{option}: expected {wanted}, not {_shown(given)}"
+    quotes = "; put it in quotes" if kind == "string_type" and not isinstance(given, dict | list | None) else ""
+    return f"{option}: expected {wanted}, not {_shown(given)}{quotes}"
+
+
+def _holder(place: Location) -> str:
+    """What an option belongs to: an entry is called by its kind, a mapping by its name."""
+    named = [step for step in place if isinstance(step, str)]
+    kinds = {"columns": "column", "params": "param", "checks": "check"}
+    return kinds.get(named[0], named[-1]) if named else "spec"
 
 
 def _shown(value: Any) -> str:
@@ -249,7 +209,12 @@ class Lines:
     """Where the options of a spec stand in its file."""
 
     def __init__(self, text: str, name: str = "inline"):
-        self._tree = _parse(text, name)
+        self._tree = parse(text, name)
+
+    @classmethod
+    def of_file(cls, origin: str) -> Lines:
+        """Those of the file that a spec was read from."""
+        return cls(Path(origin).read_text(encoding="utf-8"), origin)
 
     def of(self, place: Location) -> int | None:
         """The line of an option, from 1; ``None`` where the file does not set it, so that its default holds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from scdgen.context import build
-from scdgen.gate import judge
+from scdgen.gate import judge, way_out
 from scdgen.render import render_template
 from scdgen.spec import Spec
 from scdgen.tokens import split_statements
@@ -41,7 +41,8 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
         checks=render_template("checks.sql.j2", ctx, templates),
         views=render_template("views.sql.j2", ctx, templates) if spec.views.current or spec.views.as_of else "",
     )
-    judge(spec, scripts.files())
+    with way_out(templates):
+        judge(spec, scripts.files())
     return scripts
 
 

@@ -63,6 +63,8 @@ def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[R
             unsure = _says(error, _UNSURE) and number + 1 < min(_UNSURE_TRIES, retries + 1)
             if not (unsure or is_conflict(error)):
                 raise
+            if number == retries and "the same checkpoint" in str(error):
+                raise  # a stream's mistake, which more tries would not mend
             if number == retries:
                 tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
                 message = (

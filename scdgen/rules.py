@@ -36,15 +36,17 @@ def _source(spec: Spec) -> Found:
     if len(given) != 1:
         what = f"{' and '.join(given)} are given" if given else "none is given"
         yield ("source",), f"source: exactly one of table, query, path names where rows come from; {what}"
+    if source.path is not None and not source.path.strip():
+        yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
-        yield ("source", "path"), "path: needs 'format:' beside it (csv, json, parquet, delta)"
+        yield ("source", "path"), "path: does not say its format; write 'format:' beside it (csv, json, parquet, delta)"
     for option in ("format", "options"):
         if getattr(source, option) and source.path is None:
             yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
     if source.effective_at is None and spec.is_scd2 and not spec.is_snapshot:
-        yield ("source",), "source: scd2 changes need 'effective_at:', the time at which a row became true"
+        yield ("source",), "source: scd2 changes need 'effective_at:'; write the time at which a row became true"
     if source.table and sql.split_name(source.table) == spec.target_parts:
-        yield ("source", "table"), "table: is the target itself; a table cannot be merged into itself"
+        yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
         if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in STEPS:
             yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
@@ -66,7 +68,9 @@ def _snapshot(spec: Spec) -> Found:
     if spec.snapshot and spec.snapshot.scope:
         known = {name.lower() for name in _all_columns(spec)}
         for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
-            message = f"scope: '{name}' is no column of the target{nearest(name, _all_columns(spec))}"
+            names = _all_columns(spec)
+            hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
+            message = f"scope: '{name}' is no column of the target{hint}"
             yield ("snapshot", "scope"), message
 
 
@@ -76,7 +80,7 @@ def _pattern(spec: Spec) -> Found:
             if "merge" in column.model_fields_set:
                 yield ("columns", name, "merge"), "merge: is for scd1, where rows have no versions; use nulls or track"
         if spec.updated_at:
-            yield ("updated_at",), "updated_at: is for scd1; scd2 keeps the time in history.valid_from"
+            yield ("updated_at",), "updated_at: is for scd1, scd2 keeps the time in history.valid_from; remove it"
         if spec.deletes == "remove":
             yield ("on_delete",), "on_delete: remove is for scd1; scd2 takes close, mark, ignore"
         if (spec.deletes == "mark") != (spec.history.deleted is not None):
@@ -85,7 +89,7 @@ def _pattern(spec: Spec) -> Found:
         return
     for option in ("history", "late_arriving", "unchanged"):
         if option in spec.model_fields_set:
-            yield (option,), f"{option}: is for scd2; an scd1 table keeps no versions"
+            yield (option,), f"{option}: is for scd2, an scd1 table keeps no versions; remove it"
     if spec.deletes in {"close", "mark"}:
         yield ("on_delete",), f"on_delete: {spec.deletes} is for scd2; scd1 takes remove, ignore"
     for name, column in spec.columns.items():
@@ -93,11 +97,11 @@ def _pattern(spec: Spec) -> Found:
             if option in column.model_fields_set:
                 yield ("columns", name, option), f"{option}: is for scd2, where changes open versions; remove it"
     if spec.views.as_of:
-        yield ("views", "as_of"), "as_of: is for scd2; an scd1 table has no history to look back on"
+        yield ("views", "as_of"), "as_of: is for scd2, an scd1 table has no history to look back on; remove it"
     if spec.updated_at and spec.source.effective_at is None:
-        yield ("updated_at",), "updated_at: needs source.effective_at, the time that it stores"
+        yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
     if spec.updated_at in spec.keys:
-        yield ("updated_at",), "updated_at: cannot be a key"
+        yield ("updated_at",), "updated_at: is a key; name a column of its own"
 
 
 def _keys(spec: Spec) -> Found:
@@ -109,7 +113,7 @@ def _keys(spec: Spec) -> Found:
         place = ("keys", index)
         column = spec.columns.get(key)
         if key in spec.keys[:index]:
-            yield place, f"keys: '{key}' is named twice"
+            yield place, f"keys: '{key}' is named twice; keep one"
         if column is None and not spec.columns:
             continue
         if column is None:
@@ -120,7 +124,7 @@ def _keys(spec: Spec) -> Found:
             if wrong:
                 yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
         if column.type.startswith(("MAP", "ARRAY", "STRUCT")):
-            yield ("columns", key), f"'{key}' is a key of type {column.type}; a key is a plain value"
+            yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
         if column.type.startswith("CHAR"):
             message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
             yield ("columns", key), message
@@ -160,12 +164,12 @@ def _history(spec: Spec) -> Found:
         message = "needs is_current, which tells the open version; leave is_current as it is by default"
         yield ("history", "open_end"), f"open_end: last_run {message}"
     if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
-        message = "of type: bigint needs a param 'last_run', because a run has no number of its own"
+        message = "of type: bigint has no number of a run by itself; declare a param 'last_run'"
         yield ("history", "open_end"), f"open_end: last_run {message}"
     if flag := history.is_current:
         place = ("history", "is_current")
         if flag.open == flag.closed:
-            yield place, f"is_current: open and closed are both '{flag.open}'; they must differ"
+            yield place, f"is_current: open and closed are both '{flag.open}'; give each its own"
         kinds = {"BOOLEAN": (bool,), "STRING": (str,)}.get(flag.type, (int,))
         for option, value in (("open", flag.open), ("closed", flag.closed)):
             if not isinstance(value, kinds) or (kinds == (int,) and isinstance(value, bool)):
@@ -200,12 +204,19 @@ def _table(spec: Spec) -> Found:
         message = "cluster_by and partition_by exclude each other in Delta; keep one"
         yield ("table", "cluster_by"), message
     if len(table.cluster_by) > 4:
-        yield ("table", "cluster_by"), f"cluster_by: {len(table.cluster_by)} columns; Delta takes at most four"
+        message = f"cluster_by: {len(table.cluster_by)} columns are more than Delta takes; name at most four"
+        yield ("table", "cluster_by"), message
+    for name in table.properties:
+        if name.lower().startswith("scdgen."):
+            yield ("table", "properties", name), f"properties: '{name}' is written by scdgen itself; remove it"
     names = _all_columns(spec)
+    if len(set(table.partition_by)) >= len(names):
+        yield ("table", "partition_by"), "partition_by: names every column, and Delta needs one more; name fewer"
     for option in ("partition_by", "cluster_by"):
         for index, name in enumerate(getattr(table, option)):
             if name not in names:
-                message = f"{option}: '{name}' is not a column of the target{nearest(name, names)}"
+                hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
+                message = f"{option}: '{name}' is not a column of the target{hint}"
                 yield ("table", option, index), message
             elif name in spec.columns and spec.columns[name].type.startswith(("MAP", "ARRAY", "STRUCT")):
                 message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
@@ -218,6 +229,12 @@ def _all_columns(spec: Spec) -> list[str]:
 
 
 def _params(spec: Spec) -> Found:
+    seen: dict[str, str] = {}
+    for name in spec.params:
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' are one param to Spark, which ignores case; rename one"
+            yield ("params", name), message
+        seen.setdefault(name.lower(), name)
     for place, read, text in sql_texts(spec):
         for name in sorted(read(text).params - set(spec.params)):
             hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"

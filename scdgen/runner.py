@@ -7,6 +7,7 @@ put in.
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -279,9 +280,10 @@ class Runner:
         additions = evolve.additions(spec, table.existing(), adopt)
         for result in self.check(spec) if adopt else ():
             if result.failures:
-                what = f"the check {result.name} fails for {result.failures} rows, such as {result.sample[0]}"
+                sample = json.dumps(result.sample[0], default=str, ensure_ascii=False)
+                what = f"the check {result.name} fails, such as for {sample} ({result.failures} in all)"
                 message = f"{spec.target}: cannot be adopted, {what}; mend the table first"
-                raise DataError(message, rule="drift", count=result.failures, sample=str(result.sample[0]))
+                raise DataError(message, rule="drift", count=result.failures, sample=sample)
         return additions
 
     def _skipped(self, bound: Spec) -> int:

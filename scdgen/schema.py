@@ -11,14 +11,15 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from scdgen import spec, sql
+from scdgen import spec
 from scdgen.reference import MEANINGS
+from scdgen.sql_types import data_type
 
 TYPES = (
     "string", "int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "binary", "smallint",
     "tinyint", "float", "timestamp_ntz", "timestamp_ltz", "array<string>", "map<string,string>", "struct<a:int>",
 )  # fmt: skip
-# The names by which Spark's types can be written, as sql.data_type reads them; with what may stand in brackets.
+# The names by which Spark's types can be written, as sql_types.data_type reads them; with what may stand in brackets.
 _TYPE_NAMES = (
     "string", "text", "int", "integer", "bigint", "long", "int64", "double", "boolean", "bool", "date", "timestamp",
     "timestamptz", "timestampntz", "timestampltz", "timestamp_ntz", "timestamp_ltz", "binary", "smallint", "short",
@@ -59,7 +60,7 @@ class _Generator(GenerateJsonSchema):
     def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> JsonSchemaValue:
         inner = super().function_after_schema(schema)
         function = schema["function"]["function"]
-        if function is sql.data_type:
+        if function is data_type:
             return {"type": "string", "format": _TYPE}
         if function is spec._name:
             return {**inner, "pattern": r"^(?!_[sS][cC][dD]_)\S(.*\S)?$"}

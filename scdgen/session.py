@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.errors import EngineError, UsageError
+from scdgen.errors import DEBUG, EngineError, UsageError
+from scdgen.failures import of_engine
 from scdgen.sql import quote_parts, text_literal
 from scdgen.tokens import first_line
 
@@ -34,6 +35,21 @@ _SETTINGS = {
 }
 
 
+_JAVA = "install Java 17 or 21"
+# What the JVM says where it does not start -> what is told.
+_NO_START = (
+    (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
+     "Java got too little memory; give less, as in --conf spark.driver.memory=1g"),
+    (r"Invalid maximum heap size|Invalid initial heap size|Failed to parse byte string|NumberFormatException: .*size",
+     "a size in its settings is none; write it as in --conf spark.driver.memory=2g"),
+    (r"Can't assign requested address|Address already in use|BindException",
+     "it can open no port on this machine; leave out settings of hosts and ports, and SPARK_LOCAL_IP"),
+    (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
+    (r"Unrecognized VM option|Could not create the Java Virtual Machine",
+     "Java does not know one of its options; mend spark.driver.extraJavaOptions, or JAVA_TOOL_OPTIONS"),
+)  # fmt: skip
+
+
 def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None) -> SparkSession:
     """Start Spark with Delta in this process, and make the tables below ``warehouse`` known by name.
 
@@ -44,8 +60,10 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
         from delta import configure_spark_with_delta_pip
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise EngineError(f"{error.name} is not installed; run: pip install 'scdgen[spark]'") from error
+        missing = "delta-spark" if error.name == "delta" else error.name
+        raise EngineError(f"{missing} is not installed; run: pip install 'scdgen[spark]'") from error
     folder = Path(warehouse).absolute()
+    _require_folder(folder, warehouse)
     builder: Any = SparkSession.builder
     builder = builder.master("local[*]").appName("scdgen").config("spark.sql.warehouse.dir", str(folder))
     for key, value in {**_SETTINGS, **(conf or {})}.items():
@@ -56,12 +74,17 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
             spark: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
     except Exception as error:
         raise EngineError(_start_problem(noise.text() + str(error))) from error
-    register_tables(spark, folder)
+    try:
+        register_tables(spark, folder)
+    except Exception as error:
+        raise of_engine(error) from error
     return spark
 
 
 def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSession:
     """A Spark Connect session. Raises :class:`EngineError` where nobody answers."""
+    if not url.startswith(("sc://", "local")):
+        raise UsageError(f"--remote {url}: is no address of a Spark Connect server; write it as sc://host:port")
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -73,7 +96,9 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()
     except Exception as error:
-        raise EngineError(f"{url}: {first_line(error)}; check the address given with --remote") from error
+        known = of_engine(error)
+        line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
+        raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # what follows may hold a token
     return spark
 
 
@@ -116,16 +141,29 @@ def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None
         manager.catalog(catalog).setDelegateCatalog(manager.v2SessionCatalog())
 
 
+def _require_folder(folder: Path, shown: str | Path) -> None:
+    """Tables are written below this folder; Java would say of one that cannot be, deep in a failed statement."""
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    if not place.is_dir():
+        raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
+
+
 def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not shutil.which(java):
         where = f"JAVA_HOME is {home}, but there is no bin/java in it" if home else "no java on the PATH"
-        raise EngineError(f"Java was not found ({where}); install Java 17 or 21")
-    done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+        raise EngineError(f"Java was not found ({where}); {_JAVA}")
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise EngineError(f"{java}: cannot be run ({error.strerror}); {_JAVA}") from error
+    if done.returncode:
+        said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
+        raise EngineError(f"{java}: cannot be run ({said}); {_JAVA}")
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     if found and int(found[1]) < 17:
-        raise EngineError(f"Java {found[1]} at {java} is too old for Spark 4; install Java 17 or 21")
+        raise EngineError(f"Java {found[1]} at {java} is too old for Spark 4; {_JAVA}")
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
@@ -168,6 +206,9 @@ def _start_problem(noise: str) -> str:
             "that delta-spark fits pyspark (pip install 'scdgen[spark]' chooses them)"
         )
     if "UnsupportedClassVersionError" in noise:
-        return "this Java is too old for Spark; install Java 17 or 21"
+        return f"this Java is too old for Spark; {_JAVA}"
+    for pattern, told in _NO_START:
+        if re.search(pattern, noise):
+            return f"Spark did not start: {told}"
     lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
-    return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}"
+    return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"

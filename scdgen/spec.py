@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from scdgen import sql
+from scdgen.sql_types import data_type
 
 RESERVED_PREFIX = "_scd_"
 
@@ -52,16 +53,27 @@ def _listed(value: object) -> object:
 
 
 def _no_control(text: str) -> str:
+    text = text.rstrip("\n")  # as | and > leave it
+    if "\n" in text:
+        raise ValueError("holds a line break; write it on one line, or after > so that YAML joins the lines")
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
-        raise ValueError("holds a control character; write plain text on one line")
+        raise ValueError("holds a control character; write plain text")
     return text
+
+
+def _as_text(value: object) -> object:
+    """A value of a property: YAML reads an unquoted number or true as more than text."""
+    if isinstance(value, bool | int | float):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return _plain(value)
 
 
 def _name(text: str) -> str:
     if not text.strip() or text != text.strip():
         raise ValueError(f"'{text}' is not a name; write one without spaces around it")
     if text.lower().startswith(RESERVED_PREFIX):
-        raise ValueError(f"'{text}' begins with {RESERVED_PREFIX}, which is kept for the columns of the generated SQL")
+        told = f"begins with {RESERVED_PREFIX}, which the generated SQL keeps for itself"
+        raise ValueError(f"'{text}' {told}; name it otherwise")
     return _no_control(text)
 
 
@@ -71,10 +83,10 @@ TableName = Annotated[str, _reads_as(sql.split_name)]
 Expression = Annotated[str, _reads_as(sql.expression)]
 Expressions = Annotated[tuple[Expression, ...], BeforeValidator(_listed)]
 Query = Annotated[str, _reads_as(sql.query)]
-DataType = Annotated[str, AfterValidator(sql.data_type)]
+DataType = Annotated[str, AfterValidator(data_type)]
 Text = Annotated[str, AfterValidator(_no_control)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
-Properties = dict[Text, Annotated[Text, BeforeValidator(lambda v: str(v).lower() if isinstance(v, bool) else str(v))]]
+Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
 
 
 class Source(Model):

@@ -17,8 +17,10 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen.tokens import DIALECT, stray_comma, tokens
 
 # What an expression over one row may not hold: it would change the number of rows, or what the statement is.
-_NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star)
+_SEVERAL_ROWS = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
+_NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star, *_SEVERAL_ROWS)
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Command, exp.Set, exp.Drop, exp.Alter, exp.Alias)
+_ALONE = "write one expression, which gives one value"
 _OPERAND_ENDS = {
     TokenType.VAR,
     TokenType.IDENTIFIER,
@@ -77,14 +79,18 @@ def split_name(text: str) -> tuple[str, ...]:
     """
     pattern = r"`((?:[^`]|``)+)`|([^.`]+)"
     whole = re.fullmatch(rf"(?:{pattern})(?:\.(?:{pattern}))*", text)
-    parts = tuple(a.replace("``", "`") or b for a, b in re.findall(pattern, text))
+    found = re.findall(pattern, text)
+    parts = tuple(a.replace("``", "`") or b for a, b in found)
     if not whole or any(not part.strip() for part in parts):
         raise ValueError(f"'{text}' is not a table name; write table, schema.table or catalog.schema.table")
+    if any(b != b.strip() or '"' in b for _, b in found):
+        raise ValueError(f"'{text}' holds a quote, or a blank beside a dot; take it out, or write backticks")
     if len(parts) > 3:
-        raise ValueError(f"'{text}' has {len(parts)} parts; a table name has one to three")
+        raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
         if re.search(r"[/\\\x00-\x1f\x7f]", part) or part in {".", ".."}:
-            raise ValueError(f"'{text}' holds a slash or a control character, which no table name may")
+            told = "holds a slash or a control character, which no table name may"
+            raise ValueError(f"'{text}' {told}; write the table's name")
     return parts
 
 
@@ -113,16 +119,26 @@ def expression(text: str) -> Fragment:
     ['since']
     >>> expression("a, b")
     Traceback (most recent call last):
-    ValueError: 'a, b' is not exactly one SQL expression
+    ValueError: 'a, b' is not exactly one SQL expression, it breaks at ','; write one SQL expression
     """
     tree = _one(text, "one SQL expression")
     if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
-        raise ValueError(f"'{_short(text)}' is a statement or an alias, not an expression over a row")
+        if isinstance(tree, exp.Alias) and tree.alias.upper() in {"ASC", "DESC"}:
+            hint = "the greatest value wins; turn values around in the expression, as in -number"
+            raise ValueError(f"'{_short(text)}' has a sort order, and {hint}")
+        if isinstance(tree, exp.Alias):
+            raise ValueError(f"'{_short(text)}' gives its value a name; {_ALONE}")
+        raise ValueError(f"'{_short(text)}' is a statement and no expression over a row; {_ALONE}")
+    if isinstance(tree, exp.PropertyEQ | exp.Tuple):
+        what = "an assignment" if isinstance(tree, exp.PropertyEQ) else "several values in brackets"
+        raise ValueError(f"'{_short(text)}' is {what}; {_ALONE}")
     inside = (node for node in tree.walk() if isinstance(node, _NOT_A_ROW_EXPRESSION))
     bad = next((node for node in inside if not node.find_ancestor(exp.Select)), None)
     if bad is not None:
         kind = "a *" if isinstance(bad, exp.Star) else "an aggregate or window function"
-        raise ValueError(f"'{_short(text)}' holds {kind}; an expression here is worked out for each row alone")
+        kind = "a function that makes several rows of one" if isinstance(bad, _SEVERAL_ROWS) else kind
+        hint = "an expression is worked out for each row alone, other work belongs into source.query"
+        raise ValueError(f"'{_short(text)}' holds {kind}; {hint}")
     bare = tree.name if isinstance(tree, exp.Column) and not tree.table else None
     return _fragment(text, tree, bare=bare, loose=isinstance(tree, exp.Or | exp.Xor))
 
@@ -132,27 +148,10 @@ def query(text: str) -> Fragment:
     """Read exactly one SELECT; raises ``ValueError`` with what is wrong."""
     tree = _one(text, "one SELECT")
     if not isinstance(tree, exp.Query):
-        raise ValueError(f"'{_short(text)}' is not a SELECT")
+        raise ValueError(f"'{_short(text)}' is not a SELECT; write one SELECT")
+    if tree.find(exp.Into):
+        raise ValueError(f"'{_short(text)}' writes INTO a table; write a SELECT that only reads")
     return _fragment(text, tree)
-
-
-@functools.lru_cache(maxsize=1024)
-def data_type(text: str) -> str:
-    """A Spark data type in upper case (field names of structs as written); raises ``ValueError``.
-
-    >>> data_type("decimal(10,2)"), data_type("struct<a:int>")
-    ('DECIMAL(10, 2)', 'STRUCT<a: INT>')
-    """
-    try:
-        built = exp.DataType.build(text, dialect=DIALECT)
-    except Exception:  # over some wrong texts sqlglot stumbles with errors of Python's own
-        built = None
-    if not isinstance(built, exp.DataType) or not all(_known_type(node) for node in built.find_all(exp.DataType)):
-        raise ValueError(
-            f"'{text}' is not a Spark data type; write for example string, int, bigint, double, decimal(10,2), "
-            "boolean, date, timestamp, binary, array<string> or struct<a:int>"
-        )
-    return built.sql(dialect=DIALECT)
 
 
 def param_value(default: str | int | float | bool, kind: str) -> str:
@@ -183,20 +182,14 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
     if read.columns and kind == "STRING":
         return f"CAST({text_literal(default)} AS {kind})"
     if read.columns:
-        raise ValueError(f"'{_short(default)}' names a column, but a param is set before any row is read")
+        hint = "write a value or a SELECT"
+        raise ValueError(f"'{_short(default)}' names a column, and a param is set before any row is read; {hint}")
     return f"CAST({read.text} AS {kind})"
 
 
-def _known_type(node: exp.DataType) -> bool:
-    kinds = exp.DataType.Type
-    return node.this in {
-        kinds.BOOLEAN, kinds.TINYINT, kinds.SMALLINT, kinds.INT, kinds.BIGINT, kinds.FLOAT, kinds.DOUBLE,
-        kinds.DECIMAL, kinds.TEXT, kinds.VARCHAR, kinds.CHAR, kinds.BINARY, kinds.DATE, kinds.TIMESTAMP,
-        kinds.TIMESTAMPNTZ, kinds.TIMESTAMPTZ, kinds.TIMESTAMPLTZ, kinds.ARRAY, kinds.STRUCT, kinds.MAP,
-    }  # fmt: skip
-
-
 def _one(text: str, what: str) -> exp.Expression:
+    if not text.strip():
+        raise ValueError(f"is empty; write {what}, or leave the option out")
     found = tokens(text)
     if any(token.comments for token in found) or "--" in _outside_strings(text, found):
         raise ValueError(f"'{_short(text)}' holds a comment; comments belong in the YAML, after a #")
@@ -204,15 +197,23 @@ def _one(text: str, what: str) -> exp.Expression:
         if token.token_type is TokenType.STRING and "\n" in text[token.start : token.end + 1]:
             raise ValueError(f"'{_short(text)}' holds a string over several lines; write \\n in it")
     if stray_comma(found):
-        raise ValueError(f"'{_short(text)}' has a stray comma")
+        raise ValueError(f"'{_short(text)}' has a stray comma; take it out")
+    if any(token.token_type is TokenType.SEMICOLON for token in found):
+        raise ValueError(f"'{_short(text)}' holds a semicolon; write {what} and no more")
     try:
         trees = sqlglot.parse(text, dialect=DIALECT)
     except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
-        raise ValueError(f"'{_short(text)}' is not exactly {what}") from error
-    if len(trees) != 1 or trees[0] is None or any(t.token_type is TokenType.SEMICOLON for t in found):
-        raise ValueError(f"'{_short(text)}' is not exactly {what}")
-    tree = trees[0]
-    assert isinstance(tree, exp.Expression)
+        near = next((part.get("highlight") for part in getattr(error, "errors", ())), None)
+        place = f", it breaks at '{near}'" if near else ""
+        raise ValueError(f"'{_short(text)}' is not exactly {what}{place}; write {what}") from error
+    tree = trees[0] if trees else None
+    if len(trees) != 1 or not isinstance(tree, exp.Expression):
+        raise ValueError(f"'{_short(text)}' is not exactly {what}; write {what}")
+    for node in tree.walk():
+        if isinstance(node, exp.Parameter):
+            raise ValueError(f"'{_short(text)}' holds a ${{…}}, which nobody fills; write a param as :name")
+        if isinstance(node, exp.In) and not any(node.args.get(part) for part in ("expressions", "query", "unnest")):
+            raise ValueError(f"'{_short(text)}' holds an IN without values; list them in its brackets")
     return tree
 
 
@@ -229,7 +230,8 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
     written, names = _bind_params(text.strip())
     placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
     if placeholders != names:
-        raise ValueError(f"'{_short(text)}': write a param as :name, set apart from what stands before it")
+        hint = "write a param as :name, set apart from what stands before it"
+        raise ValueError(f"'{_short(text)}' holds a placeholder that is no param; {hint}")
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = {
         tuple(part.name for part in table.parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scdgen import sql
@@ -45,10 +46,19 @@ class TargetTable:
         """Its columns and properties."""
         fields = self.spark.table(self.name).schema.fields
         properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
-        return Existing(
+        found = Existing(
             {field.name: (field.dataType.simpleString(), field.nullable) for field in fields},
             {row["key"]: row["value"] for row in properties},
         )
+        return found if found.adopted else replace(found, kind=self._kind())
+
+    def _kind(self) -> str:
+        """``view``, or the format of the table's files; ``delta`` where the catalog does not tell."""
+        with suppress(Exception):
+            if self.spark.catalog.getTable(self.name).tableType in {"VIEW", "TEMPORARY"}:
+                return "view"
+            return str(self.spark.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]["format"] or "delta").lower()
+        return "delta"
 
     @contextmanager
     def with_columns(self, missing: Sequence[Target]) -> Iterator[str | None]:

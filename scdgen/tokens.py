@@ -9,6 +9,8 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
+from scdgen.errors import quoted
+
 DIALECT = "databricks"
 
 
@@ -17,7 +19,8 @@ def tokens(text: str) -> list[Token]:
     try:
         return sqlglot.tokenize(text, dialect=DIALECT)
     except SqlglotError as error:
-        raise ValueError(f"cannot be read as SQL: {first_line(error)}") from error
+        hint = "close the quote, the backtick or the comment that it opens"
+        raise ValueError(f"{quoted(text)} cannot be read as SQL to its end; {hint}") from error
 
 
 def first_line(error: Exception) -> str:

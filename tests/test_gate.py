@@ -76,6 +76,25 @@ def test_the_short_forms_of_a_merge(start: str, instead: str) -> None:
     assert found == [f"the {start.split()[0]} must list its columns and their values"]
 
 
+@pytest.mark.parametrize(
+    "where",
+    [
+        "id IN (SELECT id FROM crm.blocked)",
+        "EXISTS (SELECT 1 FROM crm.blocked AS b WHERE b.id = id AND flag)",
+        "at > (SELECT max(x) FROM crm.blocked)",
+    ],
+)
+@pytest.mark.parametrize("source", ["table: crm.s", "query: SELECT * FROM crm.s"])
+def test_columns_of_a_table_in_a_subquery_are_between_the_user_and_spark(source: str, where: str) -> None:
+    spec = load_spec_text(
+        f"target: crm.t\npattern: scd2\nsource: {{{source}, effective_at: at, where: '{where}'}}\n"
+        "keys: [id]\ncolumns: {id: int, name: string}\n"
+    )
+    merge = render(spec).merge
+    with pytest.raises(SpecError, match="could not be resolved"):
+        judge(spec, {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
+
+
 def test_two_merges() -> None:
     merge = GOOD["merge.sql"]
     assert any("more than one MERGE" in found for found in objections(SPEC, "merge.sql", merge + merge))

@@ -71,6 +71,17 @@ def test_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 3
 
 
+def test_two_streams_with_one_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+    def attempt() -> None:
+        error = EngineError("x.y: another stream writes with the same checkpoint; let one stream alone use it")
+        raise error from RuntimeError("[DELTA_CONCURRENT_TRANSACTION] x")
+
+    with pytest.raises(EngineError, match="the same checkpoint; let one stream alone use it"):
+        retried("x.y", 2, attempt)
+
+
 def test_other_errors_are_not_tried_again() -> None:
     calls = []
 

@@ -14,8 +14,8 @@ from scdgen.cli import cli
 from scdgen.reference import DEFAULTS, MEANINGS, options
 from scdgen.schema import TYPES, schema, schema_text
 from tests.conftest import ROOT
+from tests.error_cases import FOLDER, read
 from tests.spark.random_specs import make_case
-from tests.test_bad_specs import CASES
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 VALIDATOR = Draft202012Validator(schema())
@@ -205,10 +205,11 @@ def test_wrong_ones(was: str, becomes: str) -> None:
 
 
 def test_unknown_options_are_found_wherever_the_loader_finds_them() -> None:
-    cases = [case for case in CASES if any("unknown option" in error for error in case["errors"])]
-    assert len(cases) >= 3
-    for case in cases:
-        assert found(case["spec"]), case["name"]
+    cases = read(FOLDER / "specs.yml").cases
+    unknown = [case for case in cases if any("unknown option" in error for error in case.errors)]
+    assert len(unknown) >= 3
+    for case in unknown:
+        assert case.spec and found(case.spec), case.name
 
 
 @pytest.mark.parametrize("kind", TYPES)

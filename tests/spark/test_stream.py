@@ -151,7 +151,8 @@ def test_errors(spark: Any, here: Called, folder: Path) -> None:
         ((direct, "--source", "in"), 2,
          f"{direct}: none of the specs names the stream's checkpoint; write stream.checkpoint in a spec, or pass "
          "--checkpoint"),
-        ((direct, "--interval", "10"), 2, "--interval 10: write a number and s, m, h or d, such as 10m"),
+        ((direct, "--interval", "10"), 2,
+         "--interval 10: is no interval; write a number and s, m, h or d, such as 10m"),
         ((direct, "--interval", "1m", "--available-now"), 2,
          "--available-now and --interval exclude each other; give one"),
         ((direct, "--source", "gone", "--checkpoint", "cp"), 2, "gone: there is no such file or folder"),

@@ -1,0 +1,146 @@
+"""Every error that needs Spark: the case files of tests/cases/errors/spark. The tables are as they were."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.error_cases import Case, Found, Group, called, cases, expected
+
+CASES = cases(spark=True)
+Logs = dict[str, list[str]]
+Rows = dict[str, tuple[list[str], list[str]]]
+
+
+class Prepared:
+    """What the cases of a file find: their tables are made once, because an error leaves them as they were."""
+
+    def __init__(self, spark: Any, warehouse: Path):
+        self.spark = spark
+        self.warehouse = warehouse
+        self.found: dict[Path, tuple[Logs, Rows]] = {}
+
+    def state(self, group: Group) -> tuple[Logs, Rows]:
+        """The versions of each table of a group's schema, and what their newest ones hold."""
+        logs = self.logs(group)
+        return logs, {name: self._rows(f"{group.schema_name}.{name}") for name in logs}
+
+    def logs(self, group: Group) -> Logs:
+        """Table -> the files of its versions."""
+        folder = self.warehouse / f"{group.schema_name}.db"
+        return {log.parent.name: sorted(p.name for p in log.glob("*.json")) for log in folder.glob("*/_delta_log")}
+
+    def _rows(self, table: str) -> tuple[list[str], list[str]]:
+        frame = self.spark.table(table)
+        return frame.columns, sorted(str(tuple(row)) for row in frame.collect())
+
+    def changed(self, found: Found) -> list[str]:
+        """The tables that are not as they were; a version more with the same columns and rows is as it was."""
+        before, rows = self.found[found.file]
+        after = self.logs(found.group)
+        self.found[found.file] = after, rows
+        odd = [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
+        schema = found.group.schema_name
+        return [name for name in odd if name not in after or self._rows(f"{schema}.{name}") != rows.get(name)]
+
+
+@pytest.fixture(scope="module")
+def prepared(spark: Any, warehouse: Path) -> Prepared:
+    return Prepared(spark, warehouse)
+
+
+@pytest.fixture
+def here(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> pytest.CaptureFixture[str]:
+    """A folder of its own, and the session of the tests in the place of one that a command would start."""
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    return capsys
+
+
+def do(spark: Any, step: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A step before the error: a command that succeeds, or a statement."""
+    if not step.startswith("scdgen "):
+        spark.sql(step.replace("HERE", str(Path.cwd()))).collect()
+        return
+    status, _, lines = called(step.removeprefix("scdgen "), capsys.readouterr)
+    assert (status, lines) == (0, []), step
+
+
+class Meanwhile:
+    """Another writer, whose statement is done while the MERGE has begun and not ended.
+
+    The spec's source calls ``hold()``, which waits once the MERGE has been sent until the statement is done.
+    """
+
+    def __init__(self, spark: Any, statement: str, patch: pytest.MonkeyPatch):
+        self.spark, self.statement, self.send = spark, statement, spark.sql
+        self.armed, self.begun, self.done = (Path(name).absolute() for name in ("armed", "begun", "done"))
+        armed, begun, done = map(str, (self.armed, self.begun, self.done))
+
+        def hold() -> bool:
+            """Runs in a process of Spark's, which knows nothing of this module."""
+            import pathlib
+            import time
+
+            if pathlib.Path(armed).exists():
+                pathlib.Path(begun).touch()
+                end = time.monotonic() + 60
+                while not pathlib.Path(done).exists() and time.monotonic() < end:
+                    time.sleep(0.05)
+            return True
+
+        spark.udf.register("hold", hold, "boolean")
+        patch.setattr(type(spark), "sql", lambda session, text, *rest, **more: self.sent(text, *rest, **more))
+
+    def sent(self, text: str, *rest: Any, **more: Any) -> Any:
+        if "MERGE INTO" in text:
+            self.armed.touch()
+            threading.Thread(target=self.write, daemon=True).start()
+        return self.send(text, *rest, **more)
+
+    def write(self) -> None:
+        waited(self.begun)
+        try:
+            self.send(self.statement).collect()
+        finally:
+            self.done.touch()
+
+
+def waited(file: Path) -> None:
+    end = time.monotonic() + 60
+    while not file.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def ended(found: Found, prepared: Prepared, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, list[str]]:
+    """What a case ends with, once what its file and itself ask for is there."""
+    case: Case = found.case
+    case.write(found.group.files)
+    if found.file not in prepared.found:
+        do(prepared.spark, f"DROP SCHEMA IF EXISTS {found.group.schema_name} CASCADE", capsys)
+        do(prepared.spark, f"CREATE SCHEMA {found.group.schema_name}", capsys)
+        for step in found.group.given:
+            do(prepared.spark, step, capsys)
+    for step in case.given:
+        do(prepared.spark, step, capsys)
+    if case.given or found.file not in prepared.found:
+        prepared.found[found.file] = prepared.state(found.group)
+    with case.surroundings(), pytest.MonkeyPatch.context() as patch:
+        if case.meanwhile:
+            Meanwhile(prepared.spark, case.meanwhile, patch)
+        return case.run(capsys.readouterr)
+
+
+@pytest.mark.parametrize("found", CASES, ids=[found.id for found in CASES])
+def test_error(found: Found, prepared: Prepared, here: pytest.CaptureFixture[str]) -> None:
+    status, out, lines = ended(found, prepared, here)
+    assert (status, lines) == expected(found.case)
+    assert out == ""
+    assert prepared.changed(found) == found.case.changed
