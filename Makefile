@@ -8,16 +8,21 @@ RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 # Tests that each have a Spark of their own, side by side.
 WORKERS ?= 2
 SEED ?= 1
+INPUTS ?= 100000
 
-.PHONY: help demo demo-visitor fuzz crash test check lint types unit wheel bench format clean
+.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint sqlfluff types unit wheel bench docs test-docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
-	@echo "make fuzz    100 random specs and the full streams against the reference; SEED=N chooses others"
+	@echo "make fuzz    100 random specs, 50 plans and the full streams against the reference; SEED=N chooses others"
+	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make crash   a stream killed ten times and started again"
-	@echo "make test    lint, types, generated files, tests, wheel"
+	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
+	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
+	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
+	@echo "make test-docs  every page's commands against what they print (minutes)"
 	@echo "make bench   measurements, side by side in one run"
 
 $(READY): pyproject.toml
@@ -47,12 +52,15 @@ demo-visitor: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long \
-		tests/spark/test_random.py tests/spark/test_visitor.py
+		tests/spark/test_random.py tests/spark/test_plan.py tests/spark/test_visitor.py
+
+fuzz-specs: $(READY)
+	$(BIN)/python -m tests.fuzz_specs --count $(INPUTS) --seed $(SEED)
 
 crash: $(READY)
 	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)
 
-test: lint types unit wheel
+test: lint types sqlfluff unit wheel
 
 check: $(READY) lint types
 	$(BIN)/python -m pytest -m 'not spark'
@@ -61,6 +69,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/scdgen generate --check specs
+
+sqlfluff: $(READY)
+	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect databricks
+	$(BIN)/sqlfluff lint generated --processes 1 --disable-progress-bar --dialect sparksql --templater placeholder
 
 types: $(READY)
 	$(BIN)/mypy
@@ -74,6 +86,14 @@ wheel: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.bench.many_specs
 	$(BIN)/python -m tests.bench.snapshot_scd1
+
+docs: $(READY)
+	$(BIN)/python -m tests.picture > docs/late-row.svg
+	$(BIN)/python -m tests.readme
+	$(BIN)/python -m tests.sessions
+
+test-docs: $(READY)
+	$(BIN)/python -m tests.sessions --check
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

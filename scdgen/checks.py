@@ -95,6 +95,8 @@ def _flag(ctx: SimpleNamespace, name: str) -> Check:
         wrong = f"NOT COALESCE(t.{name} IN ({is_open}, {is_closed}), FALSE)"
         return Check("flag_matches_end", "the flag has one of its two values.", "rows", wrong)
     right = f"CASE WHEN {ctx.is_open} THEN {is_open} ELSE {is_closed} END"
+    if (is_open, is_closed) == ("TRUE", "FALSE"):
+        right = f"({ctx.is_open})"
     return Check("flag_matches_end", "the flag says what the end says.", "rows", f"NOT (t.{name} <=> {right})")
 
 

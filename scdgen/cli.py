@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from scdgen import cli_explain, cli_init, cli_spark, cli_stream
+from scdgen import cli_explain, cli_history, cli_init, cli_show, cli_spark, cli_stream, log
 from scdgen.cli_options import jobs_option, specs_argument, templates_option
 from scdgen.errors import line_and_status
 
@@ -29,8 +29,8 @@ def main(args: Sequence[str] | None = None) -> None:
         error.show()
         status = 2
     except (KeyboardInterrupt, click.Abort):
-        click.echo("scdgen: stopped; every table is as the last finished run left it", err=True)
         status = 130
+        log.error("scdgen: stopped; every table is as the last finished run left it", status)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to say, and nobody to say it to
         status = 0
@@ -38,7 +38,9 @@ def main(args: Sequence[str] | None = None) -> None:
         if debug:
             traceback.print_exc()
         line, status = line_and_status(error)
-        click.echo(line, err=True)
+        log.error(line, status)
+    finally:
+        log.choose("text")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -167,13 +169,17 @@ def _write(path: Path, text: str | None, check: bool) -> int:
         click.echo(f"removed {path}")
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
+        # A whole file or none, and in the place of a link instead of through it.
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        beside.write_bytes(text.encode())
+        beside.replace(path)
         click.echo(f"wrote {path}")
     return 1
 
 
-for command in (*cli_explain.COMMANDS, *cli_init.COMMANDS, *cli_spark.COMMANDS, *cli_stream.COMMANDS):
-    cli.add_command(command)
+for module in (cli_explain, cli_init, cli_show, cli_spark, cli_stream, cli_history):
+    for command in module.COMMANDS:
+        cli.add_command(command)
 
 
 if __name__ == "__main__":

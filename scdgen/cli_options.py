@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from scdgen import log
 from scdgen.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +41,23 @@ def engine_options(command: F) -> F:
     ):  # fmt: skip
         command = option(command)
     return templates_option(command)
+
+
+def retries_option(command: F) -> F:
+    """--retries."""
+    text = "How often a run begins again where another writer was first."
+    return click.option("--retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help=text)(
+        command
+    )
+
+
+def log_option(command: F) -> F:
+    """--log-format."""
+    text = "What happens, on stderr: lines for people, or one JSON object per event."
+    return click.option(
+        "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help=text,
+        expose_value=False, callback=lambda _, __, value: log.choose(value), is_eager=True,
+    )(command)  # fmt: skip
 
 
 def input_options(command: F) -> F:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli_options import engine_options, input_options, pairs, specs_argument
+from scdgen import log
+from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
 from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
@@ -22,10 +23,16 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def runner_on(
-    specs: Sequence[Spec], templates: str | None, remote: str | None, warehouse: str, conf: Sequence[str]
+    specs: Sequence[Spec],
+    templates: str | None,
+    remote: str | None,
+    warehouse: str,
+    conf: Sequence[str],
+    retries: int = 5,
 ) -> Iterator[Runner]:
     """A runner on the embedded session or on a remote one; the embedded one ends with the command."""
     from scdgen import output, session
+    from scdgen.runlog import new_run_id
     from scdgen.runner import Runner
     from scdgen.tables import table_names
 
@@ -37,7 +44,7 @@ def runner_on(
     try:
         if not remote:
             session.know_catalogs(spark, table_names(specs))
-        yield Runner(spark, templates)
+        yield Runner(spark, templates, retries, new_run_id())
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
@@ -47,11 +54,13 @@ def runner_on(
 @specs_argument
 @engine_options
 @input_options
+@retries_option
+@log_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, as_json: bool, adopt: bool, debug: bool,
+    conf: tuple[str, ...], templates: str | None, retries: int, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table where there is none, merge the source, print what was done.
 
@@ -69,15 +78,18 @@ def run(
     params = _given(loaded, source, param)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf, retries) as runner:
 
         def merge(spec: Spec) -> dict[str, Any]:
             values = params[spec.target]
+            log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin)
             with (
                 output.progress(f"merging into {spec.target}"),
                 source_rows(runner.spark, spec, source, values) as rows,
             ):
-                return runner.run_counted(spec, rows, values, adopt)
+                counts = runner.run_counted(spec, rows, values, adopt)
+            log.event("run done", **counts)
+            return counts
 
         for outcome in chain.walk(steps, merge):
             if outcome.error is not None and not several:
@@ -88,10 +100,10 @@ def run(
             elif outcome.counts is not None:
                 click.echo(output.counts_line(outcome.target, outcome.counts))
             if outcome.error is not None:
-                _say(outcome.error, debug)
+                _say(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
-        click.echo(chain.summary(outcomes), err=True)
+        log.note(chain.summary(outcomes))
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 
@@ -107,33 +119,44 @@ def _given(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> 
     return bind_each(loaded, pairs(param, "--param"))
 
 
-def _say(error: Exception, debug: bool) -> None:
+def _say(error: Exception, debug: bool, **fields: str) -> None:
     """One line on an error that does not end the command."""
     if debug:
         traceback.print_exception(error)
-    click.echo(line_and_status(error)[0], err=True)
+    log.error(line_and_status(error)[0], None, **fields)
 
 
 @click.command()
 @specs_argument
 @engine_options
 @input_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
-@click.option("--sample", default=5, show_default=True, metavar="N", help="Rows to show per action.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
+@click.option(
+    "--sample", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help="Rows to show per action."
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit 1 where the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
+)
 def plan(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, as_json: bool, sample: int, debug: bool,
+    conf: tuple[str, ...], templates: str | None, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
-    """Show what a run would do, counts and a sample per action. Writes nothing.
+    """Show what a run would do: counts, and per action some rows, old and new side by side. Writes nothing.
 
     \b
-    Example:  scdgen plan specs/customer.yml --source changes.csv
+    Examples:  scdgen plan specs/customer.yml --source changes.csv
+               scdgen plan specs --fail-on 'close>10%' --fail-on 'delete>0'
     """
-    from scdgen import output
+    from scdgen import output, plan_limits, plan_output
     from scdgen.inputs import load_specs, source_rows
 
     loaded = load_specs(specs)
+    limits = plan_limits.read_limits(fail_on, loaded)
     params = _given(loaded, source, param)
+    failures = []
     with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for spec in loaded:
             values = params[spec.target]
@@ -141,19 +164,13 @@ def plan(
                 output.progress(f"planning {spec.target}"),
                 source_rows(runner.spark, spec, source, values) as given,
             ):
-                rows = runner.plan(spec, given, values)
-            if as_json:
-                for row in rows:
-                    click.echo(output.as_json(row.asDict(recursive=True)))
-                continue
-            actions: dict[str, list[Any]] = {}
-            for row in rows:
-                actions.setdefault(row["action"], []).append(row)
-            listed = ", ".join(f"{len(found)} {action}" for action, found in sorted(actions.items()))
-            click.echo(f"{spec.target}: {listed or 'nothing to do'}")
-            sampled = [tuple(row) for _, found in sorted(actions.items()) for row in found[:sample]]
-            if sampled:
-                click.echo(output.table(rows[0].__fields__, sampled))
+                planned = runner.plan_counted(spec, given, values, sample)
+            click.echo(output.as_json(plan_output.as_object(planned)) if as_json else plan_output.text(planned))
+            failures += [said for limit in limits if (said := limit.broken(planned)) is not None]
+    for failure in failures:
+        click.echo(failure, err=True)
+    if failures:
+        raise click.exceptions.Exit(1)
 
 
 @click.command()
@@ -205,37 +222,4 @@ def check(
         raise click.exceptions.Exit(status)
 
 
-@click.command()
-@specs_argument
-@engine_options
-@click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
-@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time.")
-@click.option("--current", is_flag=True, help="Only the open versions.")
-@click.option("--format", "kind", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@click.option("--limit", default=1000, show_default=True, metavar="N", help="Rows at most; 0 for all.")
-def show(
-    specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, current: bool, kind: str, limit: int,
-    remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None, debug: bool,
-) -> None:  # fmt: skip
-    """Print the versions of a table in order.
-
-    \b
-    Examples:  scdgen show specs/customer.yml --key id=1
-               scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
-    """
-    from scdgen import output
-    from scdgen.inputs import load_specs
-
-    loaded, keys = load_specs(specs), pairs(key, "--key")
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
-        for spec in loaded:
-            with output.progress(f"reading {spec.target}"):
-                frame = runner.versions(spec, keys, as_of, current)
-                rows = (frame.limit(limit + 1) if limit else frame).collect()
-            shown = rows[:limit] if limit else rows
-            click.echo(output.formatted(kind, frame.columns, [tuple(row) for row in shown]))
-            if len(shown) < len(rows):
-                click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
-
-
-COMMANDS = (run, plan, check, show)
+COMMANDS = (run, plan, check)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli_options import engine_options, input_options, pairs, specs_argument
+from scdgen import log
+from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def interval_of(text: str) -> str:
 @specs_argument
 @engine_options
 @input_options
+@retries_option
+@log_option
 @click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
 @click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
 @click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")
@@ -44,7 +47,7 @@ def interval_of(text: str) -> str:
 def stream(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
     conf: tuple[str, ...], templates: str | None, available_now: bool, interval: str | None, checkpoint: str | None,
-    as_json: bool, debug: bool,
+    retries: int, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, however often it is delivered.
 
@@ -67,9 +70,10 @@ def stream(
     loaded = load_specs(specs)
 
     def report(done: BatchResult) -> None:
+        log.event("batch done", **done.as_object())
         click.echo(output.as_json(done.as_object()) if as_json else output.batch_line(done))
 
-    batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report)
+    batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report, retries)
     if remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
     with runner_on(loaded, templates, remote, warehouse, conf) as runner:
@@ -90,11 +94,11 @@ def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> Non
                     batch.stopping = True
                     with batch.busy or threading.Lock():
                         query.stop()
-                    click.echo("stopped between two batches; the next start goes on from there", err=True)
+                    log.note("stopped between two batches; the next start goes on from there")
                     return
         except Exception as error:
             if asked.is_set() and batch.error is None:  # the signal went to Java as well, as service managers send it
-                click.echo("stopped inside of a batch, which the next start takes again", err=True)
+                log.note("stopped inside of a batch, which the next start takes again")
                 return
             raise batch.error or error from error
 

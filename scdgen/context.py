@@ -8,6 +8,7 @@ from scdgen import source, sql
 from scdgen.checks import checks
 from scdgen.columns import target_columns
 from scdgen.context_parts import equal
+from scdgen.context_plan import add_plan
 from scdgen.context_scd1 import add_current
 from scdgen.context_scd2 import add_changes, add_history, add_snapshot
 from scdgen.definition import definition
@@ -23,6 +24,7 @@ def build(spec: Spec) -> SimpleNamespace:
     else:
         add_current(ctx, spec)
     _add_views(ctx, spec)
+    add_plan(ctx, spec)
     ctx.checks = checks(ctx, spec)
     return ctx
 

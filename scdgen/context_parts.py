@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from scdgen import source, sql
 from scdgen.columns import comparable, struct
+from scdgen.layout import WIDTH
 from scdgen.source import refusal
 from scdgen.spec import Snapshot, Spec
 
@@ -69,6 +70,10 @@ def merge_clause(
     ctx: SimpleNamespace, does: str, why: str, matched: bool, given: Sequence[str], assigned: Sequence[str]
 ) -> SimpleNamespace:
     """One WHEN of an scd1 MERGE; ``test`` says the same for the plan, where t and s are joined."""
-    when = "\n    AND ".join(["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given])
+    parts = ["WHEN MATCHED" if matched else "WHEN NOT MATCHED", *given]
+    line = " AND ".join(parts)
+    when = (
+        line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(parts).replace("\n    ", "\n")
+    )
     test = "\n    AND ".join([f"t.{ctx.keys[0]} IS {'NOT ' if matched else ''}NULL", *given])
     return SimpleNamespace(does=does, why=why, when=when, test=test, assigned=assigned)

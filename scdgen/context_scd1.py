@@ -30,6 +30,7 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
     added = [ctx.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
     ctx.stored = [*ctx.values, *added]
     ctx.all_columns = [*ctx.columns, *added]
+    ctx.inserted = aliased(ctx.all_columns, "s")
     ctx.content = struct(
         [
             *(["_scd_deleted"] if ctx.deletes else []),
@@ -60,7 +61,9 @@ def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
 
     ctx.same = f"{values_of('t')} <=> {values_of('s')}".replace("\n", "\n    ")
     ctx.same_rows = f"{values_of('o')} <=> {values_of('n')}"
-    ctx.replaced = [f"{name} = s.{name}" for name in ctx.stored]
+    ctx.merged = {name: f"s.{name}" for name in ctx.stored}
+    ctx.replaced = [f"{name} = {value}" for name, value in ctx.merged.items()]
+    ctx.anew = None
     ctx.compared_values = aliased(ctx.stored, "n")
     ctx.removes_missing = spec.is_snapshot and spec.deletes == "remove"
     ctx.staging = "scd1_snapshot.sql.j2" if spec.is_snapshot else "scd1_changes.sql.j2"

@@ -104,6 +104,7 @@ def combine_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     changed = f"NOT ({before} <=> {_compared(ctx, spec, combined.items())})".replace("\n", "\n    ")
     given = _compared(ctx, spec, ((name, f"s.{name}") for name in ctx.stored))
     other = f"NOT ({before} <=> {given})".replace("\n", "\n    ")
+    ctx.merged = combined
     assigned = [f"{name} = {text}" for name, text in combined.items()]
     kept = ["NOT s._scd_deleted"] if ctx.deletes else []
     in_order = [f"s._scd_deleted_at >= t.{ctx.updated_at}"] if ctx.updated_at else []
@@ -113,6 +114,7 @@ def combine_changes(ctx: SimpleNamespace, spec: Spec) -> None:
 
     ctx.clauses = []
     if ctx.deletes:
+        ctx.anew = " AND ".join(["s._scd_anew", *in_order])
         ctx.clauses = [
             clause("delete", "A delete removes the row.", True, ["s._scd_deleted", *in_order], []),
             clause(

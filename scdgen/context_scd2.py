@@ -44,6 +44,7 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.history_where = [*([] if history.action else bounds), *ctx.in_partitions]
     ctx.quoted = {option: sql.quote(name) for option, name in history.names()}
     ctx.all_columns = [*map(sql.quote, spec.columns), *ctx.quoted.values()]
+    ctx.inserted = aliased(ctx.all_columns, "s")
     ctx.hash = row_hash((name, kinds[name]) for name in tracked)
     time = times.type
     ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
@@ -84,7 +85,8 @@ def written_history(ctx: SimpleNamespace, start: str, next_start: str, action: s
 def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     """scd2, feed: changes. See templates/scd2_changes.sql.j2 for the steps these pieces go into."""
     action = spec.history.action
-    ctx.rank_order = ", ".join(["_scd_rank", *sequence_order(ctx.rows)])
+    sequence = sequence_order(ctx.rows)
+    ctx.rank_order = ", ".join(["_scd_rank ASC" if sequence else "_scd_rank", *sequence])
     if spec.conflicts == "any":
         ctx.rank_order += f", {any_order(ctx, source.flags_deletes(spec))}"
     ctx.winner = f"the greatest {', '.join(spec.source.sequence_by)} wins" if spec.source.sequence_by else None
@@ -95,7 +97,8 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     deleted = ["_scd_deleted"] if ctx.marks else []
     remembered = [*ctx.compared, *([sql.quote(action)] if action else []), *deleted]
     ctx.stored = struct([*remembered, "_scd_until"])
-    ctx.stored_deleted = f"COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else "FALSE"
+    begins_deleted = f"COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else "FALSE"
+    ctx.points = ["2", f"t.{ctx.start}, {begins_deleted}, 2", f"{ctx.until}, TRUE, 3"]
     ctx.deleted_value = "_scd_deleted"
     became = "CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END"
     ctx.written = [*ctx.columns, *written_history(ctx, "_scd_at", "_scd_next", became)]
@@ -106,8 +109,12 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.late_refusal = refusal(spec, "late", late, "set late_arriving: apply or ignore", sample)
     never_changes = (ctx.start, ctx.quoted.get("surrogate_key"))
     written = [*ctx.values, *ctx.quoted.values()]
-    ctx.assigned = [f"{name} = s.{name}" for name in written if name not in never_changes]
+    ctx.updated = [name for name in written if name not in never_changes]
+    ctx.closed = ctx.updated
+    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
     ctx.action_column = sql.quote(action) if action else None
+    # The end of a version is found beside what it is for, where nothing else has to be found over the same rows.
+    ctx.has_versions = bool(ctx.untracked or action)
     ctx.merge_title = (
         "Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing."
     )
@@ -143,15 +150,13 @@ def _add_opening(ctx: SimpleNamespace, spec: Spec) -> None:
             f"    ELSE {differs}\nEND"
         )
     else:
-        ctx.opens = f"NOT _scd_deleted\n    AND {differs}"
+        ctx.opens = f"NOT _scd_deleted AND {differs}"
     ctx.boundary = "_scd_opens" if ctx.marks else "_scd_opens OR _scd_deleted"
     if ctx.keeps:
-        ctx.next_start, ctx.next_deleted = "LEAD(_scd_at) OVER w", "LEAD(_scd_deleted) OVER w"
+        ctx.next_start, ctx.next_deleted = "LEAD(_scd_at) OVER", "LEAD(_scd_deleted) OVER w"
     else:
-        ctx.next_start, ctx.next_deleted = (
-            f"LEAD(CASE WHEN {ctx.boundary} THEN {name} END) IGNORE NULLS OVER w"
-            for name in ("_scd_at", "_scd_deleted")
-        )
+        lead = f"LEAD(CASE WHEN {ctx.boundary} THEN {{}} END) IGNORE NULLS OVER"
+        ctx.next_start, ctx.next_deleted = lead.format("_scd_at"), f"{lead.format('_scd_deleted')} w"
     nulls = {sql.quote(name): column.nulls for name, column in spec.columns.items()}
     kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
     ctx.lives, ctx.fills = source.has_lives(spec), source.fills(spec)
@@ -176,7 +181,9 @@ def _given(name: str, nulls: str, kind: str, marks: bool) -> str:
         if marks:  # the version of a delete knows nothing
             stored = f"CASE WHEN NOT _scd_stored._scd_deleted THEN {stored} END"
         first = known if "MAP<" in kind else f"CASE WHEN NOT _scd_deleted THEN COALESCE({name}, {stored}) END"
-        before = f"COALESCE(\n        {before},\n        FIRST_VALUE({first}) IGNORE NULLS OVER whole\n    )"
+        before = (
+            f"COALESCE(\n            {before},\n            FIRST_VALUE({first}) IGNORE NULLS OVER whole\n        )"
+        )
     return f"CASE\n    WHEN _scd_deleted THEN {name}\n    ELSE {before}\nEND AS {name}"
 
 
@@ -239,11 +246,11 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     ctx.fills = bool(unknown)
     if unknown:
         _add_filling(ctx, unknown, live)
-    ends = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
+    ctx.closed = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
     hashes = [ctx.quoted["row_hash"]] if history.row_hash else []
-    ctx.closing_assigned = [f"{name} = s.{name}" for name in ends]
-    marks = [ctx.deleted_column] if ctx.marks else []
-    ctx.assigned = [f"{name} = s.{name}" for name in [*ctx.values, *ends, *hashes, *marks]]
+    ctx.closing_assigned = [f"{name} = s.{name}" for name in ctx.closed]
+    ctx.updated = [*ctx.values, *ctx.closed, *hashes, *([ctx.deleted_column] if ctx.marks else [])]
+    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
     ctx.action_column = ctx.quoted.get("action")
     ctx.merge_title = "Merges a full extract: new keys open, changed keys close and open, missing keys close."
     ctx.folds = False

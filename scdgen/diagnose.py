@@ -1,14 +1,38 @@
-"""After a rule stopped a statement: how many rows break it, and one of them. Run only when a run has failed."""
+"""After a statement failed: which rule stopped it, how many rows break that, and one of them."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from scdgen.columns import struct
 from scdgen.context import build
+from scdgen.diagnose_cast import cast_error
+from scdgen.errors import DataError, ScdgenError
+from scdgen.failures import translate
 from scdgen.queries import incoming
 from scdgen.spec import Spec
 from scdgen.tokens import first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
+    """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
+    broken = rule_name(str(error))
+    if broken is None:
+        return cast_error(spark, spec, error) or translate(spec, error)
+    rule, message = broken
+    count, sample = None, None
+    query = question(spec, rule)
+    if query is not None:
+        try:
+            count, sample = spark.sql(query).collect()[0]
+            message += f" ({count} in all)" if "such as" in message else f" ({count} in all, such as {sample})"
+        except Exception:  # the rule itself has been named; numbers are a courtesy
+            count = None
+    return DataError(message, rule=rule, count=count, sample=sample)
 
 
 def question(spec: Spec, rule: str) -> str | None:

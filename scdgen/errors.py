@@ -6,8 +6,21 @@ One base class; the command line turns it into lines on stderr and an exit statu
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+
+def printable(text: str) -> str:
+    r"""A line that a terminal shows as it is: what would move, hide or turn text around is written as its code.
+
+    >>> print(printable("a\x1b[31m\u202eb\nc"), printable("y" * 500))
+    a\x1b[31m\u202eb\nc yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+    """
+    text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in hidden else c for c in text)
 
 
 @dataclass(frozen=True, order=True)
@@ -21,7 +34,7 @@ class Problem:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return f"{place}: {self.message}"
+        return printable(f"{place}: {self.message}")
 
 
 class ScdgenError(Exception):
@@ -76,7 +89,7 @@ class EngineError(ScdgenError):
 def line_and_status(error: Exception) -> tuple[str, int]:
     """What is said of an error, and the exit status that it ends a command with."""
     if isinstance(error, ScdgenError):
-        return str(error), error.exit_status
+        return "\n".join(map(printable, str(error).split("\n"))), error.exit_status
     text = (str(error).splitlines() or [type(error).__name__])[0]
     line = f"scdgen: {type(error).__name__}: {text}; run again with --debug for all of it"
     return line, EngineError.exit_status

@@ -59,6 +59,7 @@ def facts(spec: Spec) -> SimpleNamespace:
         clusters=listed(spec.table.cluster_by), location=code(spec.table.location),
         view_current=code(spec.views.current), view_as_of=code(spec.views.as_of), stream=_stream(spec),
         opening="opening" if source.has_lives(spec) else "points",
+        ending="versions" if getattr(ctx, "has_versions", True) else "staged",
         # With unchanged: keep each version has its own values, tracked or not.
         moves=[name for name, c in spec.columns.items() if not c.track and name not in derived and not _keeps(spec)],
     )  # fmt: skip

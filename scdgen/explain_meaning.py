@@ -15,7 +15,7 @@ MEANING = (
     Rule("source.delete_when", "2c 1c", "No row is a delete.", (), lambda f: f.spec.source.delete_when is None),
     Rule("on_delete", "2c", "A delete closes the version that holds at its time; what comes after it opens the key "
          "again. A delete of a key that has no open version at that time does nothing.",
-         ("in versions {ctx.next_start} AS _scd_next",), lambda f: f.has_deletes and not f.marks),
+         ("in {ending} {ctx.next_start}",), lambda f: f.has_deletes and not f.marks),
     Rule("on_delete", "2c", "A delete is a version of its own: it has the values known last and {deleted} = true. A "
          "delete of a key that has no open version at that time does nothing.",
          ("step marked", "in staged _scd_deleted AS {quoted[deleted]}"),

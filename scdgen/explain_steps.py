@@ -64,6 +64,12 @@ STEPS = (
          "values of untracked columns in it.", (), lambda f: f.ctx.untracked),
     Rule("versions", "2c", "Finds the end of each version, the next version of its key.", (), lambda f: f.marks),
     Rule("versions", "2c", "Finds the end of each version, the next version or delete of its key."),
+    Rule("staged", "2c", "Finds the end of each version, the next version of its key; writes the versions with their "
+         "history columns, and tells what each needs: open, close, correct, fold, or nothing where it is stored as it "
+         "should be.", (), lambda f: not f.ctx.has_versions and f.marks),
+    Rule("staged", "2c", "Finds the end of each version, the next version or delete of its key; writes the versions "
+         "with their history columns, and tells what each needs: open, close, correct, fold, or nothing where it is "
+         "stored as it should be.", (), lambda f: not f.ctx.has_versions),
     Rule("staged", "2c", "Writes the versions with their history columns, and tells what each needs: open, close, "
          "correct, fold, or nothing where it is stored as it should be."),
     # Snapshots

@@ -39,7 +39,7 @@ TABLE = (
     Rule("description", ALL, "It is described as {description}.",
          ("comment {spec.description}", "create COMMENT {ctx.description_literal}"), lambda f: f.spec.description),
     Rule("pattern", "2c 2s", "One row per version: a row says what a key was from {valid_from}, inclusive, up to the "
-         "next version or delete of the key.", ("step versions",)),
+         "next version or delete of the key.", ("step {ending}",)),
     Rule("pattern", "1c 1s", "One row per key and no versions: what a row held before is gone once it is changed.",
          ("on",)),
     Rule("keys", "2c 2s", "The key is {keys}. The MERGE knows a stored version by its key and {valid_from}.", ("on",)),

@@ -17,7 +17,7 @@ from scdgen import sql
 from scdgen.columns import target_columns
 from scdgen.dialects import readings
 from scdgen.errors import Problem, SpecError
-from scdgen.names import Names, Steps, UnsureError, node_types
+from scdgen.names import Columns, Names, Steps, UnsureError, node_types
 from scdgen.rules import sql_texts
 from scdgen.source import SOURCE_VIEW, TAKEN_AT, batch_variables
 from scdgen.spec import Spec
@@ -106,11 +106,11 @@ class Gate:
         except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
             yield f"it cannot be read ({first_line(error)})"
             return
+        if name == "plan.sql":
+            yield from self._plan(trees, steps)
         for tree in trees:
             if isinstance(tree, exp.Merge):
                 yield from self._merge(tree, WithClause.of_merge(text, found))
-            elif isinstance(tree, _QUERY) and name == "plan.sql":
-                yield from self._plan(tree, steps)
 
     def _merge(self, tree: exp.Merge, clause: WithClause | None) -> Iterator[str]:
         """The MERGE's own parts: an ON, the spec's columns in each list, no column that is not there."""
@@ -168,26 +168,33 @@ class Gate:
             if not column.table and column.name not in self.variables:
                 yield f"{column.name} is not there"
 
-    def _plan(self, query: exp.Expression, steps: Steps | None) -> Iterator[str]:
-        if steps is not None and not stands_in(query):
-            yield "the WITH clause is not at the beginning"
-            return
-        try:
-            self.names.outputs(query, steps or {})
-        except UnsureError:
-            if steps is None:
-                yield from self._unresolved(query)
-            else:
-                yield "a name does not resolve"
+    def _plan(self, trees: list[exp.Expression], steps: Steps | None) -> Iterator[str]:
+        """The plan's view, and the queries that read it; ``steps`` are those of the clause that was taken from it."""
+        views: dict[str, Columns] = {}
+        for tree in trees:
+            query = tree.expression if isinstance(tree, exp.Create) else tree
+            if not isinstance(query, _QUERY):
+                continue
+            own = steps if not views else None
+            if own is not None and not stands_in(query):
+                yield "the WITH clause is not at the beginning"
+                return
+            try:
+                columns = self.names.outputs(query, {**(own or {}), **views})
+            except UnsureError:
+                if steps is not None:
+                    yield "a name does not resolve"
+                    return
+                try:
+                    columns = [name.lower() for name in self._resolve(query, views).named_selects]
+                except Exception as error:
+                    yield _unresolved_text(error)
+                    return
+            if isinstance(tree, exp.Create):
+                views[tree.this.name.lower()] = columns
 
-    def _unresolved(self, query: exp.Expression) -> Iterator[str]:
-        try:
-            self._resolve(query)
-        except Exception as error:
-            yield _unresolved_text(error)
-
-    def _resolve(self, query: exp.Expression) -> exp.Query:
-        """The query with every name resolved against the target's columns and what the spec reads of the source."""
+    def _resolve(self, query: exp.Expression, views: Steps | None = None) -> exp.Query:
+        """The query with every name resolved against the target, the views and what the spec reads of the source."""
         tree = query.copy()
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
@@ -200,6 +207,7 @@ class Gate:
         listed: dict[str, object] = {
             _TARGET: {name.lower(): kind for name, kind in self.target.items()},
             SOURCE_VIEW: dict.fromkeys(self.read, "STRING"),
+            **{view: dict.fromkeys(columns, "STRUCT<_scd_any STRING>") for view, columns in (views or {}).items()},
         }
         schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
         # One name for each of the two: a schema with names of different lengths is ambiguous to sqlglot.

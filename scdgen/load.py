@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -36,6 +37,11 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
     if not isinstance(tree, dict):
         message = "a spec is a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, message)])
+    if _size(tree, {}) > _MOST_VALUES:
+        raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
+    broken = list(_no_text(tree))
+    if broken:
+        raise SpecError(Problem(name, *_position(tree, place), message) for place, message in broken)
     spec, found = _validate(_plain(tree), name)
     if found:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
@@ -57,6 +63,34 @@ def _parse(text: str, name: str) -> Any:
     except (YAMLError, ValueError, RecursionError) as error:
         reason = (str(error).splitlines() or ["cannot be read"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}")]) from error
+
+
+# A table has some thousand columns at most, each with some options.
+_MOST_VALUES = 1_000_000
+
+
+def _size(node: Any, known: dict[int, float]) -> float:
+    """How many values a document has with each alias written out; endless where an anchor holds its own alias."""
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    if not inner:
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is looked at: who meets it inside of itself
+        known[id(node)] = 1 + sum(_size(value, known) for value in inner)
+    return known[id(node)]
+
+
+def _no_text(node: Any, place: Location = ()) -> Iterator[tuple[Location, str]]:
+    """Names and values with half a character (a lone surrogate), which no file and no database can hold."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _no_text(str(key), (*place, key))
+            yield from _no_text(value, (*place, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _no_text(value, (*place, index))
+    elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
+        yield place, f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"
 
 
 def _plain(node: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -98,7 +98,12 @@ class Names:
                     _only(part, {"expressions"})
                     _no_positions(part.expressions)
                 self._names_in(part, here, steps)
-        outputs = [name for part in tree.expressions for name in self._projection(part, here, steps)]
+        outputs: list[str] = []
+        within = here
+        for part in tree.expressions:
+            outputs += self._projection(part, within, steps)
+            if type(part) is exp.Alias:  # what comes after it in the list may name it
+                within = replace(within, unique=within.unique | {part.alias.lower()})
         if any(count > 1 for name, count in Counter(outputs).items() if name):
             raise UnsureError("two columns of one name")
         if args.get("distinct") is not None:

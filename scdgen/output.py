@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from scdgen.streams import BatchResult
 
 
@@ -20,7 +22,38 @@ def shown(value: object) -> str:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict | list):
+        return as_json(value)
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
+
+
+# Control characters, and those that turn the direction of what follows.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def one_line(text: str) -> str:
+    r"""A text that can do no harm on a terminal: what would move the cursor is written as an escape.
+
+    >>> print(one_line("a\nb\x1b[31m\u2028"))
+    a\nb\x1b[31m\u2028
+    """
+    return _UNSEEN.sub(lambda found: _NAMED.get(found[0]) or _code(ord(found[0])), text)
+
+
+def _code(code: int) -> str:
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def shortened(text: str, width: int, dots: str = "…") -> str:
+    """The text, cut where it is wider than ``width`` cells of a terminal.
+
+    >>> shortened("abcdef", 5), shortened("abcde", 5)
+    ('abcd…', 'abcde')
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= width else set_cell_size(text, max(width - len(dots), 0)).rstrip() + dots
 
 
 def as_json(value: object) -> str:
@@ -38,34 +71,50 @@ Styles = Mapping[int, Callable[[object], str]]
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles | None = None) -> str:
     """Rows as aligned text; on a terminal in a frame, cells of a column (by its place) in the style of their value."""
     if not sys.stdout.isatty():
-        cells = [list(columns), *([shown(value) for value in row] for row in rows)]
+        cells = [[one_line(shown(value)) for value in row] for row in (columns, *rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(header_style="bold")
     for column in columns:
-        drawn.add_column(column)
+        drawn.add_column(Text(one_line(column)))
     chosen = [(styles or {}).get(place, _style) for place in range(len(columns))]
     for row in rows:
-        drawn.add_row(*(Text(shown(value), style=style(value)) for value, style in zip(row, chosen, strict=True)))
-    console = Console()
+        cells_of = zip(row, chosen, strict=True)
+        drawn.add_row(*(Text(one_line(shown(value)), style=style(value)) for value, style in cells_of))
+    return for_terminal(drawn)
+
+
+def for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
+    """What rich draws, as text with the codes that this terminal takes; none where NO_COLOR is set."""
+    from rich.console import Console
+
+    console = Console(color_system=None) if os.environ.get("NO_COLOR") else Console()
     with console.capture() as captured:
-        console.print(drawn)
+        console.print(drawn, soft_wrap=not wrap)
     return captured.get().rstrip("\n")
 
 
 def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Rows as CSV with a header; NULL is an empty field."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([["" if value is None else shown(value) for value in row] for row in rows])
-    return out.getvalue().rstrip("\n")
+    """Rows as CSV with a header. NULL is an empty field and empty text is ``""``, as Spark's own reader takes them."""
+    lines = [columns, *rows]
+    fields = (["" if value is None else _csv_field(shown(value)) for value in row] for row in lines)
+    return "\n".join(map(",".join, fields))
+
+
+def _csv_field(text: str) -> str:
+    """A field in quotes where it needs them.
+
+    >>> print(_csv_field('a "b" c'), _csv_field("a b"), _csv_field(""))
+    "a ""b"" c" a b ""
+    """
+    if text and not re.search(r'[",\n\r]', text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def formatted(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -79,10 +128,14 @@ def formatted(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]
 
 def counts_line(target: str, counts: Mapping[str, Any]) -> str:
     """One line on what a run did."""
+    refreshed = f"{counts['refreshed']} refreshed, " if "refreshed" in counts else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
+    lost = counts.get("retries", 0)
+    again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
     return (
         f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
-        f"{counts['removed']} removed, {counts['unchanged']} unchanged{skipped} in {counts['seconds']:.1f} s"
+        f"{counts['removed']} removed, {refreshed}{counts['unchanged']} unchanged{skipped}{again} "
+        f"in {counts['seconds']:.1f} s"
     )
 
 
@@ -91,7 +144,8 @@ def batch_line(done: BatchResult) -> str:
     parts = []
     for result in done.results:
         removed = f", {result.deleted} removed" if result.deleted else ""
-        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}")
+        refreshed = f", {result.refreshed} refreshed" if result.refreshed else ""
+        parts.append(f"{result.target} {result.inserted} inserted, {result.updated} updated{removed}{refreshed}")
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 

@@ -21,13 +21,6 @@ def incoming(spec: Spec) -> str:
     return f"WITH {given}incoming AS (\n    SELECT\n        {listed}\n    FROM {rows.relation}{where}\n)\n"
 
 
-def source_keys(spec: Spec) -> str:
-    """The keys of the source, each once. Runs where the statements of a plan have set their variables."""
-    keys = [sql.quote(key) for key in spec.keys]
-    usable = " AND ".join(f"{key} IS NOT NULL" for key in keys)
-    return f"{incoming(spec)}SELECT DISTINCT {', '.join(keys)} FROM incoming WHERE {usable}"
-
-
 def skipped_rows(spec: Spec) -> str:
     """How many rows of the source ``bad_rows: skip`` leaves out; '' where no row is skipped.
 
@@ -40,8 +33,37 @@ def skipped_rows(spec: Spec) -> str:
     return f"{incoming(spec)}SELECT COUNT(*) FROM incoming WHERE {bad}"
 
 
-def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: bool) -> str:
-    """The versions of a table in order. Raises :class:`UsageError` for what the spec does not have."""
+def plan_rows(spec: Spec) -> str:
+    """The rows of a plan but for the keys that need nothing: action, and the columns as they become (or were).
+
+    Runs where plan.sql has made its view, as :func:`plan_sample` does.
+    """
+    ctx = build(spec)
+    listed = ", ".join(f"COALESCE(_scd_new, _scd_old).{name} AS {name}" for name in ctx.all_columns)
+    rows = f"SELECT _scd_action AS action, {listed} FROM {ctx.plan.view} WHERE _scd_action <> 'unchanged'"
+    return f"{rows} ORDER BY {', '.join(ctx.plan.order)}"
+
+
+def plan_sample(spec: Spec, limit: int) -> str:
+    """Up to ``limit`` rows of each action, those that plan.sql itself shows first, with all that it knows of them."""
+    plan = build(spec).plan
+    numbered = f"SELECT *, ROW_NUMBER() OVER ({plan.sampled}) AS _scd_row FROM {plan.view}"
+    rows = f"SELECT * FROM ({numbered} WHERE _scd_action <> 'unchanged') WHERE _scd_row <= {limit}"
+    return f"{rows} ORDER BY {', '.join(plan.order)}"
+
+
+def versions_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    as_of: object,
+    current: bool,
+    deleted: bool = False,
+    templates: str | None = None,
+) -> str:
+    """The versions of a table in order, those that are deletes only where ``deleted`` says so.
+
+    Raises :class:`UsageError` for what the spec does not have.
+    """
     ctx = build(spec)
     conditions = []
     for name, value in keys.items():
@@ -49,7 +71,7 @@ def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: 
             raise UsageError(
                 f"--key {name}: is not a key of {spec.target}{nearest(name, spec.keys)} (keys: {', '.join(spec.keys)})"
             )
-        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(value)} AS {spec.columns[name].type})")
+        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(str(value))} AS {spec.columns[name].type})")
     if as_of is not None:
         if not spec.is_scd2:
             raise UsageError(f"--as-of: {spec.target} is scd1, which keeps no history")
@@ -57,5 +79,5 @@ def versions_query(spec: Spec, keys: Mapping[str, str], as_of: object, current: 
         conditions += ctx.valid_at(at)
     if current and spec.is_scd2:
         conditions.append(ctx.is_open)
-    ctx.asked = [*conditions, *(ctx.not_deleted if spec.is_scd2 else [])]
-    return split_statements(render_template("show.sql.j2", ctx))[0]
+    ctx.asked = [*conditions, *(ctx.not_deleted if spec.is_scd2 and not deleted else [])]
+    return split_statements(render_template("show.sql.j2", ctx, templates))[0]

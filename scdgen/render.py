@@ -1,4 +1,4 @@
-"""From a context to SQL text. The templates are read from a folder of the user's first, then from the package."""
+"""From a context to text, SQL or a page of HTML. A folder of the user's templates comes before the package's own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import functools
 from pathlib import Path
 from types import SimpleNamespace
 
-from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined, TemplateError
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateError,
+    select_autoescape,
+)
 from jinja2.sandbox import SandboxedEnvironment
 
 from scdgen.errors import UsageError
+from scdgen.layout import joined, spread
 
 
 @functools.lru_cache(maxsize=8)
@@ -19,14 +28,16 @@ def environment(templates: str | None = None) -> SandboxedEnvironment:
         own: BaseLoader = PackageLoader("scdgen", "templates")
     except ValueError:  # a checkout: the folder lies beside the package
         own = FileSystemLoader(Path(__file__).parent.parent / "templates")
-    return SandboxedEnvironment(
+    environment = SandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(templates), own]) if templates else own,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,
+        autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
     )
+    environment.filters |= {"spread": spread, "joined": joined}
+    return environment
 
 
 def render_template(name: str, ctx: SimpleNamespace, templates: str | None = None) -> str:

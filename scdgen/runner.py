@@ -7,28 +7,24 @@ put in.
 from __future__ import annotations
 
 import contextlib
-import itertools
-import logging
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
-from scdgen import evolve, pipeline, sql, streams
-from scdgen.bind import bind
+from scdgen import evolve, pipeline, sql, streams, versions
 from scdgen.check_run import run_checks
 from scdgen.columns import Target
 from scdgen.context import build
-from scdgen.diagnose import question, rule_name
-from scdgen.diagnose_cast import cast_error
-from scdgen.errors import DataError, ScdgenError
-from scdgen.failures import translate
-from scdgen.queries import skipped_rows, source_keys, versions_query
+from scdgen.engine import Engine
+from scdgen.errors import DataError
+from scdgen.plan_run import PlanView, plan_view
+from scdgen.queries import skipped_rows
 from scdgen.rename import with_target
-from scdgen.results import CheckResult, RunResult
-from scdgen.session import ansi
+from scdgen.results import CheckResult, PlanResult, RunResult
+from scdgen.retry import RETRIES, retried
+from scdgen.runlog import Commit, Undo, commits, new_run_id, noted, undo_of
 from scdgen.spec import Spec
 from scdgen.target import TargetTable
 
@@ -36,23 +32,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-# pyspark logs every failed query as a page of JSON; the error itself says all of it.
-for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-    logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
-
-_numbers = itertools.count(1)
-_locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
-_locks_guard = threading.Lock()
-
 
 class Runner:
     """Merges, plans and checks on one SparkSession. One run at a time uses a session, whose variables it sets."""
 
-    def __init__(self, spark: SparkSession, templates: str | None = None):
+    def __init__(
+        self, spark: SparkSession, templates: str | None = None, retries: int = RETRIES, run_id: str | None = None
+    ):
+        """``templates`` is a folder of templates of one's own.
+
+        ``retries`` is how often a run begins again where another writer was first; ``run_id`` names all runs of this
+        runner in the tables' logs, in place of an id for each.
+        """
         self.spark = spark
         self.templates = templates
-        with _locks_guard:
-            self._lock = _locks.setdefault(spark, threading.RLock())
+        self.retries = retries
+        self.run_id = run_id
+        self._engine = Engine(spark)
 
     def run(
         self,
@@ -74,7 +70,7 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        return self._run(spec, source, params, adopt, contextlib.nullcontext())
+        return self._run(spec, source, params, adopt, contextlib.nullcontext)
 
     def run_once(
         self,
@@ -85,7 +81,7 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, passed over where the table has taken in this batch of this application already."""
-        return self._run(spec, source, params, False, streams.once(self.spark, application, batch))
+        return self._run(spec, source, params, False, lambda: streams.once(self.spark, application, batch))
 
     def _run(
         self,
@@ -93,44 +89,75 @@ class Runner:
         source: DataFrame | None,
         params: Mapping[str, object] | None,
         adopt: bool,
-        around_merge: AbstractContextManager[None],
+        around_merge: Callable[[], AbstractContextManager[None]],
     ) -> RunResult:
         begin = time.monotonic()
-        with self._ready(spec, source, params) as bound:
-            scripts = pipeline.render(bound, self.templates)
-            table = TargetTable(self.spark, spec)
-            created = not table.exists()
-            additions = () if created else self._fit(spec, table, adopt)
-            evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
-            with table.as_it_was_on_failure(created, len(pipeline.statements(evolution))):
-                self._execute(evolution)
-                # Before the MERGE: where a view cannot be made, nothing has been merged.
-                self._make_views(spec, scripts.views, created)
-                *before, merge = pipeline.statements(scripts.merge)
-                self._execute(before)
-                skipped = self._skipped(bound)
-                with around_merge:
-                    rows = self.spark.sql(merge).collect()
-                version = table.version()
-        counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+
+        run_id = self.run_id or new_run_id()
+
+        def attempt() -> RunResult:
+            with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id):
+                return self._attempt(spec, bound, adopt, around_merge, run_id)
+
+        result, retries = retried(spec.target, self.retries, attempt)
+        return replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
+
+    def _attempt(
+        self,
+        spec: Spec,
+        bound: Spec,
+        adopt: bool,
+        around_merge: Callable[[], AbstractContextManager[None]],
+        run_id: str,
+    ) -> RunResult:
+        scripts = pipeline.render(bound, self.templates)
+        table = TargetTable(self.spark, spec)
+        created = not table.exists()
+        additions = () if created else self._fit(spec, table, adopt)
+        evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
+        with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), run_id):
+            self._engine.execute(evolution)
+            # Before the MERGE: where a view cannot be made, nothing has been merged.
+            self._make_views(spec, scripts.views, created)
+            *before, merge = pipeline.statements(scripts.merge)
+            self._engine.execute(before)
+            skipped = self._skipped(bound)
+            with around_merge():
+                rows = self.spark.sql(merge).collect()
+            counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+            updated = int(counts.get("num_updated_rows", 0))
+            version, alone = table.newest()
+            refreshed = alone if updated else 0  # a MERGE that changes nothing makes no version
         return RunResult(
             target=spec.target,
             inserted=int(counts.get("num_inserted_rows", 0)),
-            updated=int(counts.get("num_updated_rows", 0)),
+            updated=updated - refreshed,
             deleted=int(counts.get("num_deleted_rows", 0)),
             version=version,
             created=created,
-            seconds=time.monotonic() - begin,
+            seconds=0,
             skipped=skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
+            refreshed=refreshed,
         )
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._ready(spec, source, params) as bound, self._table_or_view(spec, bound) as planned:
-            return self._frame(pipeline.render(planned, self.templates).plan).collect()
+        with self._plan(spec, source, params) as (plan, _):
+            return plan.rows()
+
+    def plan_counted(
+        self,
+        spec: Spec,
+        source: DataFrame | None = None,
+        params: Mapping[str, object] | None = None,
+        sample: int = 5,
+    ) -> PlanResult:
+        """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
+        with self._plan(spec, source, params) as (plan, bound):
+            return plan.result(spec.target, sample, self._skipped(bound))
 
     def run_counted(
         self,
@@ -145,35 +172,18 @@ class Runner:
         were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
         """
         begin = time.monotonic()
-        with self._ready(spec, source, params) as bound, self._table_or_view(spec, bound, adopt) as planned:
-            frame = self._frame(pipeline.render(planned, self.templates).plan).cache()
-            try:
-                closed = frame.where("action = 'close'").count()
-                keys = self.spark.sql(source_keys(planned))
-                unchanged = keys.join(frame, on=list(spec.keys), how="left_anti").count()
-            finally:
-                frame.unpersist()
+        with self._plan(spec, source, params, adopt) as (plan, _):
+            planned = plan.counts("unchanged", *(["close"] if spec.is_scd2 else []))
         result = self.run(spec, source, params, adopt)
-        return {
-            "target": spec.target,
-            "inserted": result.inserted,
-            "updated": result.updated,
-            "closed": closed,
-            "removed": result.deleted,
-            **({"skipped": result.skipped} if spec.bad_rows == "skip" else {}),
-            "unchanged": unchanged,
-            "version": result.version,
-            "created": result.created,
-            "seconds": round(time.monotonic() - begin, 3),
-        }
+        return result.counted(spec, planned, time.monotonic() - begin)
 
     def versions(
-        self, spec: Spec, keys: Mapping[str, str] | None = None, as_of: object = None, current: bool = False
+        self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
     ) -> DataFrame:
         """The rows of the table in order: of one key, valid at a time, or the open ones."""
-        self._require(spec)
-        with self._translated(spec):
-            return self.spark.sql(versions_query(spec, keys or {}, as_of, current))
+        versions.require(self, spec)
+        with self._engine.translated(spec):
+            return versions.frame(self.spark, spec, versions.Asked(keys or {}, as_of, current), self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -181,8 +191,8 @@ class Runner:
         Raises:
             DataError, EngineError: the table is not there, or a check cannot be worked out, which the message names.
         """
-        self._require(spec)
-        with self._lock, self._translated(spec):
+        versions.require(self, spec)
+        with self._engine.lock, self._engine.translated(spec):
             return run_checks(self.spark, spec, limit, self.templates)
 
     def stream(
@@ -209,33 +219,48 @@ class Runner:
             UsageError: no checkpoint is named, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
-        batch = streams.micro_batch(given, checkpoint, self.templates, params, report)
-        with self._translated(given[0]):
+        batch = streams.micro_batch(given, checkpoint, self.templates, params, report, self.retries)
+        with self._engine.translated(given[0]):
             return batch.start(df, interval)
+
+    def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
+        """The versions of the table, the newest first, with the runs that made them."""
+        versions.require(self, spec)
+        with self._engine.translated(spec):
+            return commits(self.spark, sql.quote_parts(spec.target_parts), limit)
+
+    def plan_undo(self, spec: Spec, run_id: str) -> Undo:
+        """What :meth:`undo` would do; raises what it would raise."""
+        return undo_of(spec, run_id, self.history(spec))
+
+    def undo(self, spec: Spec, run_id: str) -> Undo:
+        """Bring the table back to the version before a run, as a new version.
+
+        Raises:
+            DataError: the run is not in the table's log, or what came after it would be undone as well.
+        """
+        with self._engine.lock, self._engine.translated(spec):
+            undo = self.plan_undo(spec, run_id)
+            with noted(self.spark, spec, self.run_id or new_run_id(), undoes=run_id):
+                self._engine.execute([undo.statement(spec)])
+        return undo
 
     def exists(self, spec: Spec) -> bool:
         """Whether the target is there."""
-        with self._translated(spec):
+        with self._engine.translated(spec):
             return TargetTable(self.spark, spec).exists()
 
-    def _require(self, spec: Spec) -> None:
-        if not self.exists(spec):
-            raise DataError(f"{spec.target}: there is no such table; run the spec first")
-
     @contextmanager
-    def _ready(self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None) -> Iterator[Spec]:
-        """The spec with its source and params put in, while this thread alone uses the session."""
-        view = f"_scd_source_{next(_numbers)}" if source is not None else None
-        bound = bind(spec, view, params or {})
-        with self._lock, ansi(self.spark):
-            if source is not None and view is not None:
-                source.createOrReplaceTempView(view)
-            try:
-                with self._translated(bound):
-                    yield bound
-            finally:
-                if view is not None:
-                    self.spark.catalog.dropTempView(view)
+    def _plan(
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, adopt: bool = False
+    ) -> Iterator[tuple[PlanView, Spec]]:
+        """The view of plan.sql, and the spec with its source and params put in."""
+        with (
+            self._engine.ready(spec, source, params) as bound,
+            self._table_or_view(spec, bound, adopt) as planned,
+            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan) as plan,
+        ):
+            yield plan, bound
 
     @contextmanager
     def _table_or_view(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
@@ -259,17 +284,6 @@ class Runner:
                 raise DataError(message, rule="drift", count=result.failures, sample=str(result.sample[0]))
         return additions
 
-    def _execute(self, script: str | Iterable[str]) -> None:
-        """Run statements in order."""
-        for statement in pipeline.statements(script) if isinstance(script, str) else script:
-            self.spark.sql(statement).collect()
-
-    def _frame(self, script: str) -> DataFrame:
-        """The result of a script's last statement."""
-        *before, last = pipeline.statements(script)
-        self._execute(before)
-        return self.spark.sql(last)
-
     def _skipped(self, bound: Spec) -> int:
         """Rows that are left out; asked where the statements of a MERGE have set their variables."""
         query = skipped_rows(bound)
@@ -280,29 +294,4 @@ class Runner:
         name = sql.quote_parts(sql.split_name(current)) if current else ""
         missing = bool(name) and not self.spark.catalog.tableExists(name)
         if script and (created or missing):
-            self._execute(script)
-
-    @contextmanager
-    def _translated(self, spec: Spec) -> Iterator[None]:
-        try:
-            yield
-        except ScdgenError:
-            raise
-        except Exception as error:
-            raise self._explain(spec, error) from error
-
-    def _explain(self, spec: Spec, error: Exception) -> ScdgenError:
-        """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
-        broken = rule_name(str(error))
-        if broken is None:
-            return cast_error(self.spark, spec, error) or translate(spec, error)
-        rule, message = broken
-        count, sample = None, None
-        query = question(spec, rule)
-        if query is not None:
-            try:
-                count, sample = self.spark.sql(query).collect()[0]
-                message += f" ({count} in all)" if "such as" in message else f" ({count} in all, such as {sample})"
-            except Exception:  # the rule itself has been named; numbers are a courtesy
-                count = None
-        return DataError(message, rule=rule, count=count, sample=sample)
+            self._engine.execute(script)

@@ -60,7 +60,7 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
         text = cast(fragment(spec, column).text, spec.columns[column].type)
         if column in keys and guarded and spec.bad_rows == "fail":
             stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
-            text = f"COALESCE(\n    {text},\n    {stop}\n)"
+            text = f"COALESCE({text}, {stop})"
         select.append(f"{text} AS {sql.quote(column)}")
     if spec.source.effective_at is not None:
         select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
@@ -133,7 +133,7 @@ def _storable(spec: Spec, time: str, option: str, where: str, hint: str) -> str:
     """A time that a version can start at; NULL, or one that is not before the open end, stops the statement."""
     end = Times(spec).open_end if spec.is_scd2 else None
     if end is None:
-        return f"COALESCE(\n    {time},\n    {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)}\n)"
+        return f"COALESCE({time}, {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)})"
     what = f"{option} is NULL, or not before the open end {spec.history.open_end},{where}"
     return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, hint)}\nEND"
 
@@ -251,7 +251,10 @@ def batch_variables(spec: Spec) -> list[Variable]:
     """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
     found = []
     if spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot):
-        first = Times(spec).before(f"MIN({time_expression(spec)})")
+        oldest = f"MIN({time_expression(spec)})"
+        if spec.is_snapshot:  # with no row it still closes what is open
+            oldest = f"COALESCE({oldest}, {TAKEN_AT})"
+        first = Times(spec).before(oldest)
         found.append(Variable(BATCH_FROM, time_type(spec), first))
     for name in partition_keys(spec):
         value = f"COLLECT_SET({cast(fragment(spec, name).text, spec.columns[name].type)})"

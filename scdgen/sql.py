@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.tokens import DIALECT, stray_comma, tokens
@@ -146,9 +145,9 @@ def data_type(text: str) -> str:
     """
     try:
         built = exp.DataType.build(text, dialect=DIALECT)
-    except (SqlglotError, ValueError):
+    except Exception:  # over some wrong texts sqlglot stumbles with errors of Python's own
         built = None
-    if built is None or not all(_known_type(node) for node in built.find_all(exp.DataType)):
+    if not isinstance(built, exp.DataType) or not all(_known_type(node) for node in built.find_all(exp.DataType)):
         raise ValueError(
             f"'{text}' is not a Spark data type; write for example string, int, bigint, double, decimal(10,2), "
             "boolean, date, timestamp, binary, array<string> or struct<a:int>"

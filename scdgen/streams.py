@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen.bind import bind_each
 from scdgen.errors import UsageError
 from scdgen.graph import Step, steps
+from scdgen.retry import RETRIES
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class MicroBatch:
     templates: str | None = None
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     report: Callable[[BatchResult], None] | None = None
+    retries: int = RETRIES
     error: Exception | None = None
     busy: threading.Lock | None = None
     stopping: bool = False
@@ -105,7 +107,7 @@ class MicroBatch:
 
         begin = time.monotonic()
         spark = frame.sparkSession
-        runner, application = Runner(spark, self.templates), application_id(spark, self.checkpoint)
+        runner, application = Runner(spark, self.templates, self.retries), application_id(spark, self.checkpoint)
         fed = {spec.target for spec in self.fed}
         # Every MERGE reads the batch more than once: it is worked out once, and is the same each time.
         rows = frame.persist()
@@ -127,11 +129,12 @@ def micro_batch(
     templates: str | None = None,
     params: Mapping[str, object] | None = None,
     report: Callable[[BatchResult], None] | None = None,
+    retries: int = RETRIES,
 ) -> MicroBatch:
     """What merges the batches of a stream into the targets; raises :class:`UsageError` for what does not fit."""
     ordered, fed = streamed_source(specs)
     values = bind_each(specs, params or {})
-    return MicroBatch(ordered, tuple(fed), checkpoint_of(fed, checkpoint), templates, values, report)
+    return MicroBatch(ordered, tuple(fed), checkpoint_of(fed, checkpoint), templates, values, report, retries)
 
 
 def streamed_source(specs: Sequence[Spec]) -> tuple[tuple[Step, ...], list[Spec]]:

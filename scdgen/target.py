@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.columns import Target
 from scdgen.evolve import Existing
+from scdgen.runlog import commits
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ class TargetTable:
 
     def version(self) -> int:
         """The newest Delta version."""
-        return int(self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]["version"])
+        return self.newest()[0]
+
+    def newest(self) -> tuple[int, int]:
+        """The newest Delta version, and how many rows its MERGE updated without a partner in the source."""
+        commit = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]
+        metrics = commit["operationMetrics"] or {}
+        return int(commit["version"]), int(metrics.get("numTargetRowsNotMatchedBySourceUpdated", 0))
 
     def existing(self) -> Existing:
         """Its columns and properties."""
@@ -62,7 +69,7 @@ class TargetTable:
             self.spark.catalog.dropTempView(view)
 
     @contextmanager
-    def as_it_was_on_failure(self, created: bool, steps: int) -> Iterator[None]:
+    def as_it_was_on_failure(self, created: bool, steps: int, run_id: str) -> Iterator[None]:
         """Around a run that makes the table, or changes its columns in up to ``steps`` versions: no trace of a failure.
 
         The data needs no such care, because it changes in one MERGE.
@@ -72,7 +79,8 @@ class TargetTable:
             yield
         except BaseException:
             with suppress(Exception):  # the first error is the one to hear
-                if created and self.exists() and self.version() == 0:
+                # Another run may have made it in the same moment: each commit names its run.
+                if created and self.exists() and [c.run for c in commits(self.spark, self.name, 2)] == [run_id]:
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # Where somebody else has written since, a column more does no harm.
                 elif not created and steps and before < self.version() <= before + steps:

@@ -87,7 +87,7 @@ class Times:
         """The value of the flag for a ``next_start`` that is NULL while the version is open."""
         flag = self.history.is_current
         assert flag is not None
-        if (flag.open, flag.closed) == (True, False):
+        if flag.open is True and flag.closed is False:  # 1 and 0 are equal to them
             return f"{next_start} IS NULL"
         return f"CASE WHEN {next_start} IS NULL THEN {_literal(flag.open)} ELSE {_literal(flag.closed)} END"
 

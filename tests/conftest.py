@@ -11,11 +11,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    # Compiling and replanning take longer than these rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.driver.memory": "3g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
-    parser.addoption("--specs", type=int, default=15, help="number of random specs")
+    parser.addoption("--specs", type=int, default=10, help="number of random specs")
     parser.addoption("--long", action="store_true", help="generated data in full size")
 
 
@@ -43,16 +52,7 @@ def warehouse() -> Iterator[Path]:
 def spark(warehouse: Path) -> Iterator[SparkSession]:
     from scdgen.session import local_session
 
-    settings = {
-        "spark.sql.shuffle.partitions": "2",
-        # Compiling and replanning take longer than these rows.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    }
-    session = local_session(warehouse, settings)
+    session = local_session(warehouse, SETTINGS)
     yield session
     session.stop()
 

@@ -140,7 +140,8 @@ def cases() -> Iterator[DbtCase]:
         try:
             case = DbtCase.model_validate({"name": path.stem, **document})
         except ValidationError as error:
-            raise CaseError(f"{path.name}: {error}") from error
+            found = [f"{' '.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
+            raise CaseError(f"{path.name}: {'; '.join(found)}") from error
         for load in case.loads:
             case.source_block(load)
         yield case

@@ -138,6 +138,7 @@ _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
 # What only several options bring about, and a random mixture hardly ever has.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
+    ("2c", [CHANGES[0], ("on_delete", "mark"), ("history.action", "action")]),
     *((kind, _UNTRACKED) for kind in ("2c", "2s")),
     ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),

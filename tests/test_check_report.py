@@ -32,14 +32,14 @@ MISSING = Report("crm.c", STARTED, 0.0, (), DataError("crm.c: there is no such t
 
 def test_text() -> None:
     lines = text([SOUND, DAMAGED, MISSING]).split("\n")
-    assert lines[0] == "target       check         result      sample"
+    assert lines[0] == "target          check         result      sample"
     assert lines[2:5] == [
-        "crm.a        unique_key    ok",
-        "crm.a        key_not_null  ok",
-        'crm.`b & \x85`  unique_key    2 failures  {"id": 1, "row_count": 2}',
+        "crm.a           unique_key    ok",
+        "crm.a           key_not_null  ok",
+        r'crm.`b & \x85`  unique_key    2 failures  {"id": 1, "row_count": 2}',
     ]
-    assert lines[5] == " " * 39 + '{"id": "\\u0001<\ufffe>", "row_count": 3}'
-    assert lines[-3] == "crm.`b & \x85`  mine          1 failure"
+    assert lines[5] == " " * 42 + '{"id": "\\u0001<\ufffe>", "row_count": 3}'
+    assert lines[-3] == r"crm.`b & \x85`  mine          1 failure"
     assert lines[-1] == f"unique_key: {HINTS['unique_key']}"
     assert text([MISSING]) == ""
 
@@ -96,7 +96,7 @@ timestamp="2024-05-01T06:30:00" time="2.000" tests="2" failures="2" errors="0" s
 tests="1" failures="0" errors="1" skipped="0">
     <properties />
     <testcase name="can_be_checked" classname="crm.c" time="0.000">
-      <error type="DataError" message="crm.c: there is no such table\\u0000" />
+      <error type="DataError" message="crm.c: there is no such table\\x00" />
     </testcase>
     <system-out />
     <system-err />

@@ -50,7 +50,7 @@ def test_files_of_a_path(names: list[str], given: str, kind: str, found: list[st
 @pytest.mark.parametrize(
     ("name", "data", "says"),
     [
-        ("a.csv", gzip.compress(b"id\n"), "a.csv: is a gzip file; give it the ending .gz"),
+        ("a.csv", gzip.compress(b"id\n", mtime=0), "a.csv: is a gzip file; give it the ending .gz"),
         ("a.csv.gz", b"id\n1\n", "a.csv.gz: is no gzip file; take the ending .gz away"),
         ("a.json", b"PAR1....PAR1", "a.json: is a Parquet file; give it the ending .parquet"),
         ("a.parquet", b"", "a.parquet: is no Parquet file; give it the ending of its format"),

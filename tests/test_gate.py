@@ -20,21 +20,25 @@ GOOD = render(SPEC).files()
 
 MUTATIONS = [
     # file, what, instead, a piece of the objection
-    ("merge.sql", "ON  t.`id` = s.`id`\nAND", "ON", None),
-    ("merge.sql", "t.`id` = s.`id`\n", "t.`idd` = s.`id`\n", "t.idd is not there"),
-    ("merge.sql", "s.`start_date`\nAND", "s.`strt`\nAND", "s.strt is not there"),
+    ("merge.sql", "    ON t.`id` = s.`id` AND", "    ON", None),
+    ("merge.sql", "ON t.`id` = s.`id`", "ON t.`idd` = s.`id`", "t.idd is not there"),
+    ("merge.sql", "s.`start_date` AND", "s.`strt` AND", "s.strt is not there"),
     ("merge.sql", "        _scd_opens,\n", "        _scd_openz,\n", "_scd_openz"),
     ("merge.sql", "FROM versions", "FROM vversions", "does not resolve"),
     ("merge.sql", "_scd_batch_from)\n--", "_scd_batch_fron)\n--", "_scd_batch_fron is not there"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND {{ x }} THEN", "left over"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND :x THEN", "placeholder"),
-    ("merge.sql", "`end_date`,\n        `is_current`\n    )\n", "`is_current`\n    )\n", "the INSERT lists"),
-    ("merge.sql", "        s.`end_date`,\n        s.`is", "        s.`is", "differ in number"),
-    ("merge.sql", "        `end_date` = s", "        `ende_date` = s", "which the table does not have"),
+    ("merge.sql", ", `end_date`, `is_current`)\n", ", `is_current`)\n", "the INSERT lists"),
+    ("merge.sql", "s.`end_date`, s.`is", "s.`is", "differ in number"),
+    ("merge.sql", "`end_date` = s", "`ende_date` = s", "which the table does not have"),
     ("merge.sql", ") AS s\n", ") AS u\n", "MERGE INTO … AS t USING"),
-    ("plan.sql", "    `is_current`\nFROM", "    `is_current`,\nFROM", "stray comma in line"),
+    ("plan.sql", "AS _scd_row\n    FROM _scd_plan", "AS _scd_row,\n    FROM _scd_plan", "stray comma in line"),
     ("plan.sql", "SELECT\n    _scd_action", "SELECT\n    , _scd_action", "stray comma in line"),
     ("plan.sql", "FROM changes\n", "FROM chnges\n", "does not resolve"),
+    ("plan.sql", "    FROM _scd_plan\n", "    FROM _scd_plam\n", "does not resolve"),
+    ("plan.sql", "COUNT_IF(_scd_closes)", "COUNT_IF(_scd_closed)", "does not resolve"),
+    ("plan.sql", "        _scd_late,\n", "        _scd_latest,\n", "does not resolve"),
+    ("plan.sql", "CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS\n", "TRUNCATE TABLE a;\n", "no place in plan.sql"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "DROP SCHEMA `crm`", "DROP"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "OPTIMIZE `crm`.`x`", "does not know"),
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "VACUUM `crm`.`x`", "does not know"),
@@ -56,7 +60,7 @@ def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
 
 def test_empty_on_and_empty_text() -> None:
     merge = GOOD["merge.sql"]
-    start, end = merge.index("ON  t."), merge.index("-- A stored version that opens")
+    start, end = merge.index("    ON t."), merge.index("-- A stored version that opens")
     assert any("no ON" in found for found in objections(SPEC, "merge.sql", merge[:start] + "ON\n" + merge[end:]))
     assert list(objections(SPEC, "merge.sql", "\n"))
     assert list(objections(SPEC, "merge.sql", "-- nothing\n"))

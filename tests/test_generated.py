@@ -37,7 +37,7 @@ def test_form(path: Path) -> None:
     assert text.startswith("-- `")
     for line in text.splitlines():
         indent = len(line) - len(line.lstrip())
-        assert indent % 4 == 0 or line.startswith("ON  "), f"{line!r} is not indented by fours"
+        assert indent % 4 == 0, f"{line!r} is not indented by fours"
 
 
 def test_rendering_is_deterministic() -> None:
@@ -55,13 +55,30 @@ def test_only_what_a_spec_needs() -> None:
         "runs AS",
         "known AS",
         "_scd_sequence",
-        "_scd_place",
+        "RANK() OVER",
         "SHA2",
         "ARRAY_CONTAINS",
         "_scd_begins",
         "COALESCE(op",
     ):
         assert word not in simple, word
+
+
+def test_a_simple_merge_fits_on_a_screen_or_two() -> None:
+    """Changes, one key, no deletes: the whole statement."""
+    text = (ROOT / "generated/crm.customer/merge.sql").read_text()
+    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 70
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
+def test_each_step_and_each_when_says_why(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        step = re.fullmatch(r" *(?:WITH )?(\w+) AS \(", line)
+        if step and step[1] not in {"source", "run", "whole"}:  # the user's own query, and windows
+            assert after.lstrip().startswith("-- "), line
+        if line.startswith(("WHEN ", "    ON ")) and path.name == "merge.sql":
+            assert before.lstrip().startswith("-- "), line
 
 
 def test_names_are_quoted() -> None:
@@ -74,3 +91,13 @@ def test_names_are_quoted() -> None:
     assert "FROM `select`.`from`" in merge
     assert "t.`order` = s.`order`" in merge
     assert "s.`a``b`" in merge and "s.`größe`" in merge
+
+
+def test_a_flag_of_numbers_is_written_as_numbers() -> None:
+    """To Python 1 and 0 are equal to true and false."""
+    text = (
+        "target: crm.t\npattern: scd2\nsource: {table: a.b, effective_at: at}\nkeys: [id]\ncolumns: {id: int}\n"
+        "history: {is_current: {name: is_current, type: int, open: 1, closed: 0}}\n"
+    )
+    merge = render(load_spec_text(text)).merge
+    assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`\n" in merge

@@ -34,6 +34,8 @@ def main() -> None:
             shutil.copytree(ROOT / part, away / part)
         run(bin_ / "scdgen", "generate", "--check", "specs", cwd=away)
         run(bin_ / "scdgen", "validate", "specs", cwd=away)
+        loaded = "from scdgen.render import environment; environment().get_template('show.html.j2')"
+        run(bin_ / "python", "-c", loaded, cwd=away)
         print(f"wheel: {wheel.name} renders the specs in an empty environment without pyspark")
 
 

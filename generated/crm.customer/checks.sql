@@ -65,7 +65,7 @@ WHERE _scd_next = _scd_until AND _scd_same;
 -- flag_matches_end: the flag says what the end says.
 SELECT *
 FROM `crm`.`customer` AS t
-WHERE NOT (t.`is_current` <=> CASE WHEN t.`valid_to` IS NULL THEN TRUE ELSE FALSE END);
+WHERE NOT (t.`is_current` <=> (t.`valid_to` IS NULL));
 
 -- key_not_null: no key and no start is NULL.
 SELECT *

@@ -6,70 +6,42 @@
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 SET VARIABLE _scd_batch_from = (
-    SELECT
-        MIN(CAST(start_date AS DATE))
+    SELECT MIN(CAST(start_date AS DATE))
     FROM `crm`.`customer_changes`
 );
 
-MERGE INTO `crm`.`customer_address` AS t
-USING (
+MERGE INTO `crm`.`customer_address` AS t USING (
     WITH changes AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`id` AS INT),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: the key id is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `id`,
+            COALESCE(CAST(`id` AS INT), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: the key id is NULL in a source row; mend the source or set bad_rows: skip')) AS `id`,
             CAST(`name` AS STRING) AS `name`,
             CAST(`address` AS STRING) AS `address`,
-            COALESCE(
-                CAST(start_date AS DATE),
-                RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: effective_at is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS _scd_at
+            COALESCE(CAST(start_date AS DATE), RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at
         FROM `crm`.`customer_changes`
     ),
     timeline AS (
-        -- Changes (rank 1) beside the stored versions that they can touch: each is a change at its start (rank 2)
-        -- and, where nothing else stands at that time, a delete at its end (rank 3).
-        SELECT
-            `id`,
-            `name`,
-            `address`,
-            _scd_at,
-            FALSE AS _scd_deleted,
-            1 AS _scd_rank,
-            NULL AS _scd_until
+        -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
+        SELECT `id`, `name`, `address`, _scd_at, FALSE AS _scd_deleted, 1 AS _scd_rank, NULL AS _scd_until
         FROM changes
         UNION ALL
-        SELECT
-            t.`id`,
-            t.`name`,
-            t.`address`,
-            _scd_at,
-            _scd_deleted,
-            _scd_rank,
-            t.`end_date`
+        SELECT t.`id`, t.`name`, t.`address`, _scd_at, _scd_deleted, _scd_rank, t.`end_date`
         FROM `crm`.`customer_address` AS t
-        LEFT SEMI JOIN changes AS c
-            ON t.`id` = c.`id`
-        LATERAL VIEW STACK(
-            2,
-            t.`start_date`, FALSE, 2,
-            t.`end_date`, TRUE, 3
-        ) AS _scd_at, _scd_deleted, _scd_rank
-        WHERE (t.`end_date` IS NULL OR t.`end_date` >= _scd_batch_from)
-            AND _scd_at IS NOT NULL
+        LEFT SEMI JOIN changes AS c ON t.`id` = c.`id`
+            LATERAL VIEW STACK(2, t.`start_date`, FALSE, 2, t.`end_date`, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.`end_date` IS NULL OR t.`end_date` >= _scd_batch_from) AND _scd_at IS NOT NULL
         DISTRIBUTE BY `id`
     ),
     ranked AS (
         -- Of the rows of one key and time the first counts: a change before what is stored.
         SELECT
             *,
-            ROW_NUMBER() OVER w AS _scd_row,
-            RANK() OVER w AS _scd_place,
-            FIRST_VALUE(STRUCT(`name`, `address`)) OVER w AS _scd_first,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, _scd_until) END) IGNORE NULLS
-                OVER (PARTITION BY `id`, _scd_at) AS _scd_stored
+            CASE
+                WHEN RANK() OVER w = 1 AND NOT (FIRST_VALUE(STRUCT(`name`, `address`)) OVER w <=> STRUCT(`name`, `address`))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_address: two different rows of one key and time, such as ', TO_JSON(STRUCT(`id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE ROW_NUMBER() OVER w
+            END AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `id`, _scd_at) AS _scd_stored
         FROM timeline
         WINDOW w AS (PARTITION BY `id`, _scd_at ORDER BY _scd_rank)
     ),
@@ -77,14 +49,9 @@ USING (
         -- One point per key and time. It opens a version where it differs from the state before it.
         SELECT
             *,
-            NOT _scd_deleted
-                AND NOT (LAG(STRUCT(_scd_deleted, `address`)) OVER w <=> STRUCT(_scd_deleted, `address`)) AS _scd_opens
+            NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `address`)) OVER w <=> STRUCT(_scd_deleted, `address`)) AS _scd_opens
         FROM ranked
-        WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`, `address`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_address: two different rows of one key and time, such as ', TO_JSON(STRUCT(`id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE _scd_row = 1
         WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
     ),
     runs AS (
@@ -117,52 +84,23 @@ USING (
         SELECT
             CASE
                 WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN _scd_stored IS NULL OR (_scd_opens AND _scd_stored <=> STRUCT(`name`, `address`, _scd_next)) THEN NULL
-                WHEN NOT _scd_opens THEN 'fold'
-                WHEN _scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL THEN 'close'
-                ELSE 'correct'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`name`, `address`, _scd_next))
+                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
-            `id`,
-            `name`,
-            `address`,
-            _scd_at AS `start_date`,
-            _scd_next AS `end_date`,
-            _scd_next IS NULL AS `is_current`
+            `id`, `name`, `address`, _scd_at AS `start_date`, _scd_next AS `end_date`, _scd_next IS NULL AS `is_current`
         FROM versions
     )
-    SELECT *
-    FROM staged
-    WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
--- A version is known by its key and its start.
-ON  t.`id` = s.`id`
-AND t.`start_date` = s.`start_date`
-AND (t.`end_date` IS NULL OR t.`end_date` >= _scd_batch_from)
+    -- A version is known by its key and its start.
+    ON t.`id` = s.`id` AND t.`start_date` = s.`start_date` AND (t.`end_date` IS NULL OR t.`end_date` >= _scd_batch_from)
 -- A stored version that opens nothing any more: another row stands in its place.
-WHEN MATCHED AND s._scd_action = 'fold' THEN
-    DELETE
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version that ends otherwise, or holds other values.
 WHEN MATCHED THEN
-    UPDATE SET
-        `name` = s.`name`,
-        `address` = s.`address`,
-        `end_date` = s.`end_date`,
-        `is_current` = s.`is_current`
+    UPDATE SET `name` = s.`name`, `address` = s.`address`, `end_date` = s.`end_date`, `is_current` = s.`is_current`
 -- A new version.
 WHEN NOT MATCHED THEN
-    INSERT (
-        `id`,
-        `name`,
-        `address`,
-        `start_date`,
-        `end_date`,
-        `is_current`
-    )
-    VALUES (
-        s.`id`,
-        s.`name`,
-        s.`address`,
-        s.`start_date`,
-        s.`end_date`,
-        s.`is_current`
-    );
+    INSERT (`id`, `name`, `address`, `start_date`, `end_date`, `is_current`)
+    VALUES (s.`id`, s.`name`, s.`address`, s.`start_date`, s.`end_date`, s.`is_current`);

@@ -6,37 +6,25 @@
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (
-    SELECT
-        MIN(CAST(changed_at AS TIMESTAMP))
+    SELECT MIN(CAST(changed_at AS TIMESTAMP))
     FROM `crm`.`customer_feed`
 );
 
-MERGE INTO `crm`.`customer_cdc` AS t
-USING (
+MERGE INTO `crm`.`customer_cdc` AS t USING (
     WITH changes AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`company` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: the key company is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `company`,
-            COALESCE(
-                CAST(`customer_no` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `customer_no`,
+            COALESCE(CAST(`company` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: the key company is NULL in a source row; mend the source or set bad_rows: skip')) AS `company`,
+            COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
             CAST(`name` AS STRING) AS `name`,
             CAST(`city` AS STRING) AS `city`,
-            COALESCE(
-                CAST(changed_at AS TIMESTAMP),
-                RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: effective_at is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS _scd_at,
+            COALESCE(CAST(changed_at AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at,
             COALESCE(op = 'D', FALSE) AS _scd_deleted,
             lsn AS _scd_sequence_1
         FROM `crm`.`customer_feed`
     ),
     timeline AS (
-        -- Changes (rank 1) beside the stored versions that they can touch: each is a change at its start (rank 2)
-        -- and, where nothing else stands at that time, a delete at its end (rank 3).
+        -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
         SELECT
             `company`,
             `customer_no`,
@@ -62,14 +50,8 @@ USING (
             t.`valid_to`,
             t.`action`
         FROM `crm`.`customer_cdc` AS t
-        LEFT SEMI JOIN changes AS c
-            ON t.`company` = c.`company`
-            AND t.`customer_no` = c.`customer_no`
-        LATERAL VIEW STACK(
-            2,
-            t.`valid_from`, FALSE, 2,
-            t.`valid_to`, TRUE, 3
-        ) AS _scd_at, _scd_deleted, _scd_rank
+        LEFT SEMI JOIN changes AS c ON t.`company` = c.`company` AND t.`customer_no` = c.`customer_no`
+            LATERAL VIEW STACK(2, t.`valid_from`, FALSE, 2, t.`valid_to`, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE _scd_at IS NOT NULL
         DISTRIBUTE BY `company`, `customer_no`
     ),
@@ -77,26 +59,22 @@ USING (
         -- Of the rows of one key and time the first counts: a change before what is stored, the greatest lsn wins.
         SELECT
             *,
-            ROW_NUMBER() OVER w AS _scd_row,
-            RANK() OVER w AS _scd_place,
-            FIRST_VALUE(STRUCT(_scd_deleted, `name`, `city`)) OVER w AS _scd_first,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `city`, `action`, _scd_until) END) IGNORE NULLS
-                OVER (PARTITION BY `company`, `customer_no`, _scd_at) AS _scd_stored
+            CASE
+                WHEN RANK() OVER w = 1 AND NOT (FIRST_VALUE(STRUCT(_scd_deleted, `name`, `city`)) OVER w <=> STRUCT(_scd_deleted, `name`, `city`) OR (_scd_deleted AND FIRST_VALUE(_scd_deleted) OVER w))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time, such as ', TO_JSON(STRUCT(`company`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE ROW_NUMBER() OVER w
+            END AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `city`, `action`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `company`, `customer_no`, _scd_at) AS _scd_stored
         FROM timeline
-        WINDOW w AS (PARTITION BY `company`, `customer_no`, _scd_at ORDER BY _scd_rank, _scd_sequence_1 DESC)
+        WINDOW w AS (PARTITION BY `company`, `customer_no`, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
     ),
     points AS (
         -- One point per key and time. It opens a version where it differs from the state before it.
         SELECT
             *,
-            NOT _scd_deleted
-                AND NOT (LAG(STRUCT(_scd_deleted, `name`, `city`)) OVER w <=> STRUCT(_scd_deleted, `name`, `city`)) AS _scd_opens
+            NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `name`, `city`)) OVER w <=> STRUCT(_scd_deleted, `name`, `city`)) AS _scd_opens
         FROM ranked
-        WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `city`) OR (_scd_deleted AND _scd_first._scd_deleted))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time, such as ', TO_JSON(STRUCT(`company`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE _scd_row = 1
         WINDOW w AS (PARTITION BY `company`, `customer_no` ORDER BY _scd_at)
     ),
     versions AS (
@@ -114,14 +92,13 @@ USING (
         SELECT
             CASE
                 WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN _scd_stored IS NULL OR (_scd_opens AND _scd_stored <=> STRUCT(
-                    `name`, `city`,
-                    CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END,
-                    _scd_next
-                )) THEN NULL
-                WHEN NOT _scd_opens THEN 'fold'
-                WHEN _scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL THEN 'close'
-                ELSE 'correct'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(
+                        `name`, `city`,
+                        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END,
+                        _scd_next
+                    ))
+                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
             `company`,
             `customer_no`,
@@ -133,18 +110,15 @@ USING (
             CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS `action`
         FROM versions
     )
-    SELECT *
-    FROM staged
-    WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
--- A version is known by its key and its start.
-ON  t.`company` = s.`company`
-AND t.`customer_no` = s.`customer_no`
-AND t.`valid_from` = s.`valid_from`
-AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
+    -- A version is known by its key and its start.
+    ON t.`company` = s.`company`
+        AND t.`customer_no` = s.`customer_no`
+        AND t.`valid_from` = s.`valid_from`
+        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
 -- A stored version that opens nothing any more: another row stands in its place.
-WHEN MATCHED AND s._scd_action = 'fold' THEN
-    DELETE
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version that ends otherwise, or holds other values.
 WHEN MATCHED THEN
     UPDATE SET
@@ -155,23 +129,5 @@ WHEN MATCHED THEN
         `action` = s.`action`
 -- A new version.
 WHEN NOT MATCHED THEN
-    INSERT (
-        `company`,
-        `customer_no`,
-        `name`,
-        `city`,
-        `valid_from`,
-        `valid_to`,
-        `is_current`,
-        `action`
-    )
-    VALUES (
-        s.`company`,
-        s.`customer_no`,
-        s.`name`,
-        s.`city`,
-        s.`valid_from`,
-        s.`valid_to`,
-        s.`is_current`,
-        s.`action`
-    );
+    INSERT (`company`, `customer_no`, `name`, `city`, `valid_from`, `valid_to`, `is_current`, `action`)
+    VALUES (s.`company`, s.`customer_no`, s.`name`, s.`city`, s.`valid_from`, s.`valid_to`, s.`is_current`, s.`action`);

@@ -17,18 +17,18 @@ FROM `crm`.`customer_cdc` AS t
 WHERE t.`valid_to` IS NULL;
 
 -- The versions valid at a time: SELECT * FROM `crm`.`customer_cdc_as_of`(TIMESTAMP '2024-01-01').
-CREATE OR REPLACE FUNCTION `crm`.`customer_cdc_as_of`(at TIMESTAMP)
+CREATE OR REPLACE FUNCTION `crm`.`customer_cdc_as_of` (at TIMESTAMP)
 RETURNS TABLE
 RETURN
-    SELECT
-        `company`,
-        `customer_no`,
-        `name`,
-        `city`,
-        `valid_from`,
-        `valid_to`,
-        `is_current`,
-        `action`
-    FROM `crm`.`customer_cdc` AS t
-    WHERE t.`valid_from` <= at
-        AND (t.`valid_to` IS NULL OR t.`valid_to` > at);
+SELECT
+    `company`,
+    `customer_no`,
+    `name`,
+    `city`,
+    `valid_from`,
+    `valid_to`,
+    `is_current`,
+    `action`
+FROM `crm`.`customer_cdc` AS t
+WHERE t.`valid_from` <= at
+    AND (t.`valid_to` IS NULL OR t.`valid_to` > at);

@@ -11,15 +11,11 @@ SET VARIABLE _scd_taken_at = CASE
     ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL, or not before the open end 9999-12-31 23:59:59.999,; give it a time')
 END;
 
-MERGE INTO `crm`.`customer_full` AS t
-USING (
+MERGE INTO `crm`.`customer_full` AS t USING (
     WITH extract AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`customer_no` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `customer_no`,
+            COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
             CAST(`name` AS STRING) AS `name`
         FROM `crm`.`customer_extract`
         UNION ALL
@@ -27,10 +23,11 @@ USING (
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
             NULL
-        WHERE NOT EXISTS (
-            SELECT 1
-            FROM `crm`.`customer_extract`
-        )
+        WHERE
+            NOT EXISTS (
+                SELECT 1
+                FROM `crm`.`customer_extract`
+            )
     ),
     ranked AS (
         -- Exact copies of a row count once; different rows of a key stop the statement.
@@ -46,11 +43,12 @@ USING (
         -- One row per key.
         SELECT *
         FROM ranked
-        WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE
+            CASE
+                WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE _scd_row = 1
+            END
     ),
     stored AS (
         -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
@@ -82,11 +80,12 @@ USING (
         FROM snapshot AS n
         FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
             ON n.`customer_no` = o.`customer_no`
-        WHERE CASE
-            WHEN n.`customer_no` IS NULL THEN o._scd_until IS NULL
-            WHEN o.`customer_no` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-            ELSE NOT (STRUCT(n.`name`) <=> STRUCT(o.`name`))
-        END
+        WHERE
+            CASE
+                WHEN n.`customer_no` IS NULL THEN o._scd_until IS NULL
+                WHEN o.`customer_no` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (STRUCT(n.`name`) <=> STRUCT(o.`name`))
+            END
     ),
     versions AS (
         -- A changed key closes one version and opens another.
@@ -95,55 +94,38 @@ USING (
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
             CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
         FROM compared
-        LATERAL VIEW EXPLODE(_scd_actions) AS _scd_action
-        WHERE CASE
-            WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`customer_no`, _scd_from)), '; run snapshots in the order in which they were taken'))
-            ELSE TRUE
-        END
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`customer_no`, _scd_from)), '; run snapshots in the order in which they were taken'))
+                ELSE TRUE
+            END
     ),
     staged AS (
+        -- What to write: the versions, with their history columns.
         SELECT
             _scd_action,
             `customer_no`,
             `name`,
             _scd_start AS `effective_ts`,
             COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS `expiry_ts`,
-            _scd_next IS NULL AS `is_current`
+            CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`
         FROM versions
     )
-    SELECT *
-    FROM staged
-    WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
--- A version is known by its key and its start.
-ON  t.`customer_no` = s.`customer_no`
-AND t.`effective_ts` = s.`effective_ts`
-AND t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
+    -- A version is known by its key and its start.
+    ON t.`customer_no` = s.`customer_no`
+        AND t.`effective_ts` = s.`effective_ts`
+        AND t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
 -- The open version of a key that is gone or changed: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN
-    UPDATE SET
-        `expiry_ts` = s.`expiry_ts`,
-        `is_current` = s.`is_current`
+    UPDATE SET `expiry_ts` = s.`expiry_ts`, `is_current` = s.`is_current`
 -- A version that holds other values now, or is open again.
 WHEN MATCHED THEN
-    UPDATE SET
-        `name` = s.`name`,
-        `expiry_ts` = s.`expiry_ts`,
-        `is_current` = s.`is_current`
+    UPDATE SET `name` = s.`name`, `expiry_ts` = s.`expiry_ts`, `is_current` = s.`is_current`
 -- A new version.
 WHEN NOT MATCHED THEN
-    INSERT (
-        `customer_no`,
-        `name`,
-        `effective_ts`,
-        `expiry_ts`,
-        `is_current`
-    )
-    VALUES (
-        s.`customer_no`,
-        s.`name`,
-        s.`effective_ts`,
-        s.`expiry_ts`,
-        s.`is_current`
-    );
+    INSERT (`customer_no`, `name`, `effective_ts`, `expiry_ts`, `is_current`)
+    VALUES (s.`customer_no`, s.`name`, s.`effective_ts`, s.`expiry_ts`, s.`is_current`);

@@ -19,8 +19,7 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     FROM source
 );
 
-MERGE INTO `dwh`.`dim_customer` AS t
-USING (
+MERGE INTO `dwh`.`dim_customer` AS t USING (
     WITH source AS (
         SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
         FROM staging.customer AS c
@@ -29,14 +28,8 @@ USING (
     changes AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`region` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: the key region is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `region`,
-            COALESCE(
-                CAST(`customer_no` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `customer_no`,
+            COALESCE(CAST(`region` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: the key region is NULL in a source row; mend the source or set bad_rows: skip')) AS `region`,
+            COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
             CAST(full_name AS STRING) AS `name`,
             CAST(street AS STRING) AS `address`,
             CAST(`birth_date` AS DATE) AS `birth_date`,
@@ -48,8 +41,7 @@ USING (
         FROM source
     ),
     timeline AS (
-        -- Changes (rank 1) beside the stored versions that they can touch: each is a change at its start (rank 2)
-        -- and, where nothing else stands at that time, a delete at its end (rank 3).
+        -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
         SELECT
             `region`,
             `customer_no`,
@@ -75,43 +67,35 @@ USING (
             _scd_rank,
             NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY
         FROM `dwh`.`dim_customer` AS t
-        LEFT SEMI JOIN changes AS c
-            ON t.`region` = c.`region`
-            AND t.`customer_no` = c.`customer_no`
-        LATERAL VIEW STACK(
-            2,
-            t.`start_date`, FALSE, 2,
-            NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
-        ) AS _scd_at, _scd_deleted, _scd_rank
-        WHERE t.`end_date` >= _scd_batch_from
-            AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
-            AND _scd_at IS NOT NULL
+        LEFT SEMI JOIN changes AS c ON t.`region` = c.`region` AND t.`customer_no` = c.`customer_no`
+            LATERAL VIEW STACK(
+                2,
+                t.`start_date`, FALSE, 2,
+                NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE t.`end_date` >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`) AND _scd_at IS NOT NULL
         DISTRIBUTE BY `region`, `customer_no`
     ),
     ranked AS (
         -- Of the rows of one key and time the first counts: a change before what is stored, the greatest change_no wins.
         SELECT
             *,
-            ROW_NUMBER() OVER w AS _scd_row,
-            RANK() OVER w AS _scd_place,
-            FIRST_VALUE(STRUCT(`name`, `address`, `birth_date`)) OVER w AS _scd_first,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, `birth_date`, _scd_until) END) IGNORE NULLS
-                OVER (PARTITION BY `region`, `customer_no`, _scd_at) AS _scd_stored
+            CASE
+                WHEN RANK() OVER w = 1 AND NOT (FIRST_VALUE(STRUCT(`name`, `address`, `birth_date`)) OVER w <=> STRUCT(`name`, `address`, `birth_date`))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time, such as ', TO_JSON(STRUCT(`region`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE ROW_NUMBER() OVER w
+            END AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, `birth_date`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `region`, `customer_no`, _scd_at) AS _scd_stored
         FROM timeline
-        WINDOW w AS (PARTITION BY `region`, `customer_no`, _scd_at ORDER BY _scd_rank, _scd_sequence_1 DESC)
+        WINDOW w AS (PARTITION BY `region`, `customer_no`, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
     ),
     points AS (
         -- One point per key and time. It opens a version where it differs from the state before it.
         SELECT
             *,
-            NOT _scd_deleted
-                AND NOT (LAG(STRUCT(_scd_deleted, `address`, `birth_date`)) OVER w <=> STRUCT(_scd_deleted, `address`, `birth_date`)) AS _scd_opens
+            NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `address`, `birth_date`)) OVER w <=> STRUCT(_scd_deleted, `address`, `birth_date`)) AS _scd_opens
         FROM ranked
-        WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`, `address`, `birth_date`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time, such as ', TO_JSON(STRUCT(`region`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE _scd_row = 1
         WINDOW w AS (PARTITION BY `region`, `customer_no` ORDER BY _scd_at)
     ),
     runs AS (
@@ -146,10 +130,9 @@ USING (
         SELECT
             CASE
                 WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN _scd_stored IS NULL OR (_scd_opens AND _scd_stored <=> STRUCT(`name`, `address`, `birth_date`, _scd_next)) THEN NULL
-                WHEN NOT _scd_opens THEN 'fold'
-                WHEN _scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL THEN 'close'
-                ELSE 'correct'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`name`, `address`, `birth_date`, _scd_next))
+                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
             `region`,
             `customer_no`,
@@ -163,19 +146,16 @@ USING (
             SHA2(TO_JSON(STRUCT(`address`, CAST(`birth_date` AS STRING) AS `birth_date`), MAP('ignoreNullFields', 'true')), 256) AS `row_hash`
         FROM versions
     )
-    SELECT *
-    FROM staged
-    WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
--- A version is known by its key and its start.
-ON  t.`region` = s.`region`
-AND t.`customer_no` = s.`customer_no`
-AND t.`start_date` = s.`start_date`
-AND t.`end_date` >= _scd_batch_from
-AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
+    -- A version is known by its key and its start.
+    ON t.`region` = s.`region`
+        AND t.`customer_no` = s.`customer_no`
+        AND t.`start_date` = s.`start_date`
+        AND t.`end_date` >= _scd_batch_from
+        AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
 -- A stored version that opens nothing any more: another row stands in its place.
-WHEN MATCHED AND s._scd_action = 'fold' THEN
-    DELETE
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version that ends otherwise, or holds other values.
 WHEN MATCHED THEN
     UPDATE SET

@@ -6,20 +6,13 @@
 -- One time for the whole snapshot.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
-SET VARIABLE _scd_taken_at = COALESCE(
-    CAST(session.taken AS TIMESTAMP),
-    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time')
-);
+SET VARIABLE _scd_taken_at = COALESCE(CAST(session.taken AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time'));
 
-MERGE INTO `geo`.`airports` AS t
-USING (
+MERGE INTO `geo`.`airports` AS t USING (
     WITH extract AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`icao` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: the key icao is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `icao`,
+            COALESCE(CAST(`icao` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: the key icao is NULL in a source row; mend the source or set bad_rows: skip')) AS `icao`,
             CAST(`iata` AS STRING) AS `iata`,
             CAST(`name` AS STRING) AS `name`,
             CAST(`city` AS STRING) AS `city`,
@@ -36,10 +29,11 @@ USING (
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-        WHERE NOT EXISTS (
-            SELECT 1
-            FROM `geo`.`airports_release`
-        )
+        WHERE
+            NOT EXISTS (
+                SELECT 1
+                FROM `geo`.`airports_release`
+            )
     ),
     ranked AS (
         -- Exact copies of a row count once; different rows of a key stop the statement.
@@ -57,13 +51,14 @@ USING (
         -- One row per key.
         SELECT *
         FROM ranked
-        WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(
-                    `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-                ))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE
+            CASE
+                WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(
+                        `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
+                    ))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE _scd_row = 1
+            END
     ),
     stored AS (
         -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
@@ -108,29 +103,30 @@ USING (
                 WHEN n.`icao` IS NULL THEN ARRAY('close')
                 WHEN o.`icao` IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
                 WHEN STRUCT(
-                    n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
-                    n.`tz`, n.`lid`
-                ) <=> STRUCT(
-                    o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
-                    o.`tz`, o.`lid`
-                ) THEN ARRAY('correct')
+                        n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
+                        n.`tz`, n.`lid`
+                    ) <=> STRUCT(
+                        o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
+                        o.`tz`, o.`lid`
+                    ) THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM snapshot AS n
         FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
             ON n.`icao` = o.`icao`
-        WHERE CASE
-            WHEN n.`icao` IS NULL THEN o._scd_until IS NULL
-            WHEN o.`icao` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-            ELSE NOT (STRUCT(
-                n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
-                n.`tz`, n.`lid`
-            ) <=> STRUCT(
-                o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
-                o.`tz`, o.`lid`
-            ))
-        END
+        WHERE
+            CASE
+                WHEN n.`icao` IS NULL THEN o._scd_until IS NULL
+                WHEN o.`icao` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (STRUCT(
+                        n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
+                        n.`tz`, n.`lid`
+                    ) <=> STRUCT(
+                        o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
+                        o.`tz`, o.`lid`
+                    ))
+            END
     ),
     versions AS (
         -- A changed key closes one version and opens another.
@@ -144,16 +140,18 @@ USING (
             FROM `geo`.`airports` AS t
             WHERE t.`valid_to` IS NULL
         )
-        LATERAL VIEW EXPLODE(_scd_actions) AS _scd_action
-        WHERE CASE
-            WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] geo.airports: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`icao`, _scd_from)), '; run snapshots in the order in which they were taken'))
-            WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: the snapshot would close more than 0.2 of the current keys; raise snapshot.max_deleted if that is right')
-            ELSE TRUE
-        END
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] geo.airports: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`icao`, _scd_from)), '; run snapshots in the order in which they were taken'))
+                WHEN _scd_closing > 0.2 * _scd_current
+                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: the snapshot would close more than 0.2 of the current keys; raise snapshot.max_deleted if that is right')
+                ELSE TRUE
+            END
     ),
     staged AS (
+        -- What to write: the versions, with their history columns.
         SELECT
             _scd_action,
             `icao`,
@@ -172,19 +170,15 @@ USING (
             _scd_next IS NULL AS `is_current`
         FROM versions
     )
-    SELECT *
-    FROM staged
-    WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
--- A version is known by its key and its start.
-ON  t.`icao` = s.`icao`
-AND t.`valid_from` = s.`valid_from`
-AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
+    -- A version is known by its key and its start.
+    ON t.`icao` = s.`icao`
+        AND t.`valid_from` = s.`valid_from`
+        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
 -- The open version of a key that is gone or changed: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN
-    UPDATE SET
-        `valid_to` = s.`valid_to`,
-        `is_current` = s.`is_current`
+    UPDATE SET `valid_to` = s.`valid_to`, `is_current` = s.`is_current`
 -- A version that holds other values now, or is open again.
 WHEN MATCHED THEN
     UPDATE SET

@@ -2,21 +2,14 @@
 -- Keeps one row per key: the newest change.
 -- Made from specs/product_price.yml; do not edit: change the spec and run `scdgen generate`.
 
-MERGE INTO `shop`.`product_price` AS t
-USING (
+MERGE INTO `shop`.`product_price` AS t USING (
     WITH changes AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`product_id` AS BIGINT),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: the key product_id is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `product_id`,
+            COALESCE(CAST(`product_id` AS BIGINT), RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: the key product_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `product_id`,
             CAST(`name` AS STRING) AS `name`,
             CAST(`price` AS DECIMAL(10, 2)) AS `price`,
-            COALESCE(
-                CAST(changed_at AS TIMESTAMP),
-                RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: effective_at is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS _scd_at,
+            COALESCE(CAST(changed_at AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at,
             COALESCE(action = 'discontinued', FALSE) AS _scd_deleted,
             change_id AS _scd_sequence_1
         FROM `shop`.`price_changes`
@@ -41,42 +34,27 @@ USING (
             _scd_at AS `updated_at`,
             _scd_deleted
         FROM ranked
-        WHERE CASE
-            WHEN NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time, such as ', TO_JSON(STRUCT(`product_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE
+            CASE
+                WHEN NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time, such as ', TO_JSON(STRUCT(`product_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE _scd_row = 1
+            END
     )
-    SELECT *
-    FROM latest
+    SELECT * FROM latest
 ) AS s
-ON  t.`product_id` = s.`product_id`
+    -- A row is known by its key.
+    ON t.`product_id` = s.`product_id`
 -- A delete removes the row.
-WHEN MATCHED
-    AND s._scd_deleted
-    AND s.`updated_at` >= t.`updated_at` THEN
+WHEN MATCHED AND s._scd_deleted AND s.`updated_at` >= t.`updated_at` THEN
     DELETE
 -- A row that holds other values.
 WHEN MATCHED
-    AND NOT s._scd_deleted
-    AND s.`updated_at` >= t.`updated_at`
-    AND NOT (STRUCT(t.`name`, t.`price`, t.`updated_at`) <=> STRUCT(s.`name`, s.`price`, s.`updated_at`)) THEN
-    UPDATE SET
-        `name` = s.`name`,
-        `price` = s.`price`,
-        `updated_at` = s.`updated_at`
+AND NOT s._scd_deleted
+AND s.`updated_at` >= t.`updated_at`
+AND NOT (STRUCT(t.`name`, t.`price`, t.`updated_at`) <=> STRUCT(s.`name`, s.`price`, s.`updated_at`)) THEN
+    UPDATE SET `name` = s.`name`, `price` = s.`price`, `updated_at` = s.`updated_at`
 -- A new key.
-WHEN NOT MATCHED
-    AND NOT s._scd_deleted THEN
-    INSERT (
-        `product_id`,
-        `name`,
-        `price`,
-        `updated_at`
-    )
-    VALUES (
-        s.`product_id`,
-        s.`name`,
-        s.`price`,
-        s.`updated_at`
-    );
+WHEN NOT MATCHED AND NOT s._scd_deleted THEN
+    INSERT (`product_id`, `name`, `price`, `updated_at`)
+    VALUES (s.`product_id`, s.`name`, s.`price`, s.`updated_at`);

@@ -26,14 +26,12 @@ SET VARIABLE _scd_partitions_1 = (
         SELECT visitor_cookie_id, CAST(NULL AS BIGINT), first_date
         FROM web.first_dates
     )
-    SELECT
-        COLLECT_SET(CAST(substring(visitor_cookie_id, 1, 2) AS STRING))
+    SELECT COLLECT_SET(CAST(substring(visitor_cookie_id, 1, 2) AS STRING))
     FROM source
     WHERE seen_at >= session.since
 );
 
-MERGE INTO `web`.`visitor_lookup` AS t
-USING (
+MERGE INTO `web`.`visitor_lookup` AS t USING (
     WITH source AS (
         SELECT visitor_cookie_id, user_id, valid_start_date AS seen_at
         FROM web.user_mapping
@@ -44,23 +42,16 @@ USING (
     changes AS (
         -- The source's rows, in the names and types of the table.
         SELECT
-            COALESCE(
-                CAST(`visitor_cookie_id` AS STRING),
-                RAISE_ERROR('[SCDGEN_NULL_KEY] web.visitor_lookup: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS `visitor_cookie_id`,
+            COALESCE(CAST(`visitor_cookie_id` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] web.visitor_lookup: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `visitor_cookie_id`,
             CAST(`user_id` AS BIGINT) AS `user_id`,
             CAST(substring(visitor_cookie_id, 1, 2) AS STRING) AS `vcid_first_two`,
-            COALESCE(
-                CAST(seen_at AS TIMESTAMP),
-                RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup: effective_at is NULL in a source row; mend the source or set bad_rows: skip')
-            ) AS _scd_at,
+            COALESCE(CAST(seen_at AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at,
             user_id AS _scd_sequence_1
         FROM source
         WHERE seen_at >= session.since
     ),
     timeline AS (
-        -- Changes (rank 1) beside the stored versions that they can touch: each is a change at its start (rank 2)
-        -- and, where nothing else stands at that time, a delete at its end (rank 3).
+        -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
         SELECT
             `visitor_cookie_id`,
             `user_id`,
@@ -82,28 +73,27 @@ USING (
             _scd_rank,
             CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END
         FROM `web`.`visitor_lookup` AS t
-        LEFT SEMI JOIN changes AS c
-            ON t.`visitor_cookie_id` = c.`visitor_cookie_id`
-        LATERAL VIEW STACK(
-            2,
-            t.`valid_start_date`, FALSE, 2,
-            CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END, TRUE, 3
-        ) AS _scd_at, _scd_deleted, _scd_rank
-        WHERE (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
-            AND _scd_at IS NOT NULL
+        LEFT SEMI JOIN changes AS c ON t.`visitor_cookie_id` = c.`visitor_cookie_id`
+            LATERAL VIEW STACK(
+                2,
+                t.`valid_start_date`, FALSE, 2,
+                CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END, TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`)) AND _scd_at IS NOT NULL
         DISTRIBUTE BY `visitor_cookie_id`
     ),
     ranked AS (
         -- Of the rows of one key and time the first counts: a change before what is stored, the greatest user_id wins.
         SELECT
             *,
-            ROW_NUMBER() OVER w AS _scd_row,
-            RANK() OVER w AS _scd_place,
-            FIRST_VALUE(STRUCT(`user_id`, `vcid_first_two`)) OVER w AS _scd_first,
-            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`user_id`, `vcid_first_two`, _scd_until) END) IGNORE NULLS
-                OVER (PARTITION BY `visitor_cookie_id`, _scd_at) AS _scd_stored
+            CASE
+                WHEN RANK() OVER w = 1 AND NOT (FIRST_VALUE(STRUCT(`user_id`, `vcid_first_two`)) OVER w <=> STRUCT(`user_id`, `vcid_first_two`))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] web.visitor_lookup: two different rows of one key and time, such as ', TO_JSON(STRUCT(`visitor_cookie_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE ROW_NUMBER() OVER w
+            END AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`user_id`, `vcid_first_two`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `visitor_cookie_id`, _scd_at) AS _scd_stored
         FROM timeline
-        WINDOW w AS (PARTITION BY `visitor_cookie_id`, _scd_at ORDER BY _scd_rank, _scd_sequence_1 DESC)
+        WINDOW w AS (PARTITION BY `visitor_cookie_id`, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
     ),
     points AS (
         -- One point per key and time.
@@ -111,11 +101,7 @@ USING (
             *,
             COUNT_IF(_scd_deleted) OVER w AS _scd_life
         FROM ranked
-        WHERE CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`user_id`, `vcid_first_two`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] web.visitor_lookup: two different rows of one key and time, such as ', TO_JSON(STRUCT(`visitor_cookie_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
-        END
+        WHERE _scd_row = 1
         WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
     ),
     given AS (
@@ -125,9 +111,9 @@ USING (
             CASE
                 WHEN _scd_deleted THEN `user_id`
                 ELSE COALESCE(
-                    LAST_VALUE(CASE WHEN NOT _scd_deleted THEN `user_id` END) IGNORE NULLS OVER life,
-                    FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(`user_id`, _scd_stored.`user_id`) END) IGNORE NULLS OVER whole
-                )
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN `user_id` END) IGNORE NULLS OVER life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(`user_id`, _scd_stored.`user_id`) END) IGNORE NULLS OVER whole
+                    )
             END AS `user_id`,
             `vcid_first_two`,
             _scd_at,
@@ -145,28 +131,19 @@ USING (
         -- It opens a version where it differs from the state before it.
         SELECT
             *,
-            NOT _scd_deleted
-                AND NOT (LAG(STRUCT(_scd_deleted, `user_id`, `vcid_first_two`)) OVER w <=> STRUCT(_scd_deleted, `user_id`, `vcid_first_two`)) AS _scd_opens
+            NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `user_id`, `vcid_first_two`)) OVER w <=> STRUCT(_scd_deleted, `user_id`, `vcid_first_two`)) AS _scd_opens
         FROM given
         WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
     ),
-    versions AS (
-        -- A version lasts until the next version or delete of its key.
-        SELECT
-            *,
-            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER w AS _scd_next
-        FROM opening
-        WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
-    ),
     staged AS (
-        -- What has to change in the table: NULL where a version is stored as it should be.
+        -- What has to change in the table, NULL where nothing has. A version lasts until the next or a delete of its key.
         SELECT
+            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at) AS _scd_next,
             CASE
                 WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
-                WHEN _scd_stored IS NULL OR (_scd_opens AND _scd_stored <=> STRUCT(`user_id`, `vcid_first_two`, _scd_next)) THEN NULL
-                WHEN NOT _scd_opens THEN 'fold'
-                WHEN _scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL THEN 'close'
-                ELSE 'correct'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`user_id`, `vcid_first_two`, _scd_next))
+                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
             `visitor_cookie_id`,
             `user_id`,
@@ -175,19 +152,16 @@ USING (
             _scd_at AS `valid_start_date`,
             COALESCE(_scd_next - INTERVAL '1' MICROSECOND, _scd_last_run) AS `valid_end_date`,
             _scd_next IS NULL AS `is_current`
-        FROM versions
+        FROM opening
     )
-    SELECT *
-    FROM staged
-    WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
--- A version is known by its key and its start.
-ON  t.`visitor_cookie_id` = s.`visitor_cookie_id`
-AND t.`valid_start_date` = s.`valid_start_date`
-AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
+    -- A version is known by its key and its start.
+    ON t.`visitor_cookie_id` = s.`visitor_cookie_id`
+        AND t.`valid_start_date` = s.`valid_start_date`
+        AND (t.`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.`vcid_first_two`))
 -- A stored version that opens nothing any more: another row stands in its place.
-WHEN MATCHED AND s._scd_action = 'fold' THEN
-    DELETE
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
 -- A stored version that ends otherwise, or holds other values.
 WHEN MATCHED THEN
     UPDATE SET
@@ -216,8 +190,6 @@ WHEN NOT MATCHED THEN
         s.`is_current`
     )
 -- An open version that the batch says nothing of: its end is the time of this run.
-WHEN NOT MATCHED BY SOURCE
-    AND t.`is_current`
-    AND t.`valid_end_date` <> _scd_last_run THEN
+WHEN NOT MATCHED BY SOURCE AND t.`is_current` AND t.`valid_end_date` <> _scd_last_run THEN
     UPDATE SET
         `valid_end_date` = _scd_last_run;

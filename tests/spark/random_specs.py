@@ -7,9 +7,12 @@ import datetime as dt
 import json
 import random
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.reference import Change, Key, Meaning, Values, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 EPOCH = dt.datetime(2024, 1, 1)
 TYPES = {"timestamp": "timestamp", "date": "date", "bigint": "bigint"}
@@ -92,6 +95,15 @@ class Case:
     def source_schema(self) -> str:
         keys = ", ".join(f"{key} {'int' if i == 0 else 'string'}" for i, key in enumerate(self.how.keys))
         return f"{keys}, src_a string, b int, c string, happened {TYPES[self.kind]}, lsn int, op string"
+
+    def params(self, now: Any) -> dict[str, Any]:
+        """The values of a run at a time."""
+        declared = {"taken": now, LAST_RUN: now, "least": self.least}
+        return {name: value for name, value in declared.items() if name in self.document.get("params", {})}
+
+    def read(self, changes: list[Change]) -> list[Change]:
+        """Those that source.where lets through."""
+        return [c for c in changes if self.least is None or c.values["b"] is None or c.values["b"] >= self.least]
 
     def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
         return [
@@ -263,6 +275,18 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
     elif case.reads == "path":
         del source["table"]
         source |= {"path": f"{folder}/rows", "format": "parquet", "options": {"mergeSchema": "false"}}
+
+
+def source_of(spark: SparkSession, case: Case, changes: list[Change]) -> DataFrame | None:
+    """Puts the rows where the spec reads them; a frame, where it is to be given one."""
+    rows = spark.createDataFrame(case.rows(changes), case.source_schema).coalesce(1)
+    if case.reads == "frame":
+        return rows
+    if case.reads == "path":
+        rows.write.mode("overwrite").parquet(case.document["source"]["path"])
+    else:
+        rows.createOrReplaceTempView(f"incoming_{case.seed}")
+    return None
 
 
 def values(case: Case, key: Key) -> Values:

@@ -64,7 +64,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Path:  # 
 def test_a_day_of_work(folder: Path) -> None:
     planned = scdgen(folder, "plan", "customer.yml", "--source", "rows.csv")
     assert (planned.returncode, planned.stderr) == (0, "")
-    assert planned.stdout.splitlines()[0] == "main.crm.customer: 4 open"
+    counts = "4 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged"
+    assert planned.stdout.splitlines()[0] == f"main.crm.customer: {counts}"
     assert not (folder / "warehouse" / "crm.db").exists(), "a plan makes no table"
 
     ran = scdgen(folder, "run", "customer.yml", "--source", "rows.csv", "--json")
@@ -85,7 +86,7 @@ def test_a_day_of_work(folder: Path) -> None:
         "no,name,age,valid_from,valid_to,is_current\n"
         "0001,Ann,30,2024-01-01 00:00:00,2024-02-01 00:00:00,false\n"
         "0001,Anna,30,2024-02-01 00:00:00,,true\n"  # the greatest of 9 and 10 as numbers
-        "0002,,,2024-01-01 00:00:00,2024-04-01 00:00:00,false\n"
+        '0002,"",,2024-01-01 00:00:00,2024-04-01 00:00:00,false\n'  # empty text and NULL
         "0002,Bob,5,2024-04-01 00:00:00,,true\n"
         "0003,Cid,7,2024-01-01 00:00:00,2024-03-01 00:00:00,false\n"
     )

@@ -25,7 +25,7 @@ from tests.reference import (
     merge_snapshot,
     written,
 )
-from tests.spark.random_specs import LAST_RUN, Case, batch_rows, make_case
+from tests.spark.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,14 +65,12 @@ class _Batch:
         self.spark, self.case, self.label = spark, case, label
         self.rows, self.now = batch_rows(case, KEYS, number)
         names = case.document["columns"]
-        kept = [
+        self.kept = [
             replace(row, values={name: value for name, value in row.values.items() if name in names})
-            for row in self.rows
-            if case.least is None or row.values["b"] is None or row.values["b"] >= case.least
+            for row in case.read(self.rows)
         ]
-        self.kept, self.spec, self.runner = kept, load_spec_text(case.text, name=label.splitlines()[0]), Runner(spark)
-        declared = {"taken": self.now, LAST_RUN: self.now, "least": case.least}
-        self.params = {name: value for name, value in declared.items() if name in self.spec.params}
+        self.spec, self.runner = load_spec_text(case.text, name=label.splitlines()[0]), Runner(spark)
+        self.params = case.params(self.now)
 
     def check(self, state: Any) -> Any:
         before = self.stored()
@@ -107,15 +105,7 @@ class _Batch:
         return replayed
 
     def run(self) -> RunResult:
-        case, frame = self.case, None
-        rows = self.spark.createDataFrame(case.rows(self.rows), case.source_schema).coalesce(1)
-        if case.reads == "frame":
-            frame = rows
-        elif case.reads == "path":
-            rows.write.mode("overwrite").parquet(case.document["source"]["path"])
-        else:
-            rows.createOrReplaceTempView(f"incoming_{case.seed}")
-        return self.runner.run(self.spec, source=frame, params=self.params)
+        return self.runner.run(self.spec, source=source_of(self.spark, self.case, self.rows), params=self.params)
 
     def meant(self, state: Any) -> Any:
         case = self.case

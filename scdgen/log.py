@@ -1,0 +1,46 @@
+"""What happens, one line each on stderr: text for people, or JSON for what collects logs (``--log-format json``)."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import sys
+from typing import Any
+
+_FORMAT = {"json": False}
+
+
+def choose(kind: str) -> None:
+    """``text`` or ``json`` for the rest of the process."""
+    _FORMAT["json"] = kind == "json"
+
+
+def event(name: str, level: str = "info", **fields: Any) -> None:
+    """A line of the JSON log: when, what, and the fields; nothing where the log is text."""
+    if _FORMAT["json"]:
+        _write({"at": _now(), "level": level, "event": name, **fields})
+
+
+def error(line: str, status: int | None = None, **fields: Any) -> None:
+    """A line on stderr; in the JSON log an ``error`` with its ``message``, and the exit status that it leads to."""
+    if _FORMAT["json"]:
+        known = {"status": status} if status is not None else {}
+        _write({"at": _now(), "level": "error", "event": "error", "message": line, **known, **fields})
+    else:
+        print(line, file=sys.stderr)
+
+
+def note(line: str) -> None:
+    """A remark on stderr that is no error; in the JSON log a ``note``."""
+    if _FORMAT["json"]:
+        event("note", message=line)
+    else:
+        print(line, file=sys.stderr)
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
+
+
+def _write(fields: dict[str, Any]) -> None:
+    print(json.dumps(fields, default=str, ensure_ascii=False), file=sys.stderr, flush=True)

@@ -1,0 +1,258 @@
+"""Several writers of one table: each batch is in it once, whoever was first.
+
+The writers are sessions of one Spark, as the jobs of a cluster or the users of a Spark Connect server are. Changes of
+one key come from all of them; with ``unchanged: keep`` the table does not depend on who was first.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import EngineError, Runner, load_spec_text
+from scdgen.pipeline import render, statements
+from scdgen.retry import is_conflict
+from scdgen.spec import Spec
+from tests.conftest import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KEYS, RETRIES = 12, 60
+Change = tuple[int, str, str | None]
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scdgen.retry._LONGEST_WAIT", 1.0)
+
+
+def spec_of(target: str) -> Spec:
+    return load_spec_text(
+        f"target: {target}\npattern: scd2\nunchanged: keep\non_delete: mark\nhistory: {{deleted: gone}}\n"
+        "source: {table: nowhere, effective_at: CAST(at AS TIMESTAMP), delete_when: value IS NULL}\n"
+        f"keys: [id]\ncolumns: {{id: int, value: string}}\n"
+    )
+
+
+def changes_of(rng: random.Random, count: int) -> list[list[Change]]:
+    """Batches of changes of the same keys; every time is there once, in no order."""
+    times = list(range(count * KEYS))
+    rng.shuffle(times)
+    day = "2024-01-01 00:00:{:02d}.{:03d}"
+    changes = [(rng.randrange(KEYS), day.format(t // 1000, t % 1000), rng.choice(["a", "b", "c", None])) for t in times]
+    return [changes[i::count] for i in range(count)]
+
+
+def frame_of(spark: SparkSession, changes: list[Change]) -> DataFrame:
+    return spark.createDataFrame(changes, "id int, at string, value string").coalesce(1)
+
+
+def versions(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
+    return rows_of(spark, table)
+
+
+def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> list[tuple[Any, ...]]:
+    """All changes in one batch."""
+    Runner(spark).run(spec_of(table), frame_of(spark, [change for batch in batches for change in batch]))
+    return versions(spark, table)
+
+
+def beside(work: Callable[[int], int], count: int) -> int:
+    """``work`` in ``count`` threads, all begun at once; the sum of what they give."""
+    start = threading.Barrier(count)
+
+    def begun(number: int) -> int:
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return sum(pool.map(begun, range(count)))
+
+
+@pytest.mark.parametrize("writers", [2, 4])
+def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> None:
+    """The table is not there when they begin."""
+    batches = changes_of(random.Random(writers), 8)
+    target = f"writers.of_{writers}"
+    spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
+    spec = spec_of(target)
+
+    def write(number: int) -> int:
+        session = spark.newSession()
+        runner, lost = Runner(session, retries=RETRIES), 0
+        for batch in batches[number::writers]:
+            lost += runner.run(spec, frame_of(session, batch)).retries
+        return lost
+
+    lost = beside(write, writers)
+    assert lost > 0, "they never met, and the test shows nothing"
+    once = expected(spark, batches, f"writers.once_{writers}")
+    assert versions(spark, target) == once
+    for batch in batches:
+        again = Runner(spark).run(spec, frame_of(spark, batch))
+        assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    assert [check.name for check in Runner(spark).check(spec) if check.failures] == []
+
+
+def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
+    """Variables and temporary views of one run are not seen by another, of one table or of two."""
+    batches = changes_of(random.Random(7), 3)
+    specs = [spec_of("writers.thread_0"), spec_of("writers.thread_1")]
+    spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
+
+    def write(number: int) -> int:
+        for batch in batches:
+            Runner(spark).run(specs[number % 2], frame_of(spark, batch))
+        return 0
+
+    beside(write, 4)  # two of them bring every batch once more
+    once = expected(spark, batches, "writers.thread_once")
+    assert versions(spark, "writers.thread_0") == versions(spark, "writers.thread_1") == once
+
+
+def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
+    """OPTIMIZE, VACUUM and a DELETE of foreign keys go on while batches are merged."""
+    batches = changes_of(random.Random(8), 3)
+    spec = spec_of("writers.busy")
+    foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(2)]
+    Runner(spark).run(spec, frame_of(spark, foreign))
+    done = threading.Event()
+    refused: list[str] = []
+
+    def others() -> int:
+        session, gone = spark.newSession(), 0
+        while not done.is_set() or gone < len(foreign):
+            for statement in (
+                "OPTIMIZE writers.busy", "VACUUM writers.busy", f"DELETE FROM writers.busy WHERE id = {1000 + gone}"
+            ):  # fmt: skip
+                try:
+                    session.sql(statement).collect()
+                except Exception as error:  # theirs is the loss where the MERGE was first
+                    assert is_conflict(error), error
+                    refused.append(statement)
+                    break
+                time.sleep(0.3)  # so that the writer wins as well
+            else:
+                gone += 1
+        return 0
+
+    def write() -> int:
+        try:
+            session = spark.newSession()
+            runner = Runner(session, retries=RETRIES)
+            return sum(runner.run(spec, frame_of(session, batch)).retries for batch in batches)
+        finally:
+            done.set()
+
+    beside(lambda number: (write, others)[number](), 2)
+    assert versions(spark, "writers.busy") == expected(spark, batches, "writers.quiet")
+
+
+def waiting(folder: str) -> Callable[[str], str]:
+    """A function over values that says that it is being worked out, and waits for leave to go on."""
+
+    def wait(value: str) -> str:
+        import pathlib
+        import time
+        import uuid
+
+        here = pathlib.Path(folder, uuid.uuid4().hex)
+        here.with_suffix(".begun").touch()
+        for _ in range(1200):
+            if here.with_suffix(".go").exists():
+                break
+            time.sleep(0.1)
+        return value
+
+    return wait
+
+
+def test_retries_that_are_spent(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A foreign commit falls into every try, while the MERGE works out its source."""
+    from pyspark.sql import functions as f
+
+    monkeypatch.setattr("scdgen.retry._FIRST_WAIT", 0)
+    spec = spec_of("writers.spent")
+    Runner(spark).run(spec, frame_of(spark, [(1, "2024-01-01", "a"), (2, "2024-01-01", "a")]))
+    before = versions(spark, "writers.spent")
+    slow = f.udf(waiting(str(tmp_path)), "string").asNondeterministic()
+    source = frame_of(spark, [(1, "2024-01-02", "b")]).withColumn("value", slow("value"))
+    done, commits = threading.Event(), []
+
+    def interfere() -> None:
+        other = spark.newSession()
+        while not done.wait(0.1):
+            for begun in tmp_path.glob("*.begun"):
+                other.sql("UPDATE writers.spent SET value = value").collect()
+                commits.append(begun.rename(begun.with_suffix(".go")))
+
+    meanwhile = threading.Thread(target=interfere)
+    meanwhile.start()
+    try:
+        with pytest.raises(EngineError) as failed:
+            Runner(spark, retries=2).run(spec, source)
+        with pytest.raises(EngineError, match="during the only try"):
+            Runner(spark, retries=0).run(spec, source)
+    finally:
+        done.set()
+        meanwhile.join()
+    assert str(failed.value) == (
+        "writers.spent: other writers changed the table during each of 3 tries; run again when fewer write to it, "
+        "or allow more with --retries"
+    )
+    assert len(commits) >= 4 and versions(spark, "writers.spent") == before
+
+
+def merged_later(spark: Any, text: str, between: Callable[[], Any]) -> Any:
+    """A MERGE whose names are resolved, then ``between``, then its run: the widest gap that a writer can fall into.
+
+    Needs the JVM of a local session. Gives what has a ``collect``, as a DataFrame does.
+    """
+    state = spark._jsparkSession.sessionState()
+    jvm = spark._sc._jvm
+    plan = state.executePlan(
+        state.sqlParser().parsePlan(text), jvm.org.apache.spark.sql.execution.CommandExecutionMode.ALL()
+    )
+    plan.analyzed()
+    between()
+
+    class Result:
+        def collect(self) -> list[Any]:
+            plan.commandExecuted()
+            return []
+
+    return Result()
+
+
+def test_the_source_reads_the_version_that_is_merged_into(spark: SparkSession) -> None:
+    """Names are resolved on one version, another writer commits, the MERGE runs: it must see the commit, or fail.
+
+    A MERGE that had read a key's history on the old version and wrote to the new one would leave two open versions.
+    """
+    spec = spec_of("writers.gap")
+    runner = Runner(spark)
+    runner.run(spec, frame_of(spark, [(1, "2024-01-01", "a")]))
+    frame_of(spark, [(1, "2024-01-03", "c")]).createOrReplaceTempView("gap_source")
+    bound = spec.model_copy(update={"source": spec.source.model_copy(update={"table": "gap_source"})})
+    *variables, merge = statements(render(bound).merge)
+    for statement in variables:
+        spark.sql(statement)
+    other = spark.newSession()
+    later = merged_later(spark, merge, lambda: Runner(other).run(spec, frame_of(other, [(1, "2024-01-02", "b")])))
+    try:
+        later.collect()
+    except Exception as error:
+        assert is_conflict(error), error
+        spark.sql(merge)
+    assert [(row[1], row[2].day, row[3] and row[3].day) for row in versions(spark, "writers.gap")] == [
+        ("a", 1, 2), ("b", 2, 3), ("c", 3, None)
+    ]  # fmt: skip
+    assert [check.name for check in runner.check(spec) if check.failures] == []

@@ -1,0 +1,351 @@
+"""scdgen plan: what it says before a run is what the run then does, and it writes nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec, load_spec_text, render
+from scdgen.cli import main
+from scdgen.pipeline import statements
+from scdgen.results import PlanResult, RunResult
+from tests.conftest import ROOT
+from tests.spark.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEYS, BATCHES, ALL = 60, 5, 10_000
+Place = tuple[Any, ...]  # a key; scd2: a key and a start
+Row = dict[str, Any]
+Called = Callable[..., tuple[int, str, str]]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Three random specs of five batches; ten, where a hundred specs are asked for."""
+    if "seed" in metafunc.fixturenames:
+        first, count = metafunc.config.getoption("--seed"), 10 if metafunc.config.getoption("--specs") >= 100 else 3
+        metafunc.parametrize("seed", range(first, first + count))
+
+
+def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    whole = make_case(seed, f"planned.t{seed}", str(tmp_path))
+    stored: dict[Place, Row] = {}
+    for number in range(BATCHES):
+        case = whole.before() if whole.grows and number == 0 else whole
+        stored = _Batch(spark, case, number).check(stored)
+    spark.sql(f"DROP TABLE planned.t{seed}")
+
+
+class _Batch:
+    """One batch of a case: planned, then merged."""
+
+    def __init__(self, spark: SparkSession, case: Case, number: int):
+        self.spark, self.case, self.label = spark, case, f"seed {case.seed}, batch {number}\n{case.text}"
+        self.rows, self.now = batch_rows(case, KEYS, number)
+        self.spec, self.runner = load_spec_text(case.text), Runner(spark)
+        self.rowed = number in (1, 2)  # the first batch with late rows, and one after it
+        self.given = source_of(spark, case, self.rows), case.params(self.now)
+
+    def check(self, before: dict[Place, Row]) -> dict[Place, Row]:
+        """Plan and run; gives the rows that the table has then."""
+        before = {place: {name: row.get(name) for name in self.columns} for place, row in before.items()}
+        version = self.version()
+        try:
+            plan = self.runner.plan_counted(self.spec, *self.given, sample=ALL if self.rowed else 0)
+        except DataError as refused:
+            with pytest.raises(DataError) as stopped:
+                self.runner.run(self.spec, *self.given)
+            assert stopped.value.rule == refused.rule, self.label
+            return before
+        assert self.version() == version, self.label
+        run = self.runner.run(self.spec, *self.given)
+        after = self.stored()
+        told = _Told(self.case, before, after, self.read())
+        told.check(plan, run, self.label)
+        if self.rowed:
+            told.check_rows(plan, self.label)
+        return after
+
+    def read(self) -> dict[Place, list[Any]]:
+        """The times of the rows that are read and not skipped, by key."""
+        timed, deletes = "effective_at" in self.case.document["source"], self.spec.on_delete != "ignore"
+        found: dict[Place, list[Any]] = {}
+        for row in self.case.read(self.rows):
+            if None not in row.key and (row.at is not None or not timed) and (deletes or not row.deleted):
+                found.setdefault(row.key, []).append(row.at)
+        return found
+
+    def version(self) -> int | None:
+        if not self.runner.exists(self.spec):
+            return None
+        return int(self.spark.sql(f"DESCRIBE HISTORY {self.spec.target} LIMIT 1").collect()[0]["version"])
+
+    @property
+    def columns(self) -> list[str]:
+        spec = self.spec
+        added = [name for _, name in spec.history.names()] if spec.is_scd2 else [*filter(None, [spec.updated_at])]
+        return [*spec.columns, *added]
+
+    def stored(self) -> dict[Place, Row]:
+        spec = self.spec
+        places = [*spec.keys, *([spec.history.valid_from] if spec.is_scd2 else [])]
+        rows = [row.asDict() for row in self.spark.table(spec.target).collect()]
+        return {tuple(row[name] for name in places): {name: row[name] for name in self.columns} for row in rows}
+
+
+class _Told:
+    """What the table itself tells of a run, by its rows before and after."""
+
+    def __init__(self, case: Case, before: dict[Place, Row], after: dict[Place, Row], read: dict[Place, list[Any]]):
+        self.case, self.before, self.after, self.read = case, before, after, read
+        self.flag = next(
+            (name for name in ("is_current", "current_flag") if name in next(iter([*after.values()]), {})), ""
+        )
+        self.keys = len(case.how.keys)
+        self.places = [place for place in before.keys() | after.keys() if before.get(place) != after.get(place)]
+        self.refreshed = [place for place in self.places if self._only_refreshed(place)]
+        self.changed = [place for place in self.places if place not in self.refreshed]
+
+    def open(self, row: Row | None, live: bool = False) -> bool:
+        """Whether a version is open; ``live``: and not the mark of a delete."""
+        if row is None or (live and row.get("is_deleted")):
+            return False
+        how = self.case.how
+        if self.case.scd1:
+            return True
+        if how.open_end == LAST_RUN:
+            assert how.flag is not None
+            return bool(row[self.flag] == how.flag[0])
+        return bool(row["ends"] == how.open_end)
+
+    def _only_refreshed(self, place: Place) -> bool:
+        old, new = self.before.get(place), self.after.get(place)
+        if self.case.how.open_end != LAST_RUN or old is None or new is None:
+            return False
+        return self.open(old) and {**old, "ends": 0} == {**new, "ends": 0}
+
+    def current(self, rows: dict[Place, Row]) -> set[Place]:
+        return {place[: self.keys] for place, row in rows.items() if self.open(row, live=True)}
+
+    def newest(self, key: Place) -> Any:
+        """The newest start or delete that the table knew of a key."""
+        times = [place[-1] for place in self.before if place[:-1] == key]
+        gap = self.case.how.gap
+        for place, row in self.before.items():
+            if place[:-1] == key and not self.open(row):
+                times.append(row["ends"] if gap is None else row["ends"] + gap)
+        return max(times, default=None)
+
+    def late(self, place: Place) -> bool:
+        newest = self.newest(place[:-1])
+        return newest is not None and place[-1] < newest and min(self.read[place[:-1]]) < newest
+
+    def check(self, plan: PlanResult, run: RunResult, label: str) -> None:
+        before, after = self.before, self.after
+        inserted = [place for place in self.changed if place not in before]
+        removed = [place for place in self.changed if place not in after]
+        updated = [place for place in self.changed if place in before and place in after]
+        closed = [place for place in updated if self.open(before[place]) and not self.open(after[place])]
+        assert (run.inserted, run.updated, run.deleted) == (len(inserted), len(updated), len(removed)), label
+        assert run.refreshed == len(self.refreshed), label
+        gone = self.current(before) - self.current(after)
+        counts = {
+            "unchanged": len(self.read.keys() - {place[: self.keys] for place in self.changed}),
+            "delete": len(gone),
+        }
+        if self.case.scd1:
+            counts |= {"insert": len(inserted), "update": len(updated)}
+            closing = gone
+        else:
+            counts |= {"open": len(inserted), "close": len(closed), "correct": len(updated) - len(closed)}
+            counts |= {"fold": len(removed)}
+            closing = gone | {place[:-1] for place in closed if self.open(before[place], live=True)}
+        if self.case.how.open_end == LAST_RUN:
+            counts["refresh"] = len(self.refreshed)
+        assert plan.counts == counts, label
+        assert (plan.current_keys, plan.closed_keys) == (len(self.current(before)), len(closing)), label
+        assert plan.skipped == run.skipped, label
+
+    def check_rows(self, plan: PlanResult, label: str) -> None:
+        before, after = self.before, self.after
+        gone = self.current(before) - self.current(after)
+        start = [] if self.case.scd1 else ["begins"]
+        rows = {
+            tuple(({**row.key, **(row.new or row.old or {})})[name] for name in [*row.key, *start]): row
+            for row in plan.sample
+        }
+        assert {place: (row.old, row.new) for place, row in rows.items()} == {
+            place: (before.get(place), after.get(place)) for place in self.changed
+        }, label
+        assert {place[: self.keys] for place, row in rows.items() if row.deletes} == gone, label
+        assert plan.late == sum(row.late for row in rows.values()), label
+        if not self.case.scd1:
+            apply = self.case.meaning.late_arriving == "apply" and not self.case.snapshot
+            assert {place for place, row in rows.items() if row.late} == {
+                place for place in self.changed if apply and self.late(place)
+            }, label
+
+
+CUSTOMER = str(ROOT / "specs" / "customer.yml")
+STORED = [
+    (1, "Ann", "Oslo", "2024-01-01"),
+    (2, "Bob", "Bonn", "2024-01-01"),
+    (3, "Cleo", "Bern", "2024-01-01"),
+]
+CHANGES = """id,name,address,changed_at
+1,Ann,Rome,2024-03-01
+2,Bob,Cork,2023-12-01
+3,Cleo,Bern,2024-02-01
+4,Dan,Lyon,2024-03-01
+"""
+
+
+@pytest.fixture
+def call(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Called]:
+    """Runs a command in this process, in a folder with changes to a table: (exit status, stdout, stderr)."""
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    Path("changes.csv").write_text(CHANGES)
+    spark.sql("DROP TABLE IF EXISTS crm.customer")
+    source = spark.createDataFrame(STORED, "id int, name string, address string, changed_at string")
+    Runner(spark).run(load_spec(CUSTOMER), source=source)
+    yield _call(capsys)
+    spark.sql("DROP TABLE crm.customer")
+
+
+def _call(capsys: pytest.CaptureFixture[str]) -> Called:
+    def run(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
+def test_the_readme_shows_what_a_plan_prints(spark: SparkSession, call: Called) -> None:
+    options = ("--source", "changes.csv", "--fail-on", "close>10%", "--fail-on", "delete>0")
+    status, out, err = call("plan", CUSTOMER, *options)
+    shown = (
+        f"$ scdgen plan specs/customer.yml --source changes.csv --fail-on 'close>10%' --fail-on 'delete>0'\n{out}{err}"
+    )
+    assert shown == (ROOT / "docs" / "plan.txt").read_text()
+    assert (status, err.count("\n")) == (1, 1)
+    assert call("plan", CUSTOMER, *options[:2], "--fail-on", "close>34%", "--sample", "0") == (
+        0, "\n".join(out.splitlines()[:2]) + "\n", "",
+    )  # fmt: skip
+    assert spark.sql("DESCRIBE HISTORY crm.customer LIMIT 1").collect()[0]["version"] == 1, "a plan writes nothing"
+    assert not spark.catalog.tableExists("_scd_plan")
+
+    status, out, _ = call("plan", CUSTOMER, *options[:2], "--json")
+    plan = json.loads(out)
+    assert status == 0 and plan["counts"] == {
+        "open": 3, "close": 1, "correct": 0, "fold": 0, "delete": 0, "unchanged": 1,
+    }  # fmt: skip
+    assert (plan["late"], plan["current_keys"], plan["closed_keys"], plan["closed_share"]) == (1, 3, 1, 1 / 3)
+    assert plan["sample"][0] == {
+        "action": "close", "late": False, "deletes": False, "key": {"id": 1},
+        "old": {"id": 1, "name": "Ann", "address": "Oslo", "valid_from": "2024-01-01 00:00:00", "valid_to": None,
+                "is_current": True},
+        "new": {"id": 1, "name": "Ann", "address": "Oslo", "valid_from": "2024-01-01 00:00:00",
+                "valid_to": "2024-03-01 00:00:00", "is_current": False},
+        "changed": ["valid_to", "is_current"],
+    }  # fmt: skip
+
+
+def test_the_committed_plan_says_the_same_when_pasted(spark: SparkSession, call: Called, tmp_path: Path) -> None:
+    spark.sql("DROP TABLE IF EXISTS crm.customer_updates")
+    spark.read.csv(str(tmp_path / "changes.csv"), header=True).write.saveAsTable("crm.customer_updates")
+    *before, counts, sample = statements((ROOT / "generated" / "crm.customer" / "plan.sql").read_text())
+    for _ in range(2):
+        for statement in before:
+            spark.sql(statement)
+        assert [row.asDict() for row in spark.sql(counts).collect()] == [{
+            "open": 3, "close": 1, "correct": 0, "fold": 0, "delete": 0, "unchanged": 1, "late": 1, "closed_keys": 1,
+            "current_keys": 3, "closed_percent": 33.3,
+        }]  # fmt: skip
+    frame = spark.sql(sample)
+    assert frame.columns == ["action", "note", "id", "name", "address", "valid_from", "valid_to", "is_current"]
+    start, march, late = (dt.datetime(*day) for day in ((2024, 1, 1), (2024, 3, 1), (2023, 12, 1)))
+    assert [tuple(row) for row in frame.collect()] == [
+        ("close", "", 1, "Ann", "Oslo", start, "NULL -> 2024-03-01 00:00:00", "true -> false"),
+        ("open", "", 1, "Ann", "Rome", march, "NULL", "true"),
+        ("open", "late", 2, "Bob", "Cork", late, "2024-01-01 00:00:00", "false"),
+        ("open", "", 4, "Dan", "Lyon", march, "NULL", "true"),
+    ]
+    spark.sql("DROP VIEW _scd_plan")
+    spark.sql("DROP TABLE crm.customer_updates")
+
+
+ODD = """target: planned.odd
+pattern: {pattern}
+source: {{table: nowhere, effective_at: at, delete_when: late}}
+keys: [n, key]
+columns:
+  n: int
+  key: string
+  action: {{type: string, from: "concat('a', n)"}}
+  note: binary
+  Late: {{type: 'map<string,int>', from: numbers{untracked}}}
+  open: {{type: 'struct<a: double, b: date>', from: parts}}
+  "`s` {{x}} ->": {{type: 'array<int>', from: list}}
+"""
+
+
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: str) -> None:
+    """Types that are no text, and names that the plan uses itself."""
+    spark.sql("DROP TABLE IF EXISTS planned.odd")
+    text = ODD.format(pattern=pattern, untracked=", track: false" if pattern == "scd2" else "")
+    spec, runner = load_spec_text(text), Runner(spark)
+    row = (
+        "SELECT {0} AS n, 'k' AS key, X'0{0}' AS note, map('x', {1}) AS numbers, array({0}, {1}) AS list, {2} AS late, "
+        "named_struct('a', 0.5D, 'b', DATE '2024-01-0{1}') AS parts, TIMESTAMP '2024-01-0{1}' AS at"
+    )
+    runner.run(spec, source=spark.sql(" UNION ALL ".join(row.format(n, 1, "false") for n in (1, 2))))
+    rows = [row.format(1, 2, "false"), row.format(2, 3, "true"), row.format(3, 1, "false")]
+    plan = runner.plan_counted(spec, source=spark.sql(" UNION ALL ".join(rows)))
+    told = [(found.action, found.deletes, found.key["n"], found.changed) for found in plan.sample]
+    spark.sql(rows[0]).createOrReplaceTempView("odd_rows")
+    *before, sample = statements(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan)
+    for statement in before:
+        spark.sql(statement)
+    shown = spark.sql(sample)
+    if pattern == "scd1":
+        changed = ("Late", "open", "`s` {x} ->")
+        assert told == [("update", False, 1, changed), ("delete", True, 2, ()), ("insert", False, 3, ())]
+        assert [row["action"] for row in runner.plan(spec, source=spark.sql(rows[0]))] == ["update"]
+        assert shown.columns == ["_scd_action", *spec.columns]
+        assert [tuple(row) for row in shown.collect()] == [(
+            "update", 1, "k", "a1", "01", '{"x":1} -> {"x":2}',
+            '{"a":0.5,"b":"2024-01-01"} -> {"a":0.5,"b":"2024-01-02"}', "[1,1] -> [1,2]",
+        )]  # fmt: skip
+    else:
+        ends = ("valid_to", "is_current")
+        assert told == [
+            ("close", False, 1, ends), ("open", False, 1, ()), ("close", True, 2, ends), ("open", False, 3, ()),
+        ]  # fmt: skip
+        assert shown.columns[:3] == ["_scd_action", "_scd_note", "n"]
+        assert [row[0] for row in shown.collect()] == ["close", "open"]
+    spark.sql("DROP VIEW IF EXISTS _scd_plan")
+    spark.sql("DROP TABLE planned.odd")
+
+
+def test_tables_are_planned_in_turn_and_each_may_fail(call: Called, tmp_path: Path) -> None:
+    first = "target: planned.first\npattern: scd1\nsource: {path: PATH, format: csv}\nkeys: [id]\ncolumns: {id: int}\n"
+    text = first.replace("PATH", str(tmp_path / "changes.csv"))
+    (tmp_path / "a.yml").write_text(text)
+    (tmp_path / "b.yml").write_text(text.replace("planned.first", "planned.second"))
+    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "insert>=4", "--sample", "1")
+    counts = "4 insert, 0 update, 0 delete, 0 unchanged\n  0 of 0 current keys would be deleted\n\n"
+    rows = "action  note  id\n------  ----  --\ninsert        1\n"
+    assert (status, out) == (1, f"planned.first: {counts}{rows}planned.second: {counts}{rows}")
+    assert err == "".join(f"planned.{name}: the plan fails on insert>=4: 4 insert\n" for name in ("first", "second"))

@@ -1,0 +1,132 @@
+"""Runs in Delta's log: what they are named, how they are listed, how they are undone."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec_text
+from scdgen.cli import main
+from scdgen.runlog import spec_hash
+from tests.conftest import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TEXT = """target: log.people
+pattern: scd2
+schema_evolution: add_columns
+source: {table: log.landed, effective_at: CAST(at AS TIMESTAMP)}
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+def land(spark: SparkSession, *rows: tuple[Any, ...]) -> None:
+    spark.createDataFrame(rows, "id int, name string, at string, age int").createOrReplaceTempView("landed_rows")
+    spark.sql("CREATE OR REPLACE TABLE log.landed USING DELTA AS SELECT * FROM landed_rows")
+
+
+def test_runs_are_listed_and_undone(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    Path("people.yml").write_text(TEXT)
+    spark.sql("CREATE SCHEMA IF NOT EXISTS log")
+
+    def called(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(list(args))
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    def ran() -> str:
+        status, out, err = called("run", "people.yml", "--json")
+        assert (status, err) == (0, "")
+        found = json.loads(out)["run"]
+        assert re.fullmatch(r"\d{8}T\d{6}-[0-9a-f]{6}", found)
+        return str(found)
+
+    land(spark, (1, "Ann", "2024-01-01", 30))
+    first = ran()
+    states = {first: rows_of(spark, "log.people")}
+    land(spark, (1, "Anna", "2024-01-02", 31), (2, "Bob", "2024-01-02", 40))
+    second = ran()
+    states[second] = rows_of(spark, "log.people")
+    # The third run adds a column: three versions of the table.
+    Path("people.yml").write_text(TEXT.replace("name: string}", "name: string, age: int}"))
+    land(spark, (2, "Rob", "2024-01-03", 41))
+    third = ran()
+    nothing = ran()
+    spark.sql("OPTIMIZE log.people").collect()
+    spark.sql("COMMENT ON TABLE log.landed IS 'another table'")
+
+    status, out, _ = called("history", "people.yml", "--json")
+    listed = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [
+        (c["operation"], c["run"], c["inserted"], c["updated"]) for c in listed if c["operation"] != "OPTIMIZE"
+    ] == [
+        ("MERGE", third, 1, 1),
+        ("SET TBLPROPERTIES", third, None, None),
+        ("ADD COLUMNS", third, None, None),
+        ("MERGE", second, 2, 1),
+        ("MERGE", first, 1, 0),
+        ("CREATE TABLE", first, None, None),
+    ]
+    hashes = [c["spec_hash"] for c in listed if c["run"]]
+    assert hashes[:3] == [spec_hash(load_spec_text(Path("people.yml").read_text()))] * 3
+    assert hashes[3:] == [spec_hash(load_spec_text(TEXT))] * 3
+    assert spark.conf.get("spark.databricks.delta.commitInfo.userMetadata", None) is None
+
+    status, out, err = called("undo", "people.yml", "--run", nothing, "--yes")
+    assert (status, out) == (1, "")
+    known = f"{third}, {second}, {first}"
+    assert err == f"log.people: no version is by the run {nothing}; the newest are {known}; see `scdgen history`\n"
+    version = next(c["version"] for c in listed if c["run"] == third)
+    status, out, err = called("undo", "people.yml", "--run", second, "--yes")
+    assert err == (
+        f"log.people: version {version} (MERGE, by the run {third}) came after the run {second}, and would be undone "
+        "with it; undo the later runs first, or RESTORE the table by hand\n"
+    )
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
+    before = rows_of(spark, "log.people")
+    status, out, err = called("undo", "people.yml", "--run", third)
+    assert (status, rows_of(spark, "log.people")) == (130, before)
+
+    status, out, err = called("undo", "people.yml", "--run", third, "--yes")
+    newest = listed[0]["version"]
+    assert (status, out) == (0, (
+        f"log.people: from version {newest} back to version {version - 3}\n"
+        f"  takes back version {version}, MERGE: 1 inserted, 1 updated, 0 removed\n"
+        f"  takes back version {version - 1}, SET TBLPROPERTIES\n"
+        f"  takes back version {version - 2}, ADD COLUMNS\n"
+        f"log.people: is as version {version - 3}; the run can be made again\n"
+    ))  # fmt: skip
+    assert rows_of(spark, "log.people") == states[second]
+    status, out, err = called("undo", "people.yml", "--run", third, "--yes")
+    assert (status, err) == (1, f"log.people: the run {third} was undone by version {newest + 1}\n")
+    runner, spec = Runner(spark), load_spec_text(TEXT)
+    assert runner.undo(spec, second).back_to == version - 4
+    assert rows_of(spark, "log.people") == states[first]
+    assert runner.undo(spec, first).back_to == 0
+    assert rows_of(spark, "log.people") == []
+    with pytest.raises(DataError, match="was undone by version"):
+        runner.undo(spec, first)
+    assert [commit.undoes for commit in runner.history(spec, 2)] == [first, second]
+
+    # What was undone can be made again.
+    land(spark, (1, "Ann", "2024-01-01", 30))
+    Path("people.yml").write_text(TEXT)
+    ran()
+    assert rows_of(spark, "log.people") == states[first]
+    spark.sql("DELETE FROM log.people")
+    status, out, err = called("history", "people.yml", "--limit", "2")
+    assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{8}T\d{6}-[0-9a-f]{6}", "…", out).split("\n")[0] == "log.people"
+    assert [line.split()[3] for line in out.splitlines()[3:]] == ["DELETE", "MERGE"]
