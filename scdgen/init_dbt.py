@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from scdgen.init_columns import (
     track_only,
     without_comments,
 )
+from scdgen.init_dbt_history import put_history, put_open_end, put_type_of_time
 from scdgen.init_dbt_read import DbtSnapshot, Jinja, read_snapshots
 from scdgen.init_draft import Draft
 
@@ -71,10 +71,15 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     if found.description:
         draft.put("description", " ".join(found.description.split()))
     draft.put("pattern", "scd2")
-    _source(draft, found, given)
+    option, renamed = _take(found, config, "snapshot_meta_column_names")
+    names = {name: str((renamed or {}).get(name) or name) for name in _META}
+    _source(draft, found, given, names)
     _keys_and_strategy(draft, found, config)
     _deletes(draft, found, config)
-    _history(draft, found, config)
+    note = f"{option}: the names of dbt's columns." if option else "The names of dbt's columns."
+    put_history(draft, names, note)
+    draft.left_out += [f"{option}.{name}: no column of dbt" for name in renamed or () if name not in _META]
+    put_open_end(draft, *_take(found, config, "dbt_valid_to_current"))
     _storage(draft, found, config)
     draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in config]
     draft.left_out += [f"{option}: {_LEFT.get(option, 'a property of the dbt project')}" for option in found.properties]
@@ -131,7 +136,7 @@ def _target(draft: Draft, found: DbtSnapshot, config: dict[str, Any], target: st
         raise UsageError(f"{found.file}: {found.name} has a database and no schema; give --target with all its parts")
 
 
-def _source(draft: Draft, found: DbtSnapshot, given: Given) -> None:
+def _source(draft: Draft, found: DbtSnapshot, given: Given, meta: dict[str, str]) -> None:
     listed: dict[str, str | None] = {}
     rule = "source('a', 'b') is read as a.b, ref('x') as x: write the schema before it where it needs one."
     if found.query is not None:
@@ -144,12 +149,18 @@ def _source(draft: Draft, found: DbtSnapshot, given: Given) -> None:
     else:
         draft.put("source.table", found.table, f"relation: {rule}")
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
-    listed.update({column: kind for column, kind in found.types.items() if kind or column not in listed})
+    # dbt lets its own columns be described too; they are no columns of the source.
+    own = {name.lower() for name in meta.values()}
+    draft.left_out += [f"columns: {name}: the text on a column of dbt" for name in found.types if name.lower() in own]
+    typed = {column: kind for column, kind in found.types.items() if column.lower() not in own}
+    listed.update({column: kind for column, kind in typed.items() if kind or column not in listed})
     for column, kind in listed.items():
         if kind and column not in given.columns:
             listed[column] = spark_type(kind, f"{found.file}: {column}")
     put_columns(draft, listed, given, "the snapshot")
     for column, comment in found.comments.items():
+        if column not in typed:
+            continue
         set_option(draft, column_named(draft, column, "columns"), "comment", " ".join(comment.split()))
 
 
@@ -176,6 +187,9 @@ def _keys_and_strategy(draft: Draft, found: DbtSnapshot, config: dict[str, Any])
     if updated_at is not None:
         note = "updated_at: a version starts at this time. dbt lets an earlier one end before it starts; here it stops."
         draft.put("source.effective_at", str(updated_at), note)
+        _type_of_time(draft, found, str(updated_at))
+    else:
+        draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
     if checked is None:
         raise found.wrong(f"{found.name}: strategy: check needs check_cols")
     if checked == "all":
@@ -192,11 +206,7 @@ def _keys_and_strategy(draft: Draft, found: DbtSnapshot, config: dict[str, Any])
 def _by_time(draft: Draft, found: DbtSnapshot, updated_at: str) -> None:
     draft.put("source.effective_at", updated_at, f"strategy: timestamp, updated_at: {updated_at}.")
     draft.put("late_arriving", "ignore", "dbt passes over a row that is older than the open version; fail reports it.")
-    try:
-        bare = sql.expression(updated_at).bare
-    except ValueError as error:
-        raise found.wrong(f"updated_at: {error}") from error
-    column = next((name for name in draft.options["columns"] if name.lower() == (bare or "").lower()), None)
+    column = _type_of_time(draft, found, updated_at)
     if column is not None:
         note = "dbt opens a version whenever updated_at moves; without this column, only where another value changes."
         draft.note(note, "columns", column)
@@ -204,6 +214,13 @@ def _by_time(draft: Draft, found: DbtSnapshot, updated_at: str) -> None:
         draft.put(
             "unchanged", "keep", "dbt opens a version whenever updated_at moves; skip opens one where a value changes."
         )
+
+
+def _type_of_time(draft: Draft, found: DbtSnapshot, updated_at: str) -> str | None:
+    try:
+        return put_type_of_time(draft, updated_at)
+    except ValueError as error:
+        raise found.wrong(f"updated_at: {error}") from error
 
 
 def _deletes(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
@@ -220,30 +237,16 @@ def _deletes(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
     if deletes not in meanings:
         raise found.wrong(f"hard_deletes: '{deletes}' is not one of {', '.join(meanings)}")
     draft.put("on_delete", meanings[deletes], f"{named}.")
-
-
-def _history(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
-    option, renamed = _take(found, config, "snapshot_meta_column_names")
-    names = {name: str((renamed or {}).get(name) or name) for name in _META}
-    note = "snapshot_meta_column_names: the names of dbt's columns." if option else "The names of dbt's columns."
-    draft.put("history.valid_from", names["dbt_valid_from"], note)
-    draft.put("history.valid_to", names["dbt_valid_to"])
-    draft.put("history.is_current", None, "dbt has no such column.")
-    draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 in place of MD5.")
-    if draft.options["on_delete"] == "mark":
-        draft.put("history.deleted", names["dbt_is_deleted"], "A boolean, which is text in dbt on Spark.")
-    draft.left_out.append(f"the column {names['dbt_updated_at']}: {names['dbt_valid_from']} holds the same time")
-    draft.left_out += [
-        f"snapshot_meta_column_names.{name}: no column of dbt" for name in renamed or () if name not in _META
-    ]
-    option, end = _take(found, config, "dbt_valid_to_current")
-    if option is None:
+    if deletes == "ignore":
         return
-    literal = re.findall(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'", str(end))
-    if len(literal) == 1:
-        draft.put("history.open_end", literal[0].replace("T", " "), f"dbt_valid_to_current: {end}")
-    else:
-        draft.left_out.append(f"dbt_valid_to_current: {end} holds no single literal; write it in history.open_end")
+    draft.note("An empty source stops the run, where dbt takes every key for deleted; see snapshot.", "on_delete")
+    kind = draft.options.get("history", {}).get("type")
+    if kind == "date":
+        draft.note(
+            "A key that is gone on the day of its change stops the run; dbt ends it where it began.", "on_delete"
+        )
+    elif kind == "bigint":
+        draft.put("snapshot.taken_at", "unix_timestamp()", "Of a deleted key, in the unit of updated_at: seconds?")
 
 
 def _storage(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
