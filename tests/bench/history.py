@@ -50,7 +50,7 @@ def clone(spark: SparkSession, table: str, of: str = OLD) -> None:
 
 def metrics(spark: SparkSession, table: str) -> dict[str, str]:
     """Delta's metrics of the table's newest commit."""
-    row = spark.sql(f"DESCRIBE OLD {SCHEMA}.{table} LIMIT 1").collect()[0]
+    row = spark.sql(f"DESCRIBE HISTORY {SCHEMA}.{table} LIMIT 1").collect()[0]
     return dict(row["operationMetrics"])
 
 

@@ -1,0 +1,95 @@
+"""Tools that keep tables of their own shape: dbt's snapshots, and SQLMesh's models of kind SCD_TYPE_2_BY_TIME.
+
+dbt runs in the process of the bench, by the Python entry that its command line calls, through dbt-spark's method
+``session``: what starting Python and Spark takes is not counted. SQLMesh's SQL is what its engine adapter for Spark
+sends; it is recorded in an environment of its own, because its sqlglot is another one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.bench.data import SCHEMA, Size, names
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DBT = ["dbt-core==1.11.16", "dbt-spark==1.11.0"]
+SQLMESH = "sqlmesh==0.236.0"
+SCD_ID = "MD5(COALESCE(CAST(id AS STRING), '') || '|' || COALESCE(CAST({at} AS STRING), ''))"
+
+PROJECT = {
+    "dbt_project.yml": "name: bench\nversion: '1.0'\nprofile: bench\nconfig-version: 2\n"
+    "flags: {send_anonymous_usage_stats: false}\n",
+    "profiles.yml": "bench:\n  target: spark\n  outputs:\n"
+    f"    spark: {{type: spark, method: session, host: none, schema: {SCHEMA}, threads: 1}}\n",
+    "models/sources.yml": f"sources: [{{name: bench, schema: {SCHEMA}, tables: [{{name: batch}}]}}]\n",
+    "snapshots/snapshot.yml": "snapshots:\n  - name: t_dbt\n    relation: source('bench', 'batch')\n"
+    f"    config: {{schema: {SCHEMA}, unique_key: id, strategy: timestamp, updated_at: changed_at, file_format: delta}}\n",
+    "macros/schema.sql": "{% macro generate_schema_name(name, node) %}{{ name or target.schema }}{% endmacro %}\n",
+}
+
+
+def make_dbt(spark: SparkSession, size: Size, old: str) -> None:
+    """The history as dbt would have it: its four columns in the place of ours."""
+    columns = ", ".join(["id", "part", *names(size)])
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {SCHEMA}.{old}_dbt USING DELTA TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        f"AS SELECT {columns}, valid_from AS changed_at, {SCD_ID.format(at='valid_from')} AS dbt_scd_id, "
+        f"valid_from AS dbt_updated_at, valid_from AS dbt_valid_from, valid_to AS dbt_valid_to FROM {SCHEMA}.{old}"
+    )
+
+
+class Dbt:
+    """``dbt snapshot`` on the table ``t_dbt``."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        for path, text in PROJECT.items():
+            (self.folder / path).parent.mkdir(exist_ok=True)
+            (self.folder / path).write_text(text)
+
+    def __call__(self, spark: SparkSession, size: Size, table: str) -> None:
+        """A run of dbt; the batch is its whole source."""
+        runner: Any = import_module("dbt.cli.main").dbtRunner()
+        where = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
+        done = runner.invoke(["--quiet", "snapshot", *where])
+        if not done.success:
+            raise RuntimeError(f"dbt: {done.exception or done.result.results[0].message}")
+
+
+RECORD = """
+import json, sys
+from sqlglot import exp, parse_one
+from sqlmesh.core.engine_adapter.spark import SparkEngineAdapter
+columns, said = json.loads(sys.argv[1]), []
+class Cursor:
+    def execute(self, query, *_, **__): said.append(query)
+    def fetchall(self): return []
+    def fetchone(self): return None
+    def close(self): pass
+class Connection:
+    spark = None
+    def cursor(self): return Cursor()
+    def commit(self): pass
+    rollback = close = commit
+adapter = SparkEngineAdapter(lambda *_, **__: Connection(), default_catalog="spark_catalog")
+adapter._native_df_to_pandas_df = None
+types = {name: exp.DataType.build(kind, dialect="spark") for name, kind in columns.items()}
+adapter.columns = lambda *_, **__: types
+adapter.table_exists = lambda *_, **__: True
+adapter.scd_type_2_by_time(
+    target_table="bench.TARGET", source_table=parse_one("SELECT * FROM bench.batch", dialect="spark"),
+    unique_key=[exp.column("id", quoted=True)], valid_from_col=exp.column("valid_from", quoted=True),
+    valid_to_col=exp.column("valid_to", quoted=True), execution_time="2030-01-01 00:00:00",
+    updated_at_col=exp.column("changed_at", quoted=True), invalidate_hard_deletes=False,
+    target_columns_to_types=types,
+)
+print(json.dumps([q if isinstance(q, str) else q.sql(dialect="spark") for q in said]))
+"""
