@@ -7,6 +7,7 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.init_draft import Draft
+from scdgen.sql_types import data_type
 
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
 _DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
@@ -22,7 +23,7 @@ def put_type_of_time(draft: Draft, updated_at: str) -> str | None:
     columns = draft.options["columns"]
     column = next((name for name in columns if name.lower() == (bare or "").lower()), None)
     form = columns.get(column)
-    kind = sql.data_type(form["type"] if isinstance(form, dict) else form) if form else ""
+    kind = data_type(form["type"] if isinstance(form, dict) else form) if form else ""
     if kind == "DATE":
         draft.put("history.type", "date", f"{column} is a date, and dbt's times have its type.")
     elif kind in ("TINYINT", "SMALLINT", "INT", "BIGINT"):
