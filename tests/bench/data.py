@@ -135,3 +135,17 @@ def make_result(spark: SparkSession, before: str, after: str, table: str) -> Non
         f"CREATE OR REPLACE TABLE {SCHEMA}.{table} USING DELTA AS "
         f"SELECT * FROM {SCHEMA}.{after} EXCEPT ALL SELECT * FROM {SCHEMA}.{before}"
     )
+
+
+def make_plain(spark: SparkSession, size: Size, old: str, table: str) -> None:
+    """The history in a table that has no properties: Delta then writes no deletion vectors."""
+    layouts = {"none": "", "partitioned": "PARTITIONED BY (part)", "clustered": "CLUSTER BY (id)"}
+    spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+    spark.sql(
+        f"CREATE TABLE {SCHEMA}.{table} USING DELTA {layouts[size.layout]} AS SELECT * FROM {SCHEMA}.{old} WHERE FALSE"
+    )
+    for age in range(size.versions):
+        spark.sql(
+            f"INSERT INTO {SCHEMA}.{table} SELECT /*+ REPARTITION({FILES}) */ * FROM {SCHEMA}.{old} "
+            f"WHERE valid_from = {_start(str(age))}"
+        )

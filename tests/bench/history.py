@@ -13,15 +13,15 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.bench.data import SCHEMA, Size, make_batch, make_history, make_result
-from tests.bench.methods import BATCH, METHODS, RESULT, Method, scdgen
+from tests.bench.data import SCHEMA, Size, make_batch, make_history, make_plain, make_result
+from tests.bench.methods import BATCH, METHODS, OLD, PLAIN, RESULT, Method, rival_methods, scdgen
+from tests.bench.rivals import make_dbt, make_sqlmesh
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-OLD = "old"
 
 
 @dataclass
@@ -57,6 +57,7 @@ def metrics(spark: SparkSession, table: str) -> dict[str, str]:
 def prepare(spark: SparkSession, size: Size) -> None:
     """History, batch, and the finished rows for the floor; fails where scdgen's and the floor's tables differ."""
     make_history(spark, size, OLD)
+    make_plain(spark, size, OLD, PLAIN)
     renew(spark, size)
 
 
@@ -81,14 +82,13 @@ def measure(spark: SparkSession, size: Size, methods: Sequence[Method], rounds: 
     for number in range(rounds + 1):
         turn = able[number % len(able) :] + able[: number % len(able)]
         for method in turn:
-            table = f"t_{METHODS.index(method)}" if method in METHODS else "t_other"
-            clone(spark, table)
+            clone(spark, method.table, method.old)
             begin = time.monotonic()
-            method.run(spark, size, table)
+            method.run(spark, size, method.table)
             taken = time.monotonic() - begin
             if number:
                 found[method.name].seconds.append(taken)
-                found[method.name].metrics = metrics(spark, table)
+                found[method.name].metrics = metrics(spark, method.table)
     return found
 
 
@@ -98,7 +98,7 @@ def report(size: Size, found: dict[str, Measured]) -> list[str]:
     lines = [f"{size.rows:,} rows of {size.versions} versions, {size.batch_rows:,} changes ({size}):"]
     for name, one in found.items():
         if one.cannot:
-            lines.append(f"  {name:<14} {one.cannot}")
+            lines.append(f"  {name:<30} {one.cannot}")
             continue
         ratio = f"{one.ratio(floor):5.2f} of the floor" if floor else ""
         files = ", ".join(
@@ -110,7 +110,7 @@ def report(size: Size, found: dict[str, Measured]) -> list[str]:
             )
         )  # fmt: skip
         rounds = " ".join(f"{taken:.1f}" for taken in one.seconds)
-        lines.append(f"  {name:<14} {one.median:6.2f} s  {ratio}  [{rounds}]  {files}")
+        lines.append(f"  {name:<30} {one.median:6.2f} s  {ratio}  [{rounds}]  {files}")
     return lines
 
 
@@ -125,7 +125,8 @@ def main() -> None:
     parser.add_argument("--same", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--layout", default="none")
-    parser.add_argument("--only", default=",".join(method.name for method in METHODS))
+    parser.add_argument("--only", default="", help="names of methods, all by default")
+    parser.add_argument("--sqlmesh", type=Path, help="the Python that has SQLMesh; dbt is then measured as well")
     given = parser.parse_args()
     from tests.bench.session import bench_session
 
@@ -134,7 +135,12 @@ def main() -> None:
     )
     with bench_session() as spark:
         prepare(spark, size)
-        methods = [method for method in METHODS if method.name in given.only.split(",")]
+        methods = [*METHODS]
+        if given.sqlmesh:
+            methods += rival_methods(given.sqlmesh, size)
+            make_dbt(spark, size, OLD)
+            make_sqlmesh(spark, size, OLD)
+        methods = [method for method in methods if not given.only or method.name in given.only.split(",")]
         print("\n".join(report(size, measure(spark, size, methods, given.rounds))))
 
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import Runner
 from tests.bench.data import SCHEMA, Size, names, spec_of
+from tests.bench.rivals import Dbt, SqlMesh
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BATCH, RESULT = "batch", "result"
+OLD, BATCH, RESULT = "old", "batch", "result"
+PLAIN = "old_plain"  # with the table properties that Delta gives where nobody asks for others
 Run = Callable[["SparkSession", Size, str], None]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to bring the batch into the table ``table`` of the bench's schema."""
+    """A way to bring the batch into the table ``table`` of the bench's schema, a clone of ``old``."""
 
     name: str
     run: Run
     cannot: Callable[[Size], str | None] = lambda size: None  # why it cannot take such a batch
+    old: str = OLD
+
+    @property
+    def table(self) -> str:
+        """The table that it works on."""
+        return "t_" + re.sub(r"\W+", "_", self.name.lower())
 
 
 def scdgen(spark: SparkSession, size: Size, table: str) -> None:
@@ -105,13 +115,35 @@ def mack(spark: SparkSession, size: Size, table: str) -> None:
 
 
 def _one_change(size: Size) -> str | None:
-    return "fails: several source rows match" if size.per_key > 1 else None
+    return "fails: several rows of a key" if size.per_key > 1 else None
+
+
+def _late(size: Size) -> str | None:
+    return "wrong rows: a late change" if size.late else None
+
+
+def _no_late(size: Size) -> str | None:
+    return _one_change(size) or _late(size)
 
 
 METHODS = (
     Method("scdgen", scdgen),
     Method("floor", floor),
-    Method("hand-written", hand_written, lambda size: "wrong rows" if size.late else None),
-    Method("Delta docs", delta_docs, lambda size: _one_change(size) or ("wrong rows" if size.late else None)),
-    Method("mack", mack, lambda size: _one_change(size) or ("wrong rows" if size.late else None)),
+    Method("hand-written", hand_written, _late, PLAIN),
+    Method("hand-written, deletion vectors", hand_written, _late),
+    Method("Delta docs", delta_docs, _no_late, PLAIN),
+    Method("mack", mack, _no_late, PLAIN),
 )
+
+
+def rival_methods(sqlmesh: Path, size: Size) -> tuple[Method, ...]:
+    """dbt, and SQLMesh, which keeps one row of a key without saying which; both miss late changes without a word."""
+    return (
+        Method("dbt", Dbt(), _no_late, f"{OLD}_dbt"),
+        Method(
+            "SQLMesh",
+            SqlMesh(sqlmesh, size),
+            lambda s: "loses changes" if s.per_key > 1 or s.late else None,
+            f"{OLD}_sqlmesh",
+        ),
+    )

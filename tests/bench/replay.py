@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from scdgen import Runner
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, names, spec_of
-from tests.bench.history import OLD, Measured, clone
-from tests.bench.methods import BATCH
+from tests.bench.history import Measured, clone
+from tests.bench.methods import BATCH, OLD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

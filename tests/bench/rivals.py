@@ -31,7 +31,8 @@ PROJECT = {
     f"    spark: {{type: spark, method: session, host: none, schema: {SCHEMA}, threads: 1}}\n",
     "models/sources.yml": f"sources: [{{name: bench, schema: {SCHEMA}, tables: [{{name: batch}}]}}]\n",
     "snapshots/snapshot.yml": "snapshots:\n  - name: t_dbt\n    relation: source('bench', 'batch')\n"
-    f"    config: {{schema: {SCHEMA}, unique_key: id, strategy: timestamp, updated_at: changed_at, file_format: delta}}\n",
+    f"    config: {{schema: {SCHEMA}, unique_key: id, strategy: timestamp, updated_at: changed_at, "
+    "file_format: delta}\n",
     "macros/schema.sql": "{% macro generate_schema_name(name, node) %}{{ name or target.schema }}{% endmacro %}\n",
 }
 
@@ -40,7 +41,7 @@ def make_dbt(spark: SparkSession, size: Size, old: str) -> None:
     """The history as dbt would have it: its four columns in the place of ours."""
     columns = ", ".join(["id", "part", *names(size)])
     spark.sql(
-        f"CREATE OR REPLACE TABLE {SCHEMA}.{old}_dbt USING DELTA TBLPROPERTIES ('delta.enableDeletionVectors' = 'true') "
+        f"CREATE OR REPLACE TABLE {SCHEMA}.{old}_dbt USING DELTA "
         f"AS SELECT {columns}, valid_from AS changed_at, {SCD_ID.format(at='valid_from')} AS dbt_scd_id, "
         f"valid_from AS dbt_updated_at, valid_from AS dbt_valid_from, valid_to AS dbt_valid_to FROM {SCHEMA}.{old}"
     )
@@ -64,9 +65,11 @@ class Dbt:
             raise RuntimeError(f"dbt: {done.exception or done.result.results[0].message}")
 
 
+# What the adapter sends where the table is there already; it learns that from the data object.
 RECORD = """
 import json, sys
 from sqlglot import exp, parse_one
+from sqlmesh.core.engine_adapter.shared import DataObject, DataObjectType
 from sqlmesh.core.engine_adapter.spark import SparkEngineAdapter
 columns, said = json.loads(sys.argv[1]), []
 class Cursor:
@@ -80,16 +83,56 @@ class Connection:
     def commit(self): pass
     rollback = close = commit
 adapter = SparkEngineAdapter(lambda *_, **__: Connection(), default_catalog="spark_catalog")
-adapter._native_df_to_pandas_df = None
 types = {name: exp.DataType.build(kind, dialect="spark") for name, kind in columns.items()}
+there = DataObject(catalog="spark_catalog", schema="bench", name="t_sqlmesh", type=DataObjectType.TABLE)
 adapter.columns = lambda *_, **__: types
 adapter.table_exists = lambda *_, **__: True
+adapter.get_data_object = lambda *_, **__: there
 adapter.scd_type_2_by_time(
-    target_table="bench.TARGET", source_table=parse_one("SELECT * FROM bench.batch", dialect="spark"),
+    target_table="bench.t_sqlmesh", source_table=parse_one("SELECT * FROM bench.batch", dialect="spark"),
     unique_key=[exp.column("id", quoted=True)], valid_from_col=exp.column("valid_from", quoted=True),
     valid_to_col=exp.column("valid_to", quoted=True), execution_time="2030-01-01 00:00:00",
     updated_at_col=exp.column("changed_at", quoted=True), invalidate_hard_deletes=False,
     target_columns_to_types=types,
 )
-print(json.dumps([q if isinstance(q, str) else q.sql(dialect="spark") for q in said]))
+print(json.dumps(said))
 """
+
+
+class SqlMesh:
+    """The statements of SQLMesh on the table ``t_sqlmesh``."""
+
+    def __init__(self, python: Path, size: Size):
+        columns = {"id": "bigint", "part": "int", **dict.fromkeys(names(size), "string")}
+        columns |= dict.fromkeys(("changed_at", "valid_from", "valid_to"), "timestamp")
+        done = subprocess.run(
+            [python, "-c", RECORD, json.dumps(columns)], check=True, stdout=subprocess.PIPE, text=True
+        )
+        self.statements: list[str] = json.loads(done.stdout.splitlines()[-1])
+        assert any("INSERT OVERWRITE" in text for text in self.statements), self.statements
+
+    def __call__(self, spark: SparkSession, size: Size, table: str) -> None:
+        """One evaluation of the model."""
+        for text in self.statements:
+            spark.sql(text).collect()
+
+
+def make_sqlmesh(spark: SparkSession, size: Size, old: str) -> None:
+    """The history as SQLMesh would have it: the time of the change beside the times of the version."""
+    columns = ", ".join(["id", "part", *names(size)])
+    spark.sql(
+        f"CREATE OR REPLACE TABLE {SCHEMA}.{old}_sqlmesh USING DELTA "
+        f"AS SELECT {columns}, valid_from AS changed_at, valid_from, valid_to FROM {SCHEMA}.{old}"
+    )
+
+
+def environment(folder: Path, name: str, packages: list[str]) -> Path:
+    """The Python of a virtual environment with these packages, which is made where there is none."""
+    python = folder / name / "bin" / "python"
+    ready = folder / name / ".ready"
+    if not ready.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, *packages], check=True)
+        ready.touch()
+    return python

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from scdgen import Runner, load_spec_text
 from tests.bench.data import SCHEMA, Size, make_history, make_result, names
-from tests.bench.history import OLD, Measured, clone, metrics
-from tests.bench.methods import RESULT, floor
+from tests.bench.history import Measured, clone, metrics
+from tests.bench.methods import OLD, RESULT, floor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
