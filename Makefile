@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 
+# Parts of the bench; all by default.
+PARTS ?=
+
 # Tests that each have a Spark of their own, side by side.
 WORKERS ?= 2
 SEED ?= 1
@@ -23,7 +26,7 @@ help:
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make test-docs  every page's commands against what they print (minutes)"
-	@echo "make bench   measurements, side by side in one run"
+	@echo "make bench   measurements, side by side in one run (an hour); PARTS='history replay' chooses some"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
@@ -84,8 +87,7 @@ wheel: $(READY)
 	$(BIN)/python tests/wheel.py
 
 bench: $(READY)
-	$(BIN)/python -m tests.bench.many_specs
-	$(BIN)/python -m tests.bench.snapshot_scd1
+	$(BIN)/python -m tests.bench $(PARTS)
 
 docs: $(READY)
 	$(BIN)/python -m tests.picture > docs/late-row.svg

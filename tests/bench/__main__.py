@@ -1,4 +1,58 @@
-"""The whole bench: what is printed is also kept as tables and as a picture in .build/bench/results.
+"""The whole bench, part after part; what each prints is kept in .build/bench/results.
 
-python -m tests.bench [--quick]
+It runs in an environment of its own, with dbt and mack beside scdgen, and records SQLMesh's SQL in another.
+
+    python -m tests.bench [--quick] [PART…]
 """
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+
+from tests.bench.rivals import DBT, SQLMESH, environment
+from tests.bench.session import FOLDER, MACK, ROOT
+
+# Part -> module and arguments; then the arguments of a quick look, which shows that it works and no more.
+PARTS = {
+    "history": (["history", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
+    "long-history": (["history", "--versions", "20", "--rounds", "3"], ["--keys", "5000", "--rounds", "1"]),
+    "snapshot": (["snapshot", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
+    "replay": (["replay", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
+    "snapshot-scd1": (["snapshot_scd1"], ["20000", "1"]),
+    "curves": (["curves"], ["--keys", "3000", "--rounds", "1"]),
+    "specs": (["many_specs", "1000"], []),
+}
+RIVALS = ("history", "long-history")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="small tables: shows that it works, and no more")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=", ".join(PARTS))
+    given = parser.parse_args()
+    python = environment(FOLDER, "env", [*DBT, MACK, "matplotlib>=3.9", "-e", f"{ROOT}[fast,spark]"])
+    sqlmesh = environment(FOLDER, "sqlmesh", [SQLMESH])
+    results = FOLDER / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for part in given.parts or PARTS:
+        (module, *options), quick = PARTS[part]
+        command = [str(python), "-m", f"tests.bench.{module}", *options, *(quick if given.quick else [])]
+        if part in RIVALS:
+            command += ["--sqlmesh", str(sqlmesh)]
+        print(f"{part}: {platform.machine()}, {os.cpu_count()} cores", flush=True)
+        with (results / f"{part}.txt").open("w") as file:
+            process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                file.write(line)
+            failed += process.wait() != 0
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

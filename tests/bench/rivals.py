@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DBT = ["dbt-core==1.11.16", "dbt-spark==1.11.0"]
-SQLMESH = "sqlmesh==0.236.0"
+SQLMESH = "sqlmesh==0.236.4"
 SCD_ID = "MD5(COALESCE(CAST(id AS STRING), '') || '|' || COALESCE(CAST({at} AS STRING), ''))"
 
 PROJECT = {

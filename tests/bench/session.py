@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
+import platform
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,22 +17,20 @@ from tests.bench.data import SCHEMA
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FOLDER = Path(__file__).resolve().parent.parent.parent / ".build" / "bench"
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = ROOT / ".build" / "bench"
 MACK = "mack==0.5.0"
 
 
 @contextmanager
 def bench_session() -> Iterator[SparkSession]:
-    """A session with an empty warehouse below the bench's folder, and mack to import."""
-    libraries = FOLDER / "mack"
-    if not libraries.exists():
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(libraries), MACK]
-        subprocess.run(install, check=True)
-    sys.path.append(str(libraries))
+    """A session with an empty warehouse below the bench's folder; says what it runs on."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as warehouse:
-        # A clone of a table shares its files, and the files' clean-up is no part of what is measured.
         spark = local_session(warehouse, {"spark.driver.memory": "6g"})
         spark.sql(f"CREATE SCHEMA {SCHEMA}")
+        delta = version("delta-spark")
+        print(f"{os.cpu_count()} cores, {platform.system()}, Spark {spark.version}, Delta {delta}", flush=True)
         try:
             yield spark
         finally:

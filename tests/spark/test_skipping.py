@@ -1,0 +1,116 @@
+"""What a run reads: the files of versions that were closed before the batch are never opened.
+
+Shown by taking such a file away: whoever opens it fails.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from scdgen import Runner, Spec, load_spec_text
+from tests.conftest import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TABLE = "skipping.versions"
+TIMES = {
+    "timestamp": ("CAST(at AS TIMESTAMP)", "9999-12-31"),
+    "date": ("CAST(at AS DATE)", "9999-12-31"),
+    "bigint": ("UNIX_DATE(CAST(at AS DATE))", "99999999"),
+}
+
+
+def spec_of(kind: str, options: str, source: str = "") -> Spec:
+    effective = TIMES[kind][0]
+    given = source or f"effective_at: {effective}"
+    return load_spec_text(
+        f"target: {TABLE}\npattern: scd2\nsource: {{table: nowhere, {given}}}\nkeys: [id]\n"
+        f"columns: {{id: int, value: string}}\nhistory: {{type: {kind}{options}}}\n"
+        + ("snapshot: {taken_at: \"TIMESTAMP '2024-03-01'\"}\n" if source else "")
+    )
+
+
+def batch(spark: SparkSession, month: int, value: str, keys: int = 20) -> DataFrame:
+    """A change of every key."""
+    return spark.createDataFrame(
+        [(key, f"2024-{month:02}-01", value) for key in range(keys)], "id int, at string, value string"
+    )
+
+
+def files(spark: SparkSession, where: str) -> set[Path]:
+    """The data files that hold rows which meet a condition."""
+    found = spark.sql(f"SELECT DISTINCT _metadata.file_path FROM {TABLE} WHERE {where}").collect()
+    return {Path(unquote(urlparse(row[0]).path)) for row in found}
+
+
+def only_closed(spark: SparkSession) -> set[Path]:
+    """Files in which every version was closed."""
+    return files(spark, "NOT is_current") - files(spark, "is_current")
+
+
+def take_away(spark: SparkSession, gone: set[Path]) -> None:
+    assert gone, "there is no file of closed versions alone"
+    for file in gone:
+        file.unlink()
+    with pytest.raises(Exception, match=r"FILE_NOT_EXIST|FileNotFound|FAILED_READ_FILE"):
+        spark.sql(f"SELECT SUM(HASH(*)) FROM {TABLE}").collect()
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("open_end", ["", "sentinel", "gap"])
+def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: str, open_end: str) -> None:
+    """The same run as with all files there, for every type of times and open end."""
+    gap = {"timestamp": "1 microsecond", "date": "1 day", "bigint": "1"}[kind]
+    options = {"": "", "sentinel": f", open_end: {TIMES[kind][1]!r}", "gap": f", gap: {gap}"}[open_end]
+    spec, runner = spec_of(kind, options), Runner(spark)
+    spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
+    for month, value in ((1, "a"), (2, "b")):
+        runner.run(spec, batch(spark, month, value))
+    runner.run(spec, batch(spark, 3, "c"))
+    _split(spark)
+    expected = {row[0] for row in spark.sql(f"SELECT id FROM {TABLE} WHERE is_current").collect()}
+    take_away(spark, only_closed(spark))
+    result = runner.run(spec, batch(spark, 4, "d", keys=5))
+    assert (result.inserted, result.updated, result.deleted) == (5, 5, 0)
+    again = runner.run(spec, batch(spark, 4, "d", keys=5))
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    current: dict[int, Any] = {row[0]: row[1] for row in spark.sql(_open(spec)).collect()}
+    assert current == {key: "d" if key < 5 else "c" for key in expected}
+
+
+def _open(spec: Spec) -> str:
+    """The open versions, by a condition that skips the file which is gone."""
+    ends = {"timestamp": "TIMESTAMP '2024-03-15'", "date": "DATE '2024-03-15'", "bigint": "19797"}[spec.history.type]
+    return f"SELECT id, value FROM {TABLE} WHERE is_current AND (valid_to IS NULL OR valid_to > {ends})"
+
+
+def _split(spark: SparkSession) -> None:
+    """Closed and open versions in files of their own, as batches that touch every key leave them."""
+    rows = rows_of(spark, TABLE)
+    schema = spark.table(TABLE).schema
+    flag = schema.names.index("is_current")
+    spark.sql(f"DELETE FROM {TABLE}").collect()
+    spark.sql(f"VACUUM {TABLE}").collect()
+    for wanted in (False, True):
+        frame = spark.createDataFrame([row for row in rows if row[flag] is wanted], schema).coalesce(1)
+        frame.write.format("delta").mode("append").saveAsTable(TABLE)
+
+
+def test_a_snapshot_does_not_read_what_was_closed_before(spark: SparkSession) -> None:
+    spec, runner = spec_of("timestamp", ""), Runner(spark)
+    spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
+    for month, value in ((1, "a"), (2, "b")):
+        runner.run(spec, batch(spark, month, value))
+    _split(spark)
+    take_away(spark, only_closed(spark))
+    snapshot = spec_of("timestamp", "", "feed: snapshot")
+    rows = spark.createDataFrame([(key, "c" if key < 3 else "b") for key in range(19)], "id int, value string")
+    result = runner.run(snapshot, rows)
+    assert (result.inserted, result.updated, result.deleted) == (3, 4, 0)
+    again = runner.run(snapshot, rows)
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
