@@ -126,19 +126,36 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
 @templates_option
 @jobs_option
 @click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where the folders go.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["sql", "notebook"]),
+    default="sql",
+    show_default=True,
+    help="notebook: a notebook.sql for Databricks beside the files. One that is there is kept current by both.",
+)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff where the files differ.")
 @click.option("--diff", is_flag=True, help="The same, and what the changed options mean for rows already stored.")
 def generate(
-    specs: tuple[str, ...], templates: str | None, jobs: int | None, out: str, check: bool, diff: bool, debug: bool
+    specs: tuple[str, ...],
+    templates: str | None,
+    jobs: int | None,
+    out: str,
+    kind: str,
+    check: bool,
+    diff: bool,
+    debug: bool,
 ) -> None:
     """Write the SQL of each spec to DIR/<target>/. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen generate specs
+               scdgen generate --format notebook specs      and a notebook per table for Databricks
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before a changed spec meets its table
     """
     from scdgen.inputs import load_specs, spec_paths
+    from scdgen.notebook import NOTEBOOK
     from scdgen.parallel import workers
     from scdgen.pipeline import Scripts, folder, rendered_files
 
@@ -148,16 +165,23 @@ def generate(
         # The header names the spec as seen from beside the output, wherever the command was called.
         beside = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
-        for spec, files in zip(shown, each(partial(rendered_files, templates=templates), shown), strict=True):
+        # A notebook that is there is kept up without being asked for: one of before would be wrong and look right.
+        notebooks = frozenset(
+            name for name in map(folder, shown) if kind == "notebook" or Path(out, name, NOTEBOOK).is_file()
+        )
+        made = each(partial(rendered_files, templates=templates, notebooks=notebooks), shown)
+        for spec, files in zip(shown, made, strict=True):
             differ = 0
-            for name in (f"{script}.sql" for script in Scripts.__dataclass_fields__):
+            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), NOTEBOOK):
                 differ += _write(Path(out, folder(spec), name), files.get(name), dry)
             if diff and differ:
                 _tell_stored(spec.target, Path(out, folder(spec)), files)
             changed += differ
     if dry and changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
-        given = shlex.join([*specs, *(["--out", out] if out != "generated" else [])])
+        given = shlex.join(
+            [*specs, *(["--out", out] if out != "generated" else []), *(["--format", kind] if kind != "sql" else [])]
+        )
         click.echo(f"{changed} {what}; run: scdgen generate {given}", err=True)
         raise click.exceptions.Exit(1)
 

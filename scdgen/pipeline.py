@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from scdgen.context import build
@@ -46,9 +47,16 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
     return scripts
 
 
-def rendered_files(spec: Spec, templates: str | None = None) -> dict[str, str]:
-    """File name -> text of :func:`render`."""
-    return render(spec, templates).files()
+def rendered_files(
+    spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
+) -> dict[str, str]:
+    """File name -> text of :func:`render`; with a notebook where the spec's :func:`folder` is among ``notebooks``."""
+    files = render(spec, templates).files()
+    if folder(spec) in notebooks:
+        from scdgen.notebook import NOTEBOOK, notebook
+
+        files[NOTEBOOK] = notebook(spec, files)
+    return files
 
 
 def judged(spec: Spec, templates: str | None = None) -> None:

@@ -1,0 +1,301 @@
+-- Databricks notebook source
+-- MAGIC %md
+-- MAGIC # `crm.customer_full`
+-- MAGIC
+-- MAGIC - A run keeps `crm.customer_full`: it makes the table where there is none and changes it in one MERGE. A run that fails leaves the table as it was.
+-- MAGIC - It is described as `Customers, from a full extract; a customer that is gone from it is closed`.
+-- MAGIC - One row per version: a row says what a key was from `effective_ts`, inclusive, up to the next version or delete of the key.
+-- MAGIC - The key is `customer_no`. The MERGE knows a stored version by its key and `effective_ts`.
+-- MAGIC - Set `taken` in a cell before the cells of the merge: `DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT …`.
+-- MAGIC
+-- MAGIC Made from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
+
+-- COMMAND ----------
+
+-- MAGIC %md
+-- MAGIC ## create
+-- MAGIC
+-- MAGIC Makes the table where there is none. A table that is there stays as it is.
+
+-- COMMAND ----------
+
+-- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
+-- Makes the table where there is none.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS `crm`;
+
+-- COMMAND ----------
+
+CREATE TABLE IF NOT EXISTS `crm`.`customer_full` (
+    `customer_no` STRING NOT NULL,
+    `name` STRING,
+    `effective_ts` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    `expiry_ts` TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version',
+    `is_current` INT NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+COMMENT 'Customers, from a full extract; a customer that is gone from it is closed'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_no"]',
+    'scdgen.history' = 'timestamp, gap 1 millisecond, open_end 9999-12-31 23:59:59.999',
+    'scdgen.tracked' = '["name"]'
+);
+
+-- COMMAND ----------
+
+-- MAGIC %md
+-- MAGIC ## merge
+-- MAGIC
+-- MAGIC Reads the source and changes the table in one MERGE. Variables belong to the session: run the cells in order.
+
+-- COMMAND ----------
+
+-- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
+-- Merges a full extract: new keys open, changed keys close and open, missing keys close.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
+
+-- One time for the whole snapshot.
+DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
+
+-- COMMAND ----------
+
+SET VARIABLE _scd_taken_at = CASE
+    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
+    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL, or not before the open end 9999-12-31 23:59:59.999,; give it a time')
+END;
+
+-- COMMAND ----------
+
+MERGE INTO `crm`.`customer_full` AS t USING (
+    WITH extract AS (
+        -- The source's rows, in the names and types of the table.
+        SELECT
+            COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
+            CAST(`name` AS STRING) AS `name`
+        FROM `crm`.`customer_extract`
+        UNION ALL
+        -- An empty snapshot would close everything: it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
+            NULL
+        WHERE
+            NOT EXISTS (
+                SELECT 1
+                FROM `crm`.`customer_extract`
+            )
+    ),
+    ranked AS (
+        -- Exact copies of a row count once; different rows of a key stop the statement.
+        SELECT
+            *,
+            RANK() OVER w AS _scd_place,
+            FIRST_VALUE(STRUCT(`name`)) OVER w AS _scd_first,
+            ROW_NUMBER() OVER w AS _scd_row
+        FROM extract
+        WINDOW w AS (PARTITION BY `customer_no` ORDER BY `customer_no`)
+    ),
+    snapshot AS (
+        -- One row per key.
+        SELECT *
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                ELSE _scd_row = 1
+            END
+    ),
+    stored AS (
+        -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
+        SELECT
+            t.`customer_no`,
+            t.`name`,
+            t.`effective_ts` AS _scd_from,
+            NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+            ROW_NUMBER() OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts` DESC) AS _scd_row
+        FROM `crm`.`customer_full` AS t
+        WHERE t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
+    ),
+    compared AS (
+        -- Only keys that differ: gone from the snapshot, new in it, or changed.
+        SELECT
+            COALESCE(n.`customer_no`, o.`customer_no`) AS `customer_no`,
+            n.`name`,
+            _scd_taken_at AS _scd_at,
+            o._scd_from,
+            o._scd_until,
+            n.`customer_no` IS NULL AS _scd_gone,
+            CASE
+                WHEN n.`customer_no` IS NULL THEN ARRAY('close')
+                WHEN o.`customer_no` IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+                WHEN STRUCT(n.`name`) <=> STRUCT(o.`name`) THEN ARRAY('correct')
+                WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
+                ELSE ARRAY('close', 'open')
+            END AS _scd_actions
+        FROM snapshot AS n
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+            ON n.`customer_no` = o.`customer_no`
+        WHERE
+            CASE
+                WHEN n.`customer_no` IS NULL THEN o._scd_until IS NULL
+                WHEN o.`customer_no` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (STRUCT(n.`name`) <=> STRUCT(o.`name`))
+            END
+    ),
+    versions AS (
+        -- A changed key closes one version and opens another.
+        SELECT
+            *,
+            CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
+            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
+        FROM compared
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`customer_no`, _scd_from)), '; run snapshots in the order in which they were taken'))
+                ELSE TRUE
+            END
+    ),
+    staged AS (
+        -- What to write: the versions, with their history columns.
+        SELECT
+            _scd_action,
+            `customer_no`,
+            `name`,
+            _scd_start AS `effective_ts`,
+            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS `expiry_ts`,
+            CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`
+        FROM versions
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A version is known by its key and its start.
+    ON t.`customer_no` = s.`customer_no`
+        AND t.`effective_ts` = s.`effective_ts`
+        AND t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
+-- The open version of a key that is gone or changed: only its end is written.
+WHEN MATCHED AND s._scd_action = 'close' THEN
+    UPDATE SET `expiry_ts` = s.`expiry_ts`, `is_current` = s.`is_current`
+-- A version that holds other values now, or is open again.
+WHEN MATCHED THEN
+    UPDATE SET `name` = s.`name`, `expiry_ts` = s.`expiry_ts`, `is_current` = s.`is_current`
+-- A new version.
+WHEN NOT MATCHED THEN
+    INSERT (`customer_no`, `name`, `effective_ts`, `expiry_ts`, `is_current`)
+    VALUES (s.`customer_no`, s.`name`, s.`effective_ts`, s.`expiry_ts`, s.`is_current`);
+
+-- COMMAND ----------
+
+-- MAGIC %md
+-- MAGIC ## checks
+-- MAGIC
+-- MAGIC A query per check, which returns the rows that break its rule: no rows is good.
+
+-- COMMAND ----------
+
+-- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.`customer_no`,
+    COUNT(*) AS row_count
+FROM `crm`.`customer_full` AS t
+WHERE t.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999'
+GROUP BY t.`customer_no`
+HAVING COUNT(*) > 1;
+
+-- COMMAND ----------
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        LEAD(t.`effective_ts`) OVER w AS _scd_next
+    FROM `crm`.`customer_full` AS t
+    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`, t.`expiry_ts`)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- COMMAND ----------
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.`customer_no`,
+    t.`effective_ts`,
+    COUNT(*) AS row_count
+FROM `crm`.`customer_full` AS t
+GROUP BY t.`customer_no`, t.`effective_ts`
+HAVING COUNT(*) > 1;
+
+-- COMMAND ----------
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM `crm`.`customer_full` AS t
+WHERE NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND <= t.`effective_ts`
+    OR t.`expiry_ts` IS NULL
+    OR t.`expiry_ts` > TIMESTAMP '9999-12-31 23:59:59.999'
+    OR t.`effective_ts` >= TIMESTAMP '9999-12-31 23:59:59.999';
+
+-- COMMAND ----------
+
+-- no_repeat: no two adjoining versions are equal.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        LEAD(STRUCT(t.`name`)) OVER w <=> STRUCT(t.`name`) AS _scd_same,
+        LEAD(t.`effective_ts`) OVER w AS _scd_next
+    FROM `crm`.`customer_full` AS t
+    WINDOW w AS (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts`, t.`expiry_ts`)
+)
+WHERE _scd_next = _scd_until AND _scd_same;
+
+-- COMMAND ----------
+
+-- flag_matches_end: the flag says what the end says.
+SELECT *
+FROM `crm`.`customer_full` AS t
+WHERE NOT (t.`is_current` <=> CASE WHEN t.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999' THEN 1 ELSE 0 END);
+
+-- COMMAND ----------
+
+-- key_not_null: no key and no start is NULL.
+SELECT *
+FROM `crm`.`customer_full` AS t
+WHERE t.`customer_no` IS NULL
+    OR t.`effective_ts` IS NULL;
+
+-- COMMAND ----------
+
+-- MAGIC %md
+-- MAGIC ## views
+-- MAGIC
+-- MAGIC Makes the views of the table anew.
+
+-- COMMAND ----------
+
+-- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
+-- Views of the table.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW `crm`.`customer_full_current` AS
+SELECT
+    `customer_no`,
+    `name`,
+    `effective_ts`,
+    `expiry_ts`,
+    `is_current`
+FROM `crm`.`customer_full` AS t
+WHERE t.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999';
