@@ -28,12 +28,12 @@ MERGE INTO `crm`.`customer_full` AS t USING (
                 SELECT 1
                 FROM `crm`.`customer_extract`
             )
+        DISTRIBUTE BY `customer_no`
     ),
     ranked AS (
         -- Exact copies of a row count once; different rows of a key stop the statement.
         SELECT
             *,
-            RANK() OVER w AS _scd_place,
             FIRST_VALUE(STRUCT(`name`)) OVER w AS _scd_first,
             ROW_NUMBER() OVER w AS _scd_row
         FROM extract
@@ -45,7 +45,7 @@ MERGE INTO `crm`.`customer_full` AS t USING (
         FROM ranked
         WHERE
             CASE
-                WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
+                WHEN NOT (_scd_first <=> STRUCT(`name`))
                     THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
                 ELSE _scd_row = 1
             END
@@ -60,6 +60,7 @@ MERGE INTO `crm`.`customer_full` AS t USING (
             ROW_NUMBER() OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts` DESC) AS _scd_row
         FROM `crm`.`customer_full` AS t
         WHERE t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
+        DISTRIBUTE BY `customer_no`
     ),
     compared AS (
         -- Only keys that differ: gone from the snapshot, new in it, or changed.

@@ -36,12 +36,12 @@ WITH extract AS (
             SELECT 1
             FROM `geo`.`airports_release`
         )
+    DISTRIBUTE BY `icao`
 ),
 ranked AS (
     -- Exact copies of a row count once; different rows of a key stop the statement.
     SELECT
         *,
-        RANK() OVER w AS _scd_place,
         FIRST_VALUE(STRUCT(
             `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
         )) OVER w AS _scd_first,
@@ -55,7 +55,7 @@ snapshot AS (
     FROM ranked
     WHERE
         CASE
-            WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(
+            WHEN NOT (_scd_first <=> STRUCT(
                     `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
                 ))
                 THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
@@ -81,6 +81,7 @@ stored AS (
         ROW_NUMBER() OVER (PARTITION BY t.`icao` ORDER BY t.`valid_from` DESC) AS _scd_row
     FROM `geo`.`airports` AS t
     WHERE (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
+    DISTRIBUTE BY `icao`
 ),
 compared AS (
     -- Only keys that differ: gone from the snapshot, new in it, or changed.

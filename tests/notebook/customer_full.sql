@@ -8,7 +8,7 @@
 -- MAGIC - The key is `customer_no`. The MERGE knows a stored version by its key and `effective_ts`.
 -- MAGIC - Set `taken` in a cell before the cells of the merge: `DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT …`.
 -- MAGIC
--- MAGIC Made from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
+-- MAGIC Made from `../work/main/specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
 
 -- COMMAND ----------
 
@@ -21,7 +21,7 @@
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Makes the table where there is none.
--- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS `crm`;
 
@@ -55,7 +55,7 @@ TBLPROPERTIES (
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Merges a full extract: new keys open, changed keys close and open, missing keys close.
--- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- One time for the whole snapshot.
@@ -87,12 +87,12 @@ MERGE INTO `crm`.`customer_full` AS t USING (
                 SELECT 1
                 FROM `crm`.`customer_extract`
             )
+        DISTRIBUTE BY `customer_no`
     ),
     ranked AS (
         -- Exact copies of a row count once; different rows of a key stop the statement.
         SELECT
             *,
-            RANK() OVER w AS _scd_place,
             FIRST_VALUE(STRUCT(`name`)) OVER w AS _scd_first,
             ROW_NUMBER() OVER w AS _scd_row
         FROM extract
@@ -104,7 +104,7 @@ MERGE INTO `crm`.`customer_full` AS t USING (
         FROM ranked
         WHERE
             CASE
-                WHEN _scd_place = 1 AND NOT (_scd_first <=> STRUCT(`name`))
+                WHEN NOT (_scd_first <=> STRUCT(`name`))
                     THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
                 ELSE _scd_row = 1
             END
@@ -119,6 +119,7 @@ MERGE INTO `crm`.`customer_full` AS t USING (
             ROW_NUMBER() OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts` DESC) AS _scd_row
         FROM `crm`.`customer_full` AS t
         WHERE t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
+        DISTRIBUTE BY `customer_no`
     ),
     compared AS (
         -- Only keys that differ: gone from the snapshot, new in it, or changed.
@@ -200,7 +201,7 @@ WHEN NOT MATCHED THEN
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Integrity checks: each query returns the rows that break its rule, so no rows is good.
--- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
 SELECT
@@ -287,7 +288,7 @@ WHERE t.`customer_no` IS NULL
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Views of the table.
--- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- The open versions.
 CREATE OR REPLACE VIEW `crm`.`customer_full_current` AS
