@@ -8,7 +8,7 @@
 -- MAGIC - The key is `customer_no`. The MERGE knows a stored version by its key and `effective_ts`.
 -- MAGIC - Set `taken` in a cell before the cells of the merge: `DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT …`.
 -- MAGIC
--- MAGIC Made from `../work/main/specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
+-- MAGIC Made from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
 
 -- COMMAND ----------
 
@@ -21,7 +21,7 @@
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Makes the table where there is none.
--- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS `crm`;
 
@@ -55,7 +55,7 @@ TBLPROPERTIES (
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Merges a full extract: new keys open, changed keys close and open, missing keys close.
--- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- One time for the whole snapshot.
@@ -201,7 +201,7 @@ WHEN NOT MATCHED THEN
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Integrity checks: each query returns the rows that break its rule, so no rows is good.
--- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
 SELECT
@@ -288,7 +288,7 @@ WHERE t.`customer_no` IS NULL
 
 -- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
 -- Views of the table.
--- Made from ../work/main/specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- The open versions.
 CREATE OR REPLACE VIEW `crm`.`customer_full_current` AS
