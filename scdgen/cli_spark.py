@@ -37,6 +37,8 @@ def runner_on(
     from scdgen.tables import table_names
 
     settings = pairs(conf, "--conf")
+    if not remote and not Path(warehouse).exists():  # perhaps the wrong folder
+        output.hint(f"there is no {Path(warehouse).absolute()} yet; --warehouse names the folder of earlier runs")
     with output.progress("starting Spark"):
         spark: SparkSession = (
             session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)

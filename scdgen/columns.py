@@ -122,14 +122,18 @@ def target_columns(spec: Spec) -> list[Target]:
             listed.append(Target(sql.quote(spec.updated_at), "TIMESTAMP", "Effective time of the newest change"))
         return listed
     time, flag = spec.history.type.upper(), spec.history.is_current
-    ends = "Start of the next version" if spec.history.gap is None else f"{spec.history.gap} before the next version"
+    ends = (
+        "Start of the next version, or time of the delete"
+        if spec.history.gap is None
+        else f"{spec.history.gap} before the next version"
+    )
     described = {
         "surrogate_key": ("STRING", "SHA-256 of the key and the start; one per version", True),
         "valid_from": (time, "Start of the version, inclusive", True),
         "valid_to": (time, ends, spec.history.open_end is not None),
         "is_current": (flag.type if flag else "", "Whether the version is the open one", True),
         "row_hash": ("STRING", "SHA-256 of the tracked columns", True),
-        "action": ("STRING", "I first version, U a later one, D closed by a delete", True),
+        "action": ("STRING", "I first version, or first after a delete; U a later one; D closed by a delete", True),
         "deleted": ("BOOLEAN", "Whether the version is a delete", True),
     }
     listed += [Target(sql.quote(name), *described[option]) for option, name in spec.history.names()]

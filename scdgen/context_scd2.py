@@ -116,7 +116,7 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     # The end of a version is found beside what it is for, where nothing else has to be found over the same rows.
     ctx.has_versions = bool(ctx.untracked or action)
     ctx.merge_title = (
-        "Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing."
+        "Merges a batch of changes into the versions of its keys, in any order; the same batch again changes nothing."
     )
     ctx.folds = True
     ctx.staging = "scd2_changes.sql.j2"

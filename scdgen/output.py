@@ -149,6 +149,12 @@ def batch_line(done: BatchResult) -> str:
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 
+def hint(what: str) -> None:
+    """A line on stderr for somebody who watches; nothing where stderr is not a terminal."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{what}\n")
+
+
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """A line on stderr while Spark works; nothing where stderr is not a terminal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from scdgen import output
@@ -21,6 +22,9 @@ def text(plan: PlanResult) -> str:
         rows = [[row.action, _note(row), *_cells(row)] for row in plan.sample]
         marked = {place: _style for place in range(2, 2 + len(columns))}
         lines += ["", output.table(["action", "note", *columns], rows, marked)]
+        shown = Counter(row.action for row in plan.sample)
+        left = [f"{plan.counts[a] - n} more of {a}" for a, n in shown.items() if plan.counts.get(a, 0) > n]
+        lines += [f"({', '.join(left)}; --sample N shows more)"] if left else []
     return "\n".join(lines)
 
 
@@ -31,7 +35,8 @@ def _closed(plan: PlanResult) -> str:
 
 
 def _late(plan: PlanResult) -> str:
-    late = f", {plan.late} of the rows are late" if plan.late > 1 else ", 1 of the rows is late" if plan.late else ""
+    what = "versions" if "close" in plan.counts else "rows"
+    late = f", {plan.late} of these {what} {'are' if plan.late > 1 else 'is'} late" if plan.late else ""
     return late + (f", {plan.skipped} rows of the source skipped" if plan.skipped else "")
 
 

@@ -23,7 +23,7 @@ MEANINGS = {
     "source": "Where rows come from, and what they say. Exactly one of `table`, `query`, `path`.",
     "source.table": "The table to read, in one to three parts.",
     "source.query": "A SELECT to read.",
-    "source.path": "A file or folder to read; goes with `format`.",
+    "source.path": "A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
     "source.format": "Of the files at `path`.",
     "source.options": "Options of Spark's reader, for `path`.",
     "source.feed": "`changes`: rows that changed; `snapshot`: the whole truth at one time, a missing key is a delete.",

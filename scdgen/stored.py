@@ -23,7 +23,8 @@ _COMMENTS = {
     "Start of the version, inclusive": "valid_from",
     "Whether the version is the open one": "is_current",
     "SHA-256 of the tracked columns": "row_hash",
-    "I first version, U a later one, D closed by a delete": "action",
+    "I first version, or first after a delete; U a later one; D closed by a delete": "action",
+    "I first version, U a later one, D closed by a delete": "action",  # as it was written once
     "Whether the version is a delete": "deleted",
     "Effective time of the newest change": "updated_at",
 }
@@ -68,7 +69,7 @@ def _read(create: exp.Expr, steps: dict[str, exp.Expr], files: Mapping[str, str]
     columns, history = {}, {}
     for column in create.this.expressions:
         comment = next((c.this.name for c in column.find_all(exp.CommentColumnConstraint)), "")
-        ends = comment == "Start of the next version" or comment.endswith(" before the next version")
+        ends = comment.startswith("Start of the next version") or comment.endswith(" before the next version")
         option = "valid_to" if ends else _COMMENTS.get(comment)
         if option:
             history[option] = column.name

@@ -40,13 +40,14 @@ EMPTY = replace(PLAN, current_keys=0, closed_keys=0, counts={**dict.fromkeys(PLA
 def test_text() -> None:
     assert plan_output.text(PLAN) == (
         "crm.t: 7 open, 5 close, 0 correct, 1 fold, 2 delete, 3 unchanged\n"
-        "  4 of 40 current keys would be closed (10.0%), 1 of the rows is late\n"
+        "  4 of 40 current keys would be closed (10.0%), 1 of these versions is late\n"
         "\n"
         "action  note     id  name  valid_from           valid_to                     is_current\n"
         "------  -------  --  ----  -------------------  ---------------------------  -------------\n"
         "close   deletes  1   Ann   2024-05-01 00:00:00  NULL -> 2024-06-01 00:00:00  true -> false\n"
         "open    late     1   NULL  2024-06-01 00:00:00  NULL                         true\n"
-        "fold             1   NULL  2024-06-01 00:00:00  NULL                         true"
+        "fold             1   NULL  2024-06-01 00:00:00  NULL                         true\n"
+        "(4 more of close, 6 more of open; --sample N shows more)"
     )
     assert plan_output.text(replace(EMPTY, sample=(), skipped=2)) == (
         "crm.t: 7 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged\n"

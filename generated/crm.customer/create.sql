@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer` (
     `name` STRING,
     `address` STRING,
     `valid_from` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    `valid_to` TIMESTAMP COMMENT 'Start of the next version',
+    `valid_to` TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA

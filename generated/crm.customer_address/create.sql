@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer_address` (
     `name` STRING,
     `address` STRING,
     `start_date` DATE NOT NULL COMMENT 'Start of the version, inclusive',
-    `end_date` DATE COMMENT 'Start of the next version',
+    `end_date` DATE COMMENT 'Start of the next version, or time of the delete',
     `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA

@@ -1,5 +1,5 @@
 -- `crm`.`customer_address`: One row per address of a customer
--- Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing.
+-- Merges a batch of changes into the versions of its keys, in any order; the same batch again changes nothing.
 -- Made from specs/customer_address.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- What bounds the read of the target: files outside of it are skipped.

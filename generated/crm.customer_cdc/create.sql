@@ -10,9 +10,9 @@ CREATE TABLE IF NOT EXISTS `crm`.`customer_cdc` (
     `name` STRING,
     `city` STRING,
     `valid_from` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    `valid_to` TIMESTAMP COMMENT 'Start of the next version',
+    `valid_to` TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
-    `action` STRING NOT NULL COMMENT 'I first version, U a later one, D closed by a delete'
+    `action` STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
 )
 USING DELTA
 COMMENT 'Customers, from a change feed with deletes; an update comes as a delete and an insert of one time'

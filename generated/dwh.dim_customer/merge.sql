@@ -1,5 +1,5 @@
 -- `dwh`.`dim_customer`: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing.
+-- Merges a batch of changes into the versions of its keys, in any order; the same batch again changes nothing.
 -- Made from specs/dim_design.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- What bounds the read of the target: files outside of it are skipped.

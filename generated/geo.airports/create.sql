@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS `geo`.`airports` (
     `tz` STRING,
     `lid` STRING COMMENT 'Local identifier',
     `valid_from` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    `valid_to` TIMESTAMP COMMENT 'Start of the next version',
+    `valid_to` TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
     `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA

@@ -1,5 +1,5 @@
 -- `web`.`user_mapping`: Which user a visitor's cookie belonged to, and when
--- Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing.
+-- Merges a batch of changes into the versions of its keys, in any order; the same batch again changes nothing.
 -- Made from specs/visitor/user_mapping.yml; do not edit: change the spec and run `scdgen generate`.
 
 -- What bounds the read of the target: files outside of it are skipped.

@@ -1,5 +1,5 @@
 -- `web`.`visitor_lookup_direct`: Every visitor's cookie with its users, from its first view on, in one MERGE
--- Merges a batch of changes into the versions of its keys, in any order; a batch again changes nothing.
+-- Merges a batch of changes into the versions of its keys, in any order; the same batch again changes nothing.
 -- Made from specs/visitor/visitor_lookup_direct.yml; do not edit: change the spec and run `scdgen generate`.
 
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scdgen import Runner
+from scdgen import Runner, render
+from scdgen.pipeline import statements
 from tests.bench.data import SCHEMA, Size, names, spec_of
 from tests.bench.rivals import Dbt, SqlMesh
 
@@ -39,6 +40,16 @@ def scdgen(spark: SparkSession, size: Size, table: str) -> None:
     """All that ``scdgen run`` does, from the spec on."""
     result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{BATCH}"))
     assert (result.inserted, result.updated, result.deleted) == size.expected(), (size, result)
+
+
+def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
+    """The generated file as it would be pasted, without the runner around it; as plain as what the others run."""
+    *before, merge = statements(render(spec_of(size, table, f"{SCHEMA}.{BATCH}")).merge)
+    for statement in before:
+        spark.sql(statement)
+    row = spark.sql(merge).collect()[0]
+    found = (row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
+    assert found == size.expected(), (size, found)
 
 
 def floor(spark: SparkSession, size: Size, table: str) -> None:
@@ -136,6 +147,7 @@ def _no_late(size: Size) -> str | None:
 
 METHODS = (
     Method("scdgen", scdgen),
+    Method("scdgen's merge.sql", merge_sql),
     Method("floor", floor),
     Method("hand-written", hand_written, _late, PLAIN),
     Method("hand-written, tuned", tuned_by_hand, _late, PLAIN),
