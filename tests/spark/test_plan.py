@@ -346,6 +346,6 @@ def test_tables_are_planned_in_turn_and_each_may_fail(call: Called, tmp_path: Pa
     (tmp_path / "b.yml").write_text(text.replace("planned.first", "planned.second"))
     status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "insert>=4", "--sample", "1")
     counts = "4 insert, 0 update, 0 delete, 0 unchanged\n  0 of 0 current keys would be deleted\n\n"
-    rows = "action  note  id\n------  ----  --\ninsert        1\n"
+    rows = "action  note  id\n------  ----  --\ninsert        1\n(3 more of insert; --sample N shows more)\n"
     assert (status, out) == (1, f"planned.first: {counts}{rows}planned.second: {counts}{rows}")
     assert err == "".join(f"planned.{name}: the plan fails on insert>=4: 4 insert\n" for name in ("first", "second"))

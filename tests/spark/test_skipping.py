@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 TABLE = "skipping.versions"
 TIMES = {
-    "timestamp": ("CAST(at AS TIMESTAMP)", "9999-12-31"),
-    "date": ("CAST(at AS DATE)", "9999-12-31"),
+    "timestamp": ("CAST(at AS TIMESTAMP)", "'9999-12-31'"),
+    "date": ("CAST(at AS DATE)", "'9999-12-31'"),
     "bigint": ("UNIX_DATE(CAST(at AS DATE))", "99999999"),
 }
 
@@ -66,7 +66,7 @@ def take_away(spark: SparkSession, gone: set[Path]) -> None:
 def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: str, open_end: str) -> None:
     """The same run as with all files there, for every type of times and open end."""
     gap = {"timestamp": "1 microsecond", "date": "1 day", "bigint": "1"}[kind]
-    options = {"": "", "sentinel": f", open_end: {TIMES[kind][1]!r}", "gap": f", gap: {gap}"}[open_end]
+    options = {"": "", "sentinel": f", open_end: {TIMES[kind][1]}", "gap": f", gap: {gap}"}[open_end]
     spec, runner = spec_of(kind, options), Runner(spark)
     spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
     for month, value in ((1, "a"), (2, "b")):
