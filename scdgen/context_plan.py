@@ -47,12 +47,11 @@ def add_plan(ctx: SimpleNamespace, spec: Spec) -> None:
 
 def _add_versions(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> None:
     """scd2: a row per version."""
-    plan.current, then = (
+    stored, then = (
         " AND ".join([ctx.times.is_open(alias), *([f"NOT {alias}.{ctx.deleted_column}"] if ctx.marks else [])])
         for alias in "ts"
     )
-    if not ctx.times.open_end and not ctx.times.by_run:  # where nothing is stored, its end is NULL too
-        plan.current = f"{plan.known} AND {plan.current}"
+    plan.current = f"{plan.known} AND {stored}"  # where nothing is stored, its end is NULL too
     new = struct(_version(ctx, name) for name in ctx.all_columns)
     if ctx.folds:  # the versions that stay as they are stand there too
         cases = [f"    WHEN s._scd_action IS NULL THEN {plan.current}", f"    WHEN s._scd_action <> 'fold' THEN {then}"]

@@ -89,7 +89,7 @@ FROM (
         CASE WHEN s._scd_action <> 'fold' THEN STRUCT(s.`id`, s.`name`, s.`address`, s.`valid_from`, s.`valid_to`, s.`is_current`) END AS _scd_new,
         MAX(GREATEST(t.`valid_from`, t.`valid_to`)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        COALESCE(t.`id` IS NOT NULL AND t.`valid_to` IS NULL, FALSE) AS _scd_current,
+        t.`id` IS NOT NULL AND t.`valid_to` IS NULL AS _scd_current,
         COALESCE(BOOL_OR(CASE
             WHEN s._scd_action IS NULL THEN t.`id` IS NOT NULL AND t.`valid_to` IS NULL
             WHEN s._scd_action <> 'fold' THEN s.`valid_to` IS NULL

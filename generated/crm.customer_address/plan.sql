@@ -113,7 +113,7 @@ FROM (
         CASE WHEN s._scd_action <> 'fold' THEN STRUCT(s.`id`, s.`name`, s.`address`, s.`start_date`, s.`end_date`, s.`is_current`) END AS _scd_new,
         MAX(GREATEST(t.`start_date`, t.`end_date`)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        COALESCE(t.`id` IS NOT NULL AND t.`end_date` IS NULL, FALSE) AS _scd_current,
+        t.`id` IS NOT NULL AND t.`end_date` IS NULL AS _scd_current,
         COALESCE(BOOL_OR(CASE
             WHEN s._scd_action IS NULL THEN t.`id` IS NOT NULL AND t.`end_date` IS NULL
             WHEN s._scd_action <> 'fold' THEN s.`end_date` IS NULL

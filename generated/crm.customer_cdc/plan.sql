@@ -148,7 +148,7 @@ FROM (
         ) AS _scd_new,
         MAX(GREATEST(t.`valid_from`, t.`valid_to`)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        COALESCE(t.`company` IS NOT NULL AND t.`valid_to` IS NULL, FALSE) AS _scd_current,
+        t.`company` IS NOT NULL AND t.`valid_to` IS NULL AS _scd_current,
         COALESCE(BOOL_OR(CASE
             WHEN s._scd_action IS NULL THEN t.`company` IS NOT NULL AND t.`valid_to` IS NULL
             WHEN s._scd_action <> 'fold' THEN s.`valid_to` IS NULL

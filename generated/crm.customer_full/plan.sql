@@ -136,7 +136,7 @@ FROM (
             CASE WHEN s._scd_action = 'close' THEN t.`name` ELSE s.`name` END AS `name`,
             s.`effective_ts`, s.`expiry_ts`, s.`is_current`
         ) AS _scd_new,
-        COALESCE(t.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999', FALSE) AS _scd_current,
+        t.`customer_no` IS NOT NULL AND t.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999' AS _scd_current,
         COALESCE(BOOL_OR(s.`expiry_ts` = TIMESTAMP '9999-12-31 23:59:59.999') OVER k, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n

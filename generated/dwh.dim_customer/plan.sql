@@ -185,9 +185,9 @@ FROM (
         ) AS _scd_new,
         MAX(GREATEST(t.`start_date`, NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        COALESCE(t.`end_date` = DATE '9999-12-31', FALSE) AS _scd_current,
+        t.`region` IS NOT NULL AND t.`end_date` = DATE '9999-12-31' AS _scd_current,
         COALESCE(BOOL_OR(CASE
-            WHEN s._scd_action IS NULL THEN t.`end_date` = DATE '9999-12-31'
+            WHEN s._scd_action IS NULL THEN t.`region` IS NOT NULL AND t.`end_date` = DATE '9999-12-31'
             WHEN s._scd_action <> 'fold' THEN s.`end_date` = DATE '9999-12-31'
         END) OVER k, FALSE) AS _scd_stays
     FROM staged AS s

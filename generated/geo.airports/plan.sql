@@ -209,7 +209,7 @@ FROM (
             CASE WHEN s._scd_action = 'close' THEN t.`lid` ELSE s.`lid` END AS `lid`,
             s.`valid_from`, s.`valid_to`, s.`is_current`
         ) AS _scd_new,
-        COALESCE(t.`icao` IS NOT NULL AND t.`valid_to` IS NULL, FALSE) AS _scd_current,
+        t.`icao` IS NOT NULL AND t.`valid_to` IS NULL AS _scd_current,
         COALESCE(BOOL_OR(s.`valid_to` IS NULL) OVER k, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n

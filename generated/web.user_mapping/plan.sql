@@ -137,7 +137,7 @@ FROM (
         ) AS _scd_new,
         MAX(GREATEST(t.`valid_start_date`, t.`valid_end_date` + INTERVAL '1' MICROSECOND)) OVER k AS _scd_newest,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        COALESCE(t.`visitor_cookie_id` IS NOT NULL AND t.`valid_end_date` IS NULL, FALSE) AS _scd_current,
+        t.`visitor_cookie_id` IS NOT NULL AND t.`valid_end_date` IS NULL AS _scd_current,
         COALESCE(BOOL_OR(CASE
             WHEN s._scd_action IS NULL THEN t.`visitor_cookie_id` IS NOT NULL AND t.`valid_end_date` IS NULL
             WHEN s._scd_action <> 'fold' THEN s.`valid_end_date` IS NULL

@@ -194,9 +194,9 @@ FROM (
         MAX(GREATEST(t.`valid_start_date`, CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END)) OVER k AS _scd_newest,
         COALESCE(t.`is_current` AND t.`valid_end_date` <> _scd_last_run, FALSE) AS _scd_stale,
         COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        COALESCE(t.`is_current`, FALSE) AS _scd_current,
+        t.`visitor_cookie_id` IS NOT NULL AND t.`is_current` AS _scd_current,
         COALESCE(BOOL_OR(CASE
-            WHEN s._scd_action IS NULL THEN t.`is_current`
+            WHEN s._scd_action IS NULL THEN t.`visitor_cookie_id` IS NOT NULL AND t.`is_current`
             WHEN s._scd_action <> 'fold' THEN s.`is_current`
         END) OVER k, FALSE) AS _scd_stays
     FROM staged AS s

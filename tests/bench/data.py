@@ -59,11 +59,6 @@ class Size:
         """Changes of the batch."""
         return self.batch_keys * self.per_key
 
-    @property
-    def late_keys(self) -> int:
-        """Keys of the batch whose changes are late."""
-        return sum(1 for number in range(self.batch_keys) if number % 1000 < round(self.late * 1000))
-
     def expected(self) -> tuple[int, int, int]:
         """Rows that scdgen must insert, update and delete, counted from the numbers alone.
 
@@ -80,12 +75,14 @@ def names(size: Size) -> list[str]:
     return [f"c{number}" for number in range(size.columns)]
 
 
-def spec_of(size: Size, table: str, source: str) -> Spec:
-    """What a user would write for this table."""
+def spec_of(size: Size, table: str, source: str, snapshot: bool = False) -> Spec:
+    """What a user would write for this table, fed by changes or by full extracts."""
     columns = ", ".join(["id: bigint", "part: int", *(f"{name}: string" for name in names(size))])
     layouts = {"none": "", "partitioned": "table: {partition_by: [part]}", "clustered": "table: {cluster_by: [id]}"}
+    feed = "feed: snapshot" if snapshot else "effective_at: changed_at"
+    taken = "snapshot: {taken_at: \"TIMESTAMP '2026-01-01'\"}" if snapshot else ""
     return load_spec_text(
-        f"target: {SCHEMA}.{table}\npattern: scd2\nsource: {{table: {source}, effective_at: changed_at}}\n"
+        f"target: {SCHEMA}.{table}\npattern: scd2\nsource: {{table: {source}, {feed}}}\n{taken}\n"
         f"keys: [id]\ncolumns: {{{columns}}}\n{layouts[size.layout]}\n"
     )
 

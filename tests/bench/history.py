@@ -58,11 +58,6 @@ def prepare(spark: SparkSession, size: Size) -> None:
     """History, batch, and the finished rows for the floor; fails where scdgen's and the floor's tables differ."""
     make_history(spark, size, OLD)
     make_plain(spark, size, OLD, PLAIN)
-    renew(spark, size)
-
-
-def renew(spark: SparkSession, size: Size) -> None:
-    """Another batch for the same history."""
     make_batch(spark, size, BATCH)
     clone(spark, "t_scdgen")
     scdgen(spark, size, "t_scdgen")

@@ -12,8 +12,8 @@ import statistics
 import time
 from typing import TYPE_CHECKING
 
-from scdgen import Runner, load_spec_text
-from tests.bench.data import SCHEMA, Size, make_history, make_result, names
+from scdgen import Runner
+from tests.bench.data import SCHEMA, Size, make_history, make_result, names, spec_of
 from tests.bench.history import Measured, clone, metrics
 from tests.bench.methods import OLD, RESULT, floor
 
@@ -36,12 +36,7 @@ def make_extract(spark: SparkSession, size: Size) -> None:
 
 def scdgen(spark: SparkSession, size: Size, table: str) -> None:
     """All that ``scdgen run`` does."""
-    columns = ", ".join(["id: bigint", "part: int", *(f"{name}: string" for name in names(size))])
-    spec = load_spec_text(
-        f"target: {SCHEMA}.{table}\npattern: scd2\nsource: {{table: {SCHEMA}.{EXTRACT}, feed: snapshot}}\n"
-        f"snapshot: {{taken_at: \"TIMESTAMP '2026-01-01'\"}}\nkeys: [id]\ncolumns: {{{columns}}}\n"
-    )
-    result = Runner(spark).run(spec)
+    result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{EXTRACT}", snapshot=True))
     changed = (size.keys + size.step - 1) // size.step if size.changed else 0
     assert (result.inserted, result.updated, result.deleted) == (changed, changed, 0), result
 
