@@ -134,7 +134,7 @@ def _storable(spec: Spec, time: str, option: str, where: str, hint: str) -> str:
     end = Times(spec).open_end if spec.is_scd2 else None
     if end is None:
         return f"COALESCE({time}, {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)})"
-    what = f"{option} is NULL, or not before the open end {spec.history.open_end},{where}"
+    what = f"{option} is NULL, or not before the open end {spec.history.open_end}{',' if where else ''}{where}"
     return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, hint)}\nEND"
 
 

@@ -65,7 +65,7 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = CASE
     WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
-    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL, or not before the open end 9999-12-31 23:59:59.999,; give it a time')
+    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL, or not before the open end 9999-12-31 23:59:59.999; give it a time')
 END;
 
 -- COMMAND ----------
