@@ -12,6 +12,7 @@ from scdgen.context_plan import add_plan
 from scdgen.context_scd1 import add_current
 from scdgen.context_scd2 import add_changes, add_history, add_snapshot
 from scdgen.definition import definition
+from scdgen.errors import printable
 from scdgen.spec import Spec
 
 
@@ -45,7 +46,7 @@ def _common(spec: Spec) -> SimpleNamespace:
         schema=sql.quote_parts(spec.target_parts[:-1]) if len(spec.target_parts) > 1 else None,
         description=spec.description,
         description_literal=sql.text_literal(spec.description) if spec.description else None,
-        origin=spec.origin,
+        origin=printable(spec.origin),  # in a comment, where a file's name must not begin a line
         params=params,
         needed=needed,
         batch=batch,

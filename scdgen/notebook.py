@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from scdgen.errors import Problem, SpecError
+from scdgen.errors import Problem, SpecError, printable
 from scdgen.explain_facts import code, facts
 from scdgen.explain_words import TABLE
 from scdgen.spec import Spec
@@ -75,7 +75,7 @@ def _title(spec: Spec) -> Iterator[str]:
         declare = code(f"DECLARE OR REPLACE VARIABLE {name} {kind} DEFAULT …")
         yield f"- Set {code(name)} in a cell before the cells of the merge: {declare}."
     yield ""
-    yield f"Made from {code(spec.origin)}; do not edit: change the spec and run `scdgen generate`."
+    yield f"Made from {code(printable(spec.origin))}; do not edit: change the spec and run `scdgen generate`."
 
 
 def _markdown(lines: Iterator[str] | list[str]) -> str:

@@ -44,6 +44,9 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
 # A table has some thousand columns at most, each with some options.
 _MOST_VALUES = 1_000_000
 
+# Embeddings, overrides and isolates: they show SQL in another order than the one in which it runs (CVE-2021-42574).
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
 
 def parse(text: str, name: str) -> Any:
     """The tree of a YAML text, with the places of its nodes; ``name`` is the file's. Raises :class:`SpecError`."""
@@ -103,7 +106,7 @@ def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int,
     """Names and values that YAML allows and a spec cannot hold, with their places.
 
     A tag such as ``!env`` would lose its meaning without a word; half a character (a lone surrogate) fits into no file
-    and no database.
+    and no database; and the SQL is there to be read.
     """
     tag = getattr(getattr(node, "tag", None), "value", None)
     if tag and (isinstance(node, TaggedScalar) or not str(tag).startswith("tag:yaml.org")):
@@ -117,6 +120,9 @@ def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int,
     elif isinstance(node, list):
         for index, value in enumerate(node):
             yield from _odd(value, node.lc.item(index))  # type: ignore[attr-defined]
+    elif isinstance(node, str) and (turning := _TURNING.search(node)):
+        what = f"holds {turning[0]!a}, which turns text around for who reads it; leave it out, or escape it in SQL"
+        yield *place, what
     elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
         what = f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"
         yield *place, what

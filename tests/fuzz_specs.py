@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import copy
 import hashlib
 import json
 import random
@@ -61,7 +62,7 @@ def _spoil(tree: Any, rng: random.Random) -> Any:
     holder = tree
     for part in before:
         holder = holder[part]
-    value, kind = rng.choice(HOSTILE), rng.randrange(7)
+    value, kind = copy.deepcopy(rng.choice(HOSTILE)), rng.randrange(7)  # what it holds is spoilt next
     if kind == 0 and isinstance(holder, dict):
         renamed = value if isinstance(value, str | int | float | bool) else str(value)
         items = [(renamed if key == last else key, held) for key, held in holder.items()]

@@ -66,6 +66,23 @@ def test_text_stays_text() -> None:
     assert "a piece of the template is left over" in says(PLAIN + "description: '{{ 7 * 7 }}'\n")
 
 
+@pytest.mark.parametrize(
+    "name", ["x\nDROP TABLE a.b;.yml", "x\r.yml", "x\u2028DROP TABLE a.b;.yml", "x\u202e.yml", "`'x*.yml"]
+)
+def test_a_file_s_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(PLAIN)
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", str(tmp_path / name), "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 0
+    made = [path.read_text(encoding="utf-8") for path in sorted((tmp_path / "out").rglob("*.sql"))]
+    assert len(made) == 4
+    for text in made:
+        named = [line for line in text.splitlines() if line.startswith("-- Made from ")]
+        assert len(named) == 1 and named[0].endswith("; do not edit: change the spec and run `scdgen generate`.")
+        assert not any(character in text for character in "\r\u2028\u202e")
+        assert all(not line.startswith("DROP") for line in text.splitlines())
+
+
 def test_a_param_is_a_value(tmp_path: Path) -> None:
     """What --param brings is bound as a literal of the param's type."""
     from scdgen.bind import bind

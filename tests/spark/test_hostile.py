@@ -1,0 +1,73 @@
+"""Values and names that look like SQL, Jinja or a path, all the way through Spark: they stay values and names."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scdgen import Runner, load_spec_text
+from scdgen.inputs import read_source
+from tests.conftest import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+VALUES = [
+    "'; DROP TABLE hostile.t; --", "*/ x /*", "{{ 7 * 7 }}", "${spark.app.name}", "\\' OR 1=1", "`x`", "%s {0} $1",
+    ":p", "NULL", "null", "\u202eabc\u2066", "a\u2028b\u0085c", "-- x", "\x01\x7f", "\U0001f600", " ", "",
+]  # fmt: skip
+# A table, a column and a file that are named like an attack.
+TABLE, COLUMN = "hostile.t", "v`; DROP TABLE hostile.t; --"
+
+
+def spec_text(source: str, target: str = TABLE) -> str:
+    columns = json.dumps({"k": "string", COLUMN: "string"})
+    return f"target: {target}\npattern: scd2\nsource: {source}\nkeys: [k]\ncolumns: {columns}\n"
+
+
+def test_values_in_a_table(spark: SparkSession) -> None:
+    """As keys, as values, as a param and as what is looked for."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS hostile")
+    source = "{table: nowhere, effective_at: at, where: 'NOT (k <=> :p)'}"
+    spec = load_spec_text(spec_text(source) + "params: {p: string}\n")
+    frame = spark.createDataFrame([(value, value * 2) for value in VALUES], "k string, v string").selectExpr(
+        "k", f"v AS `{COLUMN.replace('`', '``')}`", "TIMESTAMP '2024-05-01' AS at"
+    )
+    others = VALUES[1:]
+    for count in (len(others), 0):
+        assert Runner(spark).run(spec, frame, {"p": VALUES[0]}).inserted == count
+        assert [row[:2] for row in rows_of(spark, TABLE)] == sorted(((v, v * 2) for v in others), key=repr)
+    for value in others:
+        assert [row["k"] for row in Runner(spark).versions(spec, {"k": value}).collect()] == [value]
+    assert not [check.name for check in Runner(spark).check(spec) if check.failures]
+    shown = {row["k"] for row in Runner(spark).plan(spec, frame, {"p": VALUES[0]})}
+    assert shown == set(others)
+
+
+FILES = [
+    "x'; DROP TABLE t; --.csv",
+    "a`b.csv",
+    "{{ 7 * 7 }} ${x}.csv",
+    "\u202e.csv",
+    "a\\'b.csv",
+    "per%20cent.csv",
+    "[a]{b}*.csv",
+]
+
+
+@pytest.mark.parametrize("number", range(len(FILES)))
+def test_a_file_s_name(spark: SparkSession, number: int, tmp_path: Path) -> None:
+    path = tmp_path / FILES[number]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["k", COLUMN], ["one", "1"]])
+    spec = load_spec_text(
+        spec_text("{table: nowhere, feed: snapshot}", f"hostile.file_{number}")
+        + "snapshot: {taken_at: \"TIMESTAMP '2024-05-01'\"}\n"
+    )
+    for count in (1, 0):
+        assert Runner(spark).run(spec, read_source(spark, spec, str(path))).inserted == count
+        assert [row[:2] for row in rows_of(spark, spec.target)] == [("one", "1")]
