@@ -58,14 +58,23 @@ def quote_parts(parts: Sequence[str]) -> str:
     return ".".join(map(quote, parts))
 
 
+_ESCAPED = (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0"), ("${", "$\\{"))
+# What some readers take for the end of a line, Python's splitlines among them.
+_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
 def text_literal(value: str) -> str:
     r"""A string literal of Spark SQL, in which nothing can end the string early.
 
-    >>> print(text_literal("it's a \\ and a new\nline"))
-    'it\'s a \\ and a new\nline'
+    Nor does Spark put a setting or a variable of the environment in the place of ``${name}``, as it does before it
+    reads a statement (``spark.sql.variable.substitute``).
+
+    >>> print(text_literal("it's a \\ and a new\nline of ${env:HOME}"))
+    'it\'s a \\ and a new\nline of $\{env:HOME}'
     """
-    for plain, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0")):
+    for plain, escaped in _ESCAPED:
         value = value.replace(plain, escaped)
+    value = _ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", value)
     return f"'{value}'"
 
 

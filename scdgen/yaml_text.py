@@ -46,6 +46,8 @@ _MOST_VALUES = 1_000_000
 
 # Embeddings, overrides and isolates: they show SQL in another order than the one in which it runs (CVE-2021-42574).
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Separators that end a line for some readers and not for others; the end of a line is one here, too.
+_ENDING = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def parse(text: str, name: str) -> Any:
@@ -122,6 +124,9 @@ def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int,
             yield from _odd(value, node.lc.item(index))  # type: ignore[attr-defined]
     elif isinstance(node, str) and (turning := _TURNING.search(node)):
         what = f"holds {turning[0]!a}, which turns text around for who reads it; leave it out, or escape it in SQL"
+        yield *place, what
+    elif isinstance(node, str) and (ending := _ENDING.search(node)):
+        what = f"holds {ending[0]!a}, a line break for some readers; write a plain line break, or escape it in SQL"
         yield *place, what
     elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
         what = f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"

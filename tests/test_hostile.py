@@ -91,6 +91,8 @@ def test_a_param_is_a_value(tmp_path: Path) -> None:
     bound = bind(load_spec_text(text), None, {"p": "x' OR 1=1; DROP TABLE a.b; --"})
     merge = render(bound).merge
     assert "'x\\' OR 1=1; DROP TABLE a.b; --'" in merge
+    # Spark would put the value of a setting there, whatever quotes are in it.
+    assert "'$\\{env:HOME}'" in render(bind(load_spec_text(text), None, {"p": "${env:HOME}"})).merge
     assert len(statements(merge)) == len(statements(render(bind(load_spec_text(text), None, {"p": "x"})).merge))
 
 
