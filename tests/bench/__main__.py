@@ -18,14 +18,14 @@ from tests.bench.session import FOLDER, MACK, ROOT
 # Part -> module and arguments; then the arguments of a quick look, which shows that it works and no more.
 PARTS = {
     "history": (["history", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
-    "long-history": (["history", "--versions", "20", "--rounds", "3"], ["--keys", "5000", "--rounds", "1"]),
+    "long-history": (["long_history", "--rounds", "5"], ["--keys", "5000", "--rounds", "1"]),
     "snapshot": (["snapshot", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "replay": (["replay", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "snapshot-scd1": (["snapshot_scd1"], ["20000", "1"]),
-    "curves": (["curves"], ["--keys", "3000", "--rounds", "1"]),
+    "curves": (["curves", "--rounds", "2"], ["--keys", "3000", "--rounds", "1"]),
     "specs": (["many_specs", "1000"], []),
 }
-RIVALS = ("history", "long-history")
+RIVALS = ("history",)
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ def axes(keys: int) -> dict[str, list[Point]]:
     """Axis -> (value, size): one number of the base changes, the others stay."""
     base = Size(keys=keys)
     return {
-        "keys": [(n, base.but(keys=n)) for n in (keys // 10, keys // 3, keys, keys * 3)],
+        "keys": [(n, base.but(keys=n)) for n in (keys // 2, keys * 3 // 2, keys * 5, keys * 15)],
         "versions per key": [(n, base.but(versions=n)) for n in (1, 4, 10, 20)],
         "changed keys, %": [(share * 100, base.but(changed=share)) for share in (0.0001, 0.001, 0.01, 0.1)],
         "changes per key": [(n, base.but(per_key=n)) for n in (1, 2, 5)],
@@ -72,7 +72,7 @@ def picture(found: dict[str, list[tuple[Any, dict[str, Measured]]]], path: Path)
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keys", type=int, default=300_000)
+    parser.add_argument("--keys", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(".build/bench/results"))
     parser.add_argument("axes", nargs="*")

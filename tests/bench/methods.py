@@ -36,9 +36,9 @@ class Method:
         return "t_" + re.sub(r"\W+", "_", self.name.lower())
 
 
-def scdgen(spark: SparkSession, size: Size, table: str) -> None:
+def scdgen(spark: SparkSession, size: Size, table: str, batch: str = BATCH) -> None:
     """All that ``scdgen run`` does, from the spec on."""
-    result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{BATCH}"))
+    result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{batch}"))
     assert (result.inserted, result.updated, result.deleted) == size.expected(), (size, result)
 
 
@@ -52,12 +52,12 @@ def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
     assert found == size.expected(), (size, found)
 
 
-def floor(spark: SparkSession, size: Size, table: str) -> None:
+def floor(spark: SparkSession, size: Size, table: str, result: str = RESULT) -> None:
     """A plain upsert of finished rows by key and start: what writing them costs where nothing has to be worked out."""
     columns = ["part", *names(size), "valid_to", "is_current"]
     everything = ["id", "valid_from", *columns]
     spark.sql(
-        f"MERGE INTO {SCHEMA}.{table} AS t USING {SCHEMA}.{RESULT} AS s "
+        f"MERGE INTO {SCHEMA}.{table} AS t USING {SCHEMA}.{result} AS s "
         "ON t.id = s.id AND t.valid_from = s.valid_from "
         f"WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = s.{name}' for name in columns)} "
         f"WHEN NOT MATCHED THEN INSERT ({', '.join(everything)}) VALUES ({', '.join(f's.{n}' for n in everything)})"
