@@ -28,6 +28,9 @@ _CONFLICT = re.compile(
 # Another writer's CREATE that has begun its files and not yet its log; or files that were left there, which stay.
 _UNSURE, _UNSURE_TRIES = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b"), 3
 
+# Two streams that count their batches in one checkpoint.
+_TWO_STREAMS = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
+
 Result = TypeVar("Result")
 
 
@@ -63,8 +66,8 @@ def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[R
             unsure = _says(error, _UNSURE) and number + 1 < min(_UNSURE_TRIES, retries + 1)
             if not (unsure or is_conflict(error)):
                 raise
-            if number == retries and "the same checkpoint" in str(error):
-                raise  # a stream's mistake, which more tries would not mend
+            if number == retries and _says(error, _TWO_STREAMS):
+                raise  # a mistake that more tries would not mend, told in words of its own
             if number == retries:
                 tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
                 message = (
