@@ -36,8 +36,7 @@ ranked AS (
     -- Exact copies of a row count once; different rows of a key stop the statement.
     SELECT
         *,
-        FIRST_VALUE(STRUCT(`name`)) OVER w AS _scd_first,
-        ROW_NUMBER() OVER w AS _scd_row
+        LAG(STRUCT(`name`)) OVER w AS _scd_before
     FROM extract
     WINDOW w AS (PARTITION BY `customer_no` ORDER BY `customer_no`)
 ),
@@ -47,9 +46,9 @@ snapshot AS (
     FROM ranked
     WHERE
         CASE
-            WHEN NOT (_scd_first <=> STRUCT(`name`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(`name`) THEN FALSE
+            ELSE RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
         END
 ),
 stored AS (

@@ -42,10 +42,9 @@ ranked AS (
     -- Exact copies of a row count once; different rows of a key stop the statement.
     SELECT
         *,
-        FIRST_VALUE(STRUCT(
+        LAG(STRUCT(
             `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-        )) OVER w AS _scd_first,
-        ROW_NUMBER() OVER w AS _scd_row
+        )) OVER w AS _scd_before
     FROM extract
     WINDOW w AS (PARTITION BY `icao` ORDER BY `icao`)
 ),
@@ -55,11 +54,11 @@ snapshot AS (
     FROM ranked
     WHERE
         CASE
-            WHEN NOT (_scd_first <=> STRUCT(
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(
                     `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-                ))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
+                ) THEN FALSE
+            ELSE RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
         END
 ),
 stored AS (
