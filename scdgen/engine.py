@@ -14,7 +14,7 @@ from scdgen import pipeline
 from scdgen.bind import bind
 from scdgen.diagnose import explained
 from scdgen.errors import ScdgenError
-from scdgen.session import ansi
+from scdgen.settings import ansi
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from scdgen.failures import translate, unreadable
 from scdgen.files import Files, find
 from scdgen.files_read import Opened, opened, read_columns, taken_types
 from scdgen.files_scan import json_rows, line_of
-from scdgen.session import ansi
+from scdgen.settings import ansi
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:

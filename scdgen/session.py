@@ -6,8 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,21 +99,6 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
         line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
         raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # what follows may hold a token
     return spark
-
-
-@contextmanager
-def ansi(spark: SparkSession) -> Iterator[None]:
-    """While this lasts, a value that does not convert is an error and not NULL, whatever the session is set to."""
-    name = "spark.sql.ansi.enabled"
-    before = str(spark.conf.get(name))
-    if before == "true":
-        yield
-        return
-    spark.conf.set(name, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(name, before)
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:
