@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,9 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
         raise EngineError("pyspark is not installed; run: pip install 'scdgen[spark]'") from error
     try:
         builder: Any = SparkSession.builder
-        spark: SparkSession = builder.remote(url).getOrCreate()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is too new for pyspark, and not used here
+            spark: SparkSession = builder.remote(url).getOrCreate()
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()

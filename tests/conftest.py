@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.core import CORE
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -25,6 +27,9 @@ SETTINGS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
     parser.addoption("--specs", type=int, default=10, help="number of random specs")
+    parser.addoption("--remote", metavar="URL", help="a Spark Connect server in the place of the tests' own Spark")
+    parser.addoption("--warehouse", metavar="DIR", help="where the server keeps its tables")
+    parser.addoption("--setting", action="append", default=[], metavar="K=V", help="a setting of the tests' own Spark")
     parser.addoption("--long", action="store_true", help="generated data in full size")
 
 
@@ -39,20 +44,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # Some tests there start a Spark of their own, in a process of its own.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name == "spark":
             item.add_marker("spark")
+        if item.nodeid.removeprefix("tests/spark/") in CORE:
+            item.add_marker("core")
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # what is quick fails first
 
 
 @pytest.fixture(scope="session")
-def warehouse() -> Iterator[Path]:
+def warehouse(request: pytest.FixtureRequest) -> Iterator[Path]:
+    if given := request.config.getoption("--warehouse"):
+        yield Path(given)
+        return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
 
 
 @pytest.fixture(scope="session")
-def spark(warehouse: Path) -> Iterator[SparkSession]:
-    from scdgen.session import local_session
+def spark(warehouse: Path, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    from scdgen.session import local_session, remote_session
 
-    session = local_session(warehouse, SETTINGS)
+    url = request.config.getoption("--remote")
+    more = dict(setting.split("=", 1) for setting in request.config.getoption("--setting"))
+    session = remote_session(url) if url else local_session(warehouse, {**SETTINGS, **more})
     yield session
     session.stop()
 
