@@ -53,7 +53,7 @@ def tried(version: str) -> Outcome:
             [*map(str, command), "tests/spark"], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=log, stderr=subprocess.STDOUT, check=False,
         )  # fmt: skip
-        passed, failures = _read(report)
+        passed, failures = read_report(report)
     found = {name: _installed(python, name) for name in ("pyspark", "delta-spark")}
     return Outcome(found["pyspark"], found["delta-spark"], passed, failures, time.monotonic() - begin)
 
@@ -77,7 +77,7 @@ def _installed(python: Path, name: str) -> str:
     return subprocess.run([python, "-c", code, name], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def _read(report: Path) -> tuple[int, tuple[str, ...]]:
+def read_report(report: Path) -> tuple[int, tuple[str, ...]]:
     """(how many tests passed, the names of those that did not) of a JUnit file; one that is missing is a failure."""
     if not report.is_file():
         return 0, ("no test was run",)
@@ -96,39 +96,39 @@ def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
             yield f"  failed: {name}"
 
 
-def newer() -> Iterator[str]:
-    """A line for each PySpark beyond those of :data:`VERSIONS`, and for a patch that Delta does not take."""
-    spark = _listed("pyspark")
-    delta = _listed("delta-spark")
-    takes = _takes(delta)
+def newer(spark: Sequence[Version], delta: Version, takes: Requirement) -> Iterator[str]:
+    """A line for each PySpark beyond those of :data:`VERSIONS`, and for a patch of the last that Delta does not take.
+
+    ``spark`` is what there is, ``takes`` what the newest Delta Lake, ``delta``, asks for.
+    """
     known = max(map(Version, VERSIONS))
-    for line in sorted({version.release[:2] for version in spark if not version.is_prerelease}):
-        newest = max(version for version in spark if version.release[:2] == line and not version.is_prerelease)
+    released = [version for version in spark if not version.is_prerelease]
+    for line in sorted({version.release[:2] for version in released}):
+        patches = [version for version in released if version.release[:2] == line]
         name = ".".join(map(str, line))
         if Version(name) < known:
             continue
-        fits = [version for version in spark if version.release[:2] == line and version in takes.specifier]
-        if not fits:
-            yield f"PySpark {newest}: no Delta Lake yet; the newest delta-spark, {delta[0]}, needs {takes}"
+        if not any(version in takes.specifier for version in patches):
+            yield f"PySpark {max(patches)}: no Delta Lake yet; the newest delta-spark, {delta}, needs {takes}"
         elif name not in VERSIONS:
-            yield f"PySpark {newest}: delta-spark {delta[0]} takes it; add it to VERSIONS in tests/matrix.py"
-        elif newest not in takes.specifier:
-            yield f"PySpark {newest}: not taken by the newest delta-spark, {delta[0]}, which needs {takes}"
+            yield f"PySpark {max(patches)}: delta-spark {delta} takes it; add it to VERSIONS in tests/matrix.py"
+        elif max(patches) not in takes.specifier:
+            yield f"PySpark {max(patches)}: not taken by the newest delta-spark, {delta}, which needs {takes}"
 
 
 def _listed(name: str) -> list[Version]:
-    """The versions of a package on the index, the newest first."""
+    """The versions of a package on the index."""
     pip = [sys.executable, "-m", "pip", "index", "versions", name, "--disable-pip-version-check"]
     done = subprocess.run(pip, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     listed = re.search(r"Available versions: (.*)", done.stdout)
     return [Version(text) for text in listed[1].split(", ")] if listed else []
 
 
-def _takes(delta: Sequence[Version]) -> Requirement:
-    """The PySpark that the newest delta-spark asks for."""
+def _takes(delta: Version) -> Requirement:
+    """The PySpark that a delta-spark asks for."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
-        subprocess.run([*pip, f"delta-spark=={delta[0]}"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*pip, f"delta-spark=={delta}"], check=True, stderr=subprocess.DEVNULL)
         (metadata,) = Path(folder).glob("*.dist-info/METADATA")
         asked = re.findall(r"^Requires-Dist: (pyspark\b.*)$", metadata.read_text(), re.MULTILINE)
     return Requirement(asked[0])
@@ -146,7 +146,8 @@ def main(versions: Sequence[str]) -> int:
         outcomes.append(tried(version))
         print(list(table(outcomes[-1:]))[1], flush=True)
     print("\n" + "\n".join(table(outcomes)))
-    for line in newer():
+    delta = max(version for version in _listed("delta-spark") if not version.is_prerelease)
+    for line in newer(_listed("pyspark"), delta, _takes(delta)):
         print(line)
     return int(any(outcome.failures for outcome in outcomes))
 
