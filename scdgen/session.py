@@ -104,6 +104,26 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     return spark
 
 
+def require_variables(spark: SparkSession, target: str) -> None:
+    """Raise :class:`EngineError` where Spark has no variables in SQL: a MERGE then fails at its first statement.
+
+    They came with Spark 4.0. Databricks has had them before, in runtimes that call their Spark 3.5, so that such a
+    one is asked.
+    """
+    version = str(spark.version)
+    if not version.startswith("3."):
+        return
+    try:
+        spark.sql("DECLARE OR REPLACE VARIABLE _scd_probe INT").collect()
+    except Exception as error:
+        if "PARSE_SYNTAX_ERROR" not in str(error):
+            raise
+        raise EngineError(
+            f"{target}: Spark {version} has no variables in SQL, which came with Spark 4.0 and Databricks Runtime "
+            "14.1; use one of these or newer"
+        ) from error
+
+
 def register_tables(spark: SparkSession, folder: Path) -> None:
     """Name the Delta tables below the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
     for log in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):

@@ -37,6 +37,7 @@ CORE = (
     "test_runlog.py::test_runs_are_listed_and_undone",
     "test_snapshots.py::test_scope[scd2]",
     "test_source_files.py::test_types_of_a_csv",
+    "test_spark_3.py::test_a_spark_without_variables_is_refused",
     "test_stream.py::test_a_batch_counts_once",
     "test_stream.py::test_a_table_as_a_stream",
     "test_types.py::test_names_that_need_care",

@@ -11,6 +11,7 @@ import pytest
 
 from scdgen import EngineError, load_spec_text
 from scdgen.runlog import noted
+from scdgen.session import require_variables
 from scdgen.settings import ansi, refuses, set_while
 from scdgen.streams import micro_batch, once
 
@@ -119,6 +120,20 @@ def test_ansi_that_is_off_and_stays_so(unread: bool) -> None:
         f"Spark: {ANSI} is false here and may not be changed, so that a value which does not convert would become "
         "NULL; set it to true for this compute"
     )
+
+
+def test_a_spark_3_is_asked_for_variables() -> None:
+    """Databricks' runtimes call their Spark 3.5 and have them; tests/spark/test_spark_3.py has Spark's own."""
+    require_variables(SimpleNamespace(version="4.0.1"), "a.b")  # type: ignore[arg-type]  # is not asked
+    old = session(FakeConf(), "[PARSE_SYNTAX_ERROR] Syntax error at or near 'DECLARE'")
+    new, broken = session(FakeConf()), session(FakeConf(), "the server is gone")
+    for spark in (old, new, broken):
+        spark.version = "3.5.0"
+    require_variables(new, "a.b")
+    with pytest.raises(EngineError, match=r"^a\.b: Spark 3\.5\.0 has no variables in SQL, .*; use one of these"):
+        require_variables(old, "a.b")
+    with pytest.raises(RuntimeError, match="gone"):
+        require_variables(broken, "a.b")
 
 
 def test_other_errors_are_not_taken_for_a_refusal() -> None:
