@@ -44,6 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"day{number}.csv").write_text(rows)
     (folder / "bad.csv").write_text(f"{HEAD}9,Zoe,many,2024-01-01,I\n")
     (folder / "null.csv").write_text(f"{HEAD},Zoe,1,2024-01-01,I\n")
+    (folder / "daily.yml").write_text(SPEC.replace("far.people", "far.daily"))
     (folder / "never.yml").write_text(SPEC.replace("far.people", "far.never"))
     (folder / "function.yml").write_text(SPEC.replace("age: int", "age: {type: int, from: agee(id)}"))
     return folder
@@ -72,34 +73,34 @@ NOTHING = {"inserted": 0, "updated": 0, "closed": 0, "removed": 0, "created": Fa
 
 
 def test_the_commands(far: Called) -> None:
-    first = far("run", "people.yml", "--source", "day1.csv", "--json")
+    first = far("run", "daily.yml", "--source", "day1.csv", "--json")
     assert counts(first) == {**NOTHING, "inserted": 3, "unchanged": 0, "created": True}
-    assert counts(far("run", "people.yml", "--source", "day1.csv", "--json")) == {**NOTHING, "unchanged": 3}
-    status, out, err = far("plan", "people.yml", "--source", "day2.csv")
+    assert counts(far("run", "daily.yml", "--source", "day1.csv", "--json")) == {**NOTHING, "unchanged": 3}
+    status, out, err = far("plan", "daily.yml", "--source", "day2.csv")
     assert (status, err) == (0, "")
-    assert out.splitlines()[0] == "far.people: 1 open, 2 close, 0 correct, 0 fold, 1 delete, 0 unchanged"
-    second = far("run", "people.yml", "--source", "day2.csv", "--json")
+    assert out.splitlines()[0] == "far.daily: 1 open, 2 close, 0 correct, 0 fold, 1 delete, 0 unchanged"
+    second = far("run", "daily.yml", "--source", "day2.csv", "--json")
     assert counts(second) == {**NOTHING, "inserted": 1, "updated": 2, "closed": 2, "unchanged": 0}
-    assert counts(far("run", "people.yml", "--source", "day2.csv", "--json")) == {**NOTHING, "unchanged": 2}
-    assert far("show", "people.yml", "--format", "csv") == (0, TABLE, "")
-    status, out, err = far("check", "people.yml")
+    assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json")) == {**NOTHING, "unchanged": 2}
+    assert far("show", "daily.yml", "--format", "csv") == (0, TABLE, "")
+    status, out, err = far("check", "daily.yml")
     assert (status, err) == (0, "") and "failure" not in out and "no_overlap" in out
 
     runs = [json.loads(answer[1])["run"] for answer in (first, second)]
-    status, out, err = far("history", "people.yml", "--json")
+    status, out, err = far("history", "daily.yml", "--json")
     listed = [json.loads(line) for line in out.splitlines()]
     assert [(c["version"], c["operation"], c["run"], c["inserted"], c["updated"]) for c in listed] == [
         (2, "MERGE", runs[1], 1, 2),
         (1, "MERGE", runs[0], 3, 0),
         (0, "CREATE TABLE", runs[0], None, None),
     ]
-    assert far("undo", "people.yml", "--run", runs[1], "--yes") == (0, (
-        "far.people: from version 2 back to version 1\n"
+    assert far("undo", "daily.yml", "--run", runs[1], "--yes") == (0, (
+        "far.daily: from version 2 back to version 1\n"
         "  takes back version 2, MERGE: 1 inserted, 2 updated, 0 removed\n"
-        "far.people: is as version 1; the run can be made again\n"
+        "far.daily: is as version 1; the run can be made again\n"
     ), "")  # fmt: skip
-    assert counts(far("run", "people.yml", "--source", "day2.csv", "--json"))["inserted"] == 1
-    assert far("show", "people.yml", "--format", "csv") == (0, TABLE, "")
+    assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json"))["inserted"] == 1
+    assert far("show", "daily.yml", "--format", "csv") == (0, TABLE, "")
 
 
 def test_a_stream(far: Called, folder: Path) -> None:
