@@ -24,7 +24,7 @@ def test_what_the_core_names_is_there() -> None:
 
 
 JUNIT = """<testsuites><testsuite>
-<testcase name="one"/><testcase name="two"><system-out>x</system-out></testcase>
+<testcase name="one"/><testcase name="two"><properties/><system-out>x</system-out></testcase>
 <testcase name="three"><failure message="x"/></testcase><testcase name="four"><error message="x"/></testcase>
 <testcase name="five"><skipped message="x"/></testcase>
 </testsuite></testsuites>"""
