@@ -1,7 +1,7 @@
 """Spark 3.5 cannot run what scdgen writes, and a run says so in one line. `make matrix` runs this there as well.
 
 Its SQL has no variables (DECLARE VARIABLE came with Spark 4.0), which a MERGE sets to bound what it reads and to take
-params; it compares no structures whose fields have other names; and it has no functions in SQL for views.as_of.
+params; and it has no functions in SQL for views.as_of.
 """
 
 from __future__ import annotations
