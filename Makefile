@@ -13,7 +13,7 @@ WORKERS ?= 2
 SEED ?= 1
 INPUTS ?= 100000
 
-.PHONY: help demo demo-visitor fuzz fuzz-specs crash test check lint sqlfluff types unit wheel bench docs test-docs format clean
+.PHONY: help demo demo-visitor fuzz fuzz-specs crash matrix test check lint sqlfluff types unit wheel bench docs test-docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz    100 random specs, 50 plans and the full streams against the reference; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make crash   a stream killed ten times and started again"
+	@echo "make matrix  the core of the tests on Spark 4.0, 4.1 and 4.2, each in an environment of its own (15 minutes), and that 3.5 is refused"
 	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
@@ -62,6 +63,12 @@ fuzz-specs: $(READY)
 
 crash: $(READY)
 	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)
+
+# Versions of Spark for make matrix; all by default.
+SPARK ?=
+
+matrix: $(READY)
+	$(BIN)/python -m tests.matrix $(SPARK)
 
 test: lint types sqlfluff unit wheel
 

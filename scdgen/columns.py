@@ -42,6 +42,15 @@ def struct(parts: Iterable[str]) -> str:
     return wrapped("STRUCT", parts)
 
 
+def named(fields: Iterable[tuple[str, str]]) -> str:
+    """:func:`struct` of (name, value), to compare with one of the same names: before 4.0 Spark compares no others.
+
+    >>> named([("a", "t.a"), ("b", "LEAST(t.b, s.b)")])
+    'STRUCT(t.a, LEAST(t.b, s.b) AS b)'
+    """
+    return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
+
+
 def wrapped(function: str, parts: Iterable[str], width: int = 88) -> str:
     """A call on one line, or on as many as its arguments fill.
 

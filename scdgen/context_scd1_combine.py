@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 
 from scdgen import sql
-from scdgen.columns import comparable, struct
+from scdgen.columns import comparable, named, struct
 from scdgen.context_parts import merge_clause
 from scdgen.spec import Spec
 
@@ -80,7 +80,7 @@ def _with_table(ctx: SimpleNamespace, spec: Spec, new: str, old: str) -> dict[st
 
 def _compared(ctx: SimpleNamespace, spec: Spec, texts: Iterable[tuple[str, str]]) -> str:
     kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
-    return struct(comparable(text, kinds.get(name, "")) for name, text in texts)
+    return named((name, comparable(text, kinds.get(name, ""))) for name, text in texts)
 
 
 def combine_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:

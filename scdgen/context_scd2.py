@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from scdgen import source, sql
-from scdgen.columns import cast, comparable, hash_of, row_hash, struct
+from scdgen.columns import cast, comparable, hash_of, named, row_hash, struct
 from scdgen.context_parts import aliased, any_order, conflict, equal, guard_snapshot, sequence_order
 from scdgen.rename import with_column
 from scdgen.source import refusal
@@ -51,8 +51,8 @@ def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
     told = aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t")  # what tells versions apart
     ctx.tracked_struct = struct(told)
     if ctx.keeps:
-        ctx.run_end = struct([*told, ctx.until])
-        ctx.run_start = struct([*told, f"t.{times.start}"])
+        ctx.run_end = struct([*told, f"{ctx.until} AS _scd_at"])
+        ctx.run_start = struct([*told, f"t.{times.start} AS _scd_at"])
         firsts = {times.start, sql.quote(history.surrogate_key or ""), *ctx.derived}
         ctx.folded_columns = [
             f"r.{name}"
@@ -96,13 +96,13 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
     _add_opening(ctx, spec)
     deleted = ["_scd_deleted"] if ctx.marks else []
     remembered = [*ctx.compared, *([sql.quote(action)] if action else []), *deleted]
-    ctx.stored = struct([*remembered, "_scd_until"])
+    ctx.stored = struct([*remembered, "_scd_until AS _scd_next"])
     begins_deleted = f"COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else "FALSE"
     ctx.points = ["2", f"t.{ctx.start}, {begins_deleted}, 2", f"{ctx.until}, TRUE, 3"]
     ctx.deleted_value = "_scd_deleted"
     became = "CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END"
     ctx.written = [*ctx.columns, *written_history(ctx, "_scd_at", "_scd_next", became)]
-    ctx.now = struct([*ctx.compared, *([became] if action else []), *deleted, "_scd_next"])
+    ctx.now = struct([*ctx.compared, *([f"{became} AS {sql.quote(action)}"] if action else []), *deleted, "_scd_next"])
     ctx.late = spec.late
     late = "a row is not later than the newest start or delete of its key"
     sample = f"TO_JSON({struct([*ctx.keys, '_scd_at'])})"
@@ -220,10 +220,10 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     def filled(name: str) -> str:
         return f"COALESCE(o.{name}, CASE WHEN {live} THEN n.{name} END)" if name in unknown else f"o.{name}"
 
-    tracked = f"{struct(map(now, ctx.tracked))} <=> {struct(map(filled, ctx.tracked))}"
+    tracked = " <=> ".join(named((name, side(name)) for name in ctx.tracked) for side in (now, filled))
     pairs = list(zip(ctx.values, ctx.compared, strict=True))
-    new = struct(shown.replace(name, now(name), 1) for name, shown in pairs)
-    old = struct(shown.replace(name, f"o.{name}", 1) for name, shown in pairs)
+    new = named((name, shown.replace(name, now(name), 1)) for name, shown in pairs)
+    old = named((name, shown.replace(name, f"o.{name}", 1)) for name, shown in pairs)
     ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
     ctx.same_tracked = f"NOT o._scd_was_deleted AND {tracked}" if ctx.marks else tracked
     ctx.same = f"NOT o._scd_was_deleted AND {new} <=> {old}" if ctx.marks else f"{new} <=> {old}"

@@ -14,7 +14,8 @@ from scdgen import pipeline
 from scdgen.bind import bind
 from scdgen.diagnose import explained
 from scdgen.errors import ScdgenError
-from scdgen.session import ansi
+from scdgen.session import require_variables
+from scdgen.settings import ansi
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Engine:
     @contextmanager
     def ready(self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None) -> Iterator[Spec]:
         """The spec with its source and params put in, while this thread alone uses the session."""
+        require_variables(self.spark, spec.target)
         view = f"_scd_source_{next(_numbers)}" if source is not None else None
         bound = bind(spec, view, params or {})
         with self.lock, ansi(self.spark):

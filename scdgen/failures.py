@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from scdgen import errors
 from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, quoted
 from scdgen.failures_known import CONDITIONS, MALFORMED, TEXTS, Known
 from scdgen.files import shown_path
@@ -32,11 +33,28 @@ def unreadable(text: str) -> tuple[str | None, str] | None:
 
 def translate(spec: Spec, error: Exception) -> ScdgenError:
     """One of our errors for an error of the engine."""
+    own = _of_server(str(error))
+    if own is not None:
+        return own
     broken = unreadable(str(error))
     if broken is not None:
         file, what = broken
         return DataError(f"{spec.target}: {shown_path(file or spec.source.path or 'a source')}: {what}")
     return _told(spec.target, error, spec)
+
+
+def _of_server(text: str) -> ScdgenError | None:
+    """One of our errors that a Python process of the server ended with, which comes as its traceback.
+
+    >>> _of_server("Traceback (most recent call last):\\n  ...\\nscdgen.errors.DataError: a.b: the key id is NULL\\n")
+    DataError('a.b: the key id is NULL')
+    """
+    found = re.findall(rf"^{errors.__name__}\.(DataError|EngineError|SpecError|UsageError): (.+)", text, re.MULTILINE)
+    if not found:
+        return None
+    kind, line = found[-1]
+    told: ScdgenError = getattr(errors, kind)(line)
+    return told
 
 
 def of_engine(error: Exception) -> Exception:

@@ -236,6 +236,10 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
                 r"data source: `?delta"),
         _engine("this session cannot read the format {0}; start Spark with its package", rf"data source: {_NAME}\."),
     )),
+    ("CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG", (
+        _engine("the session does not let {0} be set; leave it out, or set it where the session is started",
+                r"(?:Configuration|config:) \"?([\w.]+?)\"?(?: is not|\.?(?:\s|$))"),
+    )),
     ("PACKAGE_NOT_INSTALLED", (
         _engine("Spark Connect needs {0}, which is not installed; run: pip install 'pyspark[connect]'",
                 r"\] ([\w-]+)"),

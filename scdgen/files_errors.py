@@ -13,7 +13,7 @@ from scdgen.failures import translate, unreadable
 from scdgen.files import Files, find
 from scdgen.files_read import Opened, opened, read_columns, taken_types
 from scdgen.files_scan import json_rows, line_of
-from scdgen.session import ansi
+from scdgen.settings import ansi
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
     except OSError as error:
         raise DataError(of_system(error, error.filename or path)) from error
     except Exception as error:
-        told = _unreadable(files, str(error))
+        told = _unreadable(files, str(error)) or _unseen(files, str(error))
         if told is not None:
             raise DataError(told) from error
         known = translate(spec, error)
@@ -92,6 +92,13 @@ def _unreadable(files: Files, text: str) -> str | None:
         return None
     file, what = broken
     return f"{files.named(file)[0]}: {what}"
+
+
+def _unseen(files: Files, text: str) -> str | None:
+    """What to say where a file is on this machine, and Spark, on another one, finds nothing at its path."""
+    if not files.local or "[PATH_NOT_FOUND]" not in text:
+        return None
+    return f"{files.shown}: the server does not see it; put it where the server has the same path, or on a shared store"
 
 
 def _not_nested(spec: Spec, files: Files) -> str | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import __version__, sql
 from scdgen.errors import DataError
+from scdgen.settings import set_while
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -37,18 +38,14 @@ def spec_hash(spec: Spec) -> str:
 
 
 @contextmanager
-def noted(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[None]:
-    """Inside of this every commit carries the run's id, the spec's place and hash, and ``more``."""
+def noted(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
+    """Inside of this every commit carries the run's id, the spec's place and hash, and ``more``.
+
+    Gives the id, or an empty one where the session refuses the setting, and its commits name no run.
+    """
     note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": spec_hash(spec), **more}
-    before = spark.conf.get(_METADATA, None)
-    spark.conf.set(_METADATA, json.dumps(note))
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(_METADATA)
-        else:
-            spark.conf.set(_METADATA, before)
+    with set_while(spark, {_METADATA: json.dumps(note)}) as taken:
+        yield run_id if taken else ""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, passed over where the table has taken in this batch of this application already."""
-        return self._run(spec, source, params, False, lambda: streams.once(self.spark, application, batch))
+        return self._run(spec, source, params, False, lambda: streams.once(self.spark, spec, application, batch))
 
     def _run(
         self,
@@ -97,8 +97,8 @@ class Runner:
         run_id = self.run_id or new_run_id()
 
         def attempt() -> RunResult:
-            with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id):
-                return self._attempt(spec, bound, adopt, around_merge, run_id)
+            with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id) as named:
+                return self._attempt(spec, bound, adopt, around_merge, named)
 
         result, retries = retried(spec.target, self.retries, attempt)
         return replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
@@ -109,14 +109,14 @@ class Runner:
         bound: Spec,
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
-        run_id: str,
+        named: str,
     ) -> RunResult:
         scripts = pipeline.render(bound, self.templates)
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._fit(spec, table, adopt)
         evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
-        with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), run_id):
+        with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), named):
             self._engine.execute(evolution)
             # Before the MERGE: where a view cannot be made, nothing has been merged.
             self._make_views(spec, scripts.views, created)

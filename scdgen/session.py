@@ -6,8 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +91,9 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
         raise EngineError("pyspark is not installed; run: pip install 'scdgen[spark]'") from error
     try:
         builder: Any = SparkSession.builder
-        spark: SparkSession = builder.remote(url).getOrCreate()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is too new for pyspark, and not used here
+            spark: SparkSession = builder.remote(url).getOrCreate()
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()
@@ -102,19 +104,24 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     return spark
 
 
-@contextmanager
-def ansi(spark: SparkSession) -> Iterator[None]:
-    """While this lasts, a value that does not convert is an error and not NULL, whatever the session is set to."""
-    name = "spark.sql.ansi.enabled"
-    before = str(spark.conf.get(name))
-    if before == "true":
-        yield
+def require_variables(spark: SparkSession, target: str) -> None:
+    """Raise :class:`EngineError` where Spark has no variables in SQL: a MERGE then fails at its first statement.
+
+    They came with Spark 4.0. Databricks has had them before, in runtimes that call their Spark 3.5, so that such a
+    one is asked.
+    """
+    version = str(spark.version)
+    if not version.startswith("3."):
         return
-    spark.conf.set(name, "true")
     try:
-        yield
-    finally:
-        spark.conf.set(name, before)
+        spark.sql("DECLARE OR REPLACE VARIABLE _scd_probe INT").collect()
+    except Exception as error:
+        if "PARSE_SYNTAX_ERROR" not in str(error):
+            raise
+        raise EngineError(
+            f"{target}: Spark {version} has no variables in SQL, which came with Spark 4.0 and Databricks Runtime "
+            "14.1; use one of these or newer"
+        ) from error
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scdgen.bind import bind_each
-from scdgen.errors import UsageError
+from scdgen.errors import EngineError, UsageError
 from scdgen.graph import Step, steps
 from scdgen.retry import RETRIES
+from scdgen.settings import set_while
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -50,15 +51,18 @@ class BatchResult:
 
 
 @contextlib.contextmanager
-def once(spark: SparkSession, application: str, batch: int) -> Iterator[None]:
-    """Inside of this Delta passes over a write of a batch that the table has taken in already."""
-    spark.conf.set(_APP, application)
-    spark.conf.set(_VERSION, str(batch))
-    try:
+def once(spark: SparkSession, spec: Spec, application: str, batch: int) -> Iterator[None]:
+    """Inside of this Delta passes over a write of a batch that the table has taken in already.
+
+    Raises :class:`EngineError` where the session refuses the settings that say so: a batch could then count twice.
+    """
+    with set_while(spark, {_APP: application, _VERSION: str(batch)}) as taken:
+        if not taken:
+            raise EngineError(
+                f"{spec.target}: this session does not let {_APP} be set, by which Delta passes over a batch that it "
+                "has taken in; stream on compute that does, which serverless does not, or schedule `scdgen run`"
+            )
         yield
-    finally:
-        spark.conf.unset(_VERSION)
-        spark.conf.unset(_APP)
 
 
 def application_id(spark: SparkSession, checkpoint: str) -> str:
@@ -87,7 +91,12 @@ class MicroBatch:
     stopping: bool = False
 
     def start(self, frame: DataFrame, interval: str | None) -> StreamingQuery:
-        """Begin the stream: with what is there and no more, or every ``interval`` (``10 minutes``)."""
+        """Begin the stream: with what is there and no more, or every ``interval`` (``10 minutes``).
+
+        Raises :class:`EngineError` before it begins where the session cannot keep a batch from counting twice.
+        """
+        with once(frame.sparkSession, self.fed[0], "none", 0):
+            pass
         writer = frame.writeStream.foreachBatch(self).option("checkpointLocation", self.checkpoint)
         return (writer.trigger(processingTime=interval) if interval else writer.trigger(availableNow=True)).start()
 

@@ -79,10 +79,10 @@ class TargetTable:
             self.spark.catalog.dropTempView(view)
 
     @contextmanager
-    def as_it_was_on_failure(self, created: bool, steps: int, run_id: str) -> Iterator[None]:
+    def as_it_was_on_failure(self, created: bool, steps: int, named: str) -> Iterator[None]:
         """Around a run that makes the table, or changes its columns in up to ``steps`` versions: no trace of a failure.
 
-        The data needs no such care, because it changes in one MERGE.
+        ``named`` is the run that the commits name. The data needs no such care, because it changes in one MERGE.
         """
         before = 0 if created or not steps else self.version()
         try:
@@ -90,7 +90,7 @@ class TargetTable:
         except BaseException:
             with suppress(Exception):  # the first error is the one to hear
                 # Another run may have made it in the same moment: each commit names its run.
-                if created and self.exists() and [c.run for c in commits(self.spark, self.name, 2)] == [run_id]:
+                if created and self.exists() and [c.run for c in commits(self.spark, self.name, 2)] == [named]:
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # Where somebody else has written since, a column more does no harm.
                 elif not created and steps and before < self.version() <= before + steps:

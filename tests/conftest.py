@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.core import CORE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +28,9 @@ SETTINGS = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
     parser.addoption("--specs", type=int, default=10, help="number of random specs")
+    parser.addoption("--remote", metavar="URL", help="a Spark Connect server in the place of the tests' own Spark")
+    parser.addoption("--warehouse", metavar="DIR", help="where the server keeps its tables")
+    parser.addoption("--setting", action="append", default=[], metavar="K=V", help="a setting of the tests' own Spark")
     parser.addoption("--long", action="store_true", help="generated data in full size")
 
 
@@ -39,20 +45,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # Some tests there start a Spark of their own, in a process of its own.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name == "spark":
             item.add_marker("spark")
+        if item.nodeid.removeprefix("tests/spark/") in CORE:
+            item.add_marker("core")
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # what is quick fails first
 
 
 @pytest.fixture(scope="session")
-def warehouse() -> Iterator[Path]:
+def warehouse(request: pytest.FixtureRequest) -> Iterator[Path]:
+    if given := request.config.getoption("--warehouse"):
+        yield Path(given)
+        return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
 
 
 @pytest.fixture(scope="session")
-def spark(warehouse: Path) -> Iterator[SparkSession]:
-    from scdgen.session import local_session
+def spark(warehouse: Path, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    from scdgen.session import local_session, remote_session
 
-    session = local_session(warehouse, SETTINGS)
+    url = request.config.getoption("--remote")
+    more = dict(setting.split("=", 1) for setting in request.config.getoption("--setting"))
+    session = remote_session(url) if url else local_session(warehouse, {**SETTINGS, **more})
     yield session
     session.stop()
 
@@ -67,6 +80,21 @@ def _from_root() -> Iterator[None]:
 
 def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.table(table).collect()), key=repr)
+
+
+def as_of(spark: Any, query: str) -> Any:
+    """A query that calls a table function by its schema and name, as views.as_of makes it.
+
+    Spark 4.0 refuses the schema ("Table valued function cannot specify database name"): it has to be the current one.
+    """
+    called = re.search(r"\bFROM (\w+)\.(`?\w+`?\()", query)
+    if called is None or not spark.version.startswith("4.0."):
+        return spark.sql(query)
+    spark.sql(f"USE {called[1]}")
+    try:
+        return spark.sql(query.replace(f"{called[1]}.{called[2]}", called[2]))
+    finally:
+        spark.sql("USE default")
 
 
 # Options that no random spec has, and why.

@@ -7,11 +7,15 @@ import gzip
 import io
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from scdgen import load_spec_text
 from scdgen.errors import DataError, UsageError
 from scdgen.files import find
+from scdgen.files_errors import open_files
 from scdgen.files_scan import csv_headers, csv_rows, json_keys, json_rows, line_of
 
 
@@ -122,3 +126,20 @@ def test_a_broken_gzip_file() -> None:
     file = write("a.csv.gz", gzip.compress(b"id,name\n" + b"1,a\n" * 5000)[:-20])
     with pytest.raises(DataError, match=r"^a\.csv\.gz: the gzip file is broken; copy it again$"):
         list(csv_rows(file))
+
+
+def test_a_file_that_the_server_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of Spark Connect on another machine looks for the path there."""
+    write("a.csv", "id\n1\n")
+    spec = load_spec_text("target: a.b\npattern: scd1\nsource: {table: x}\nkeys: [id]\ncolumns: {id: int}\n")
+
+    def opened(*_: object) -> None:
+        raise RuntimeError(f"[PATH_NOT_FOUND] Path does not exist: file:{Path('a.csv').absolute()}. SQLSTATE: 42K03")
+
+    monkeypatch.setattr("scdgen.files_errors.opened", opened)
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda _: "true"))
+    with pytest.raises(DataError) as told:
+        open_files(spark, spec, "a.csv")
+    assert str(told.value) == (
+        "a.csv: the server does not see it; put it where the server has the same path, or on a shared store"
+    )

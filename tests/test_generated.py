@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlglot
+from sqlglot import exp
 
 from scdgen import load_spec, load_spec_text, render
-from scdgen.pipeline import folder
+from scdgen.pipeline import folder, statements
 from tests.conftest import ROOT
+from tests.spark.random_specs import make_case
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 FILES = sorted((ROOT / "generated").rglob("*.sql"))
@@ -101,3 +105,39 @@ def test_a_flag_of_numbers_is_written_as_numbers() -> None:
     )
     merge = render(load_spec_text(text)).merge
     assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`\n" in merge
+
+
+def _fields(struct: exp.Struct) -> list[str]:
+    """The names of a structure's fields, as Spark gives them: a value without a name has its place for one."""
+    return [field.alias or field.name or f"col{place}" for place, field in enumerate(struct.expressions, 1)]
+
+
+def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The field names of the two structures of each ``<=>``, those behind a column's name looked up."""
+    for statement in statements(script):
+        tree = sqlglot.parse_one(statement, dialect="databricks")
+        behind = {alias.alias: alias.this.find(exp.Struct) for alias in tree.find_all(exp.Alias)}
+        for equal in tree.find_all(exp.NullSafeEQ):
+            sides = [
+                side.find(exp.Struct) or (behind.get(side.name) if isinstance(side, exp.Column) else None)
+                for side in (equal.left, equal.right)
+            ]
+            if sides[0] is not None and sides[1] is not None:
+                yield _fields(sides[0]), _fields(sides[1])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_structures_are_compared_by_the_same_names(seed: int) -> None:
+    """Spark 3.5, and perhaps the runtimes of Databricks that are built on it, compares no others."""
+    files = render(load_spec_text(make_case(seed, "a.b", "nowhere").text)).files()
+    for name in ("merge.sql", "plan.sql", "checks.sql", "views.sql"):
+        for left, right in _structs(files.get(name, "")):
+            assert left == right, name
+
+
+def test_how_structures_are_found() -> None:
+    lagged = "SELECT LAG(STRUCT(t.a, t.b)) OVER w <=> STRUCT(a, c), x <=> y FROM t WINDOW w AS (ORDER BY a);"
+    assert list(_structs(lagged)) == [(["a", "b"], ["a", "c"])]
+    first = "(SELECT FIRST_VALUE(STRUCT(a, b AS z)) AS s FROM t)"
+    behind = f"SELECT s <=> STRUCT(a, f(b)), s <=> STRUCT(a, f(b) AS z) FROM {first};"
+    assert list(_structs(behind)) == [(["a", "z"], ["a", "col2"]), (["a", "z"], ["a", "z"])]

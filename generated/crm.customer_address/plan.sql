@@ -43,7 +43,7 @@ ranked AS (
                 THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_address: two different rows of one key and time, such as ', TO_JSON(STRUCT(`id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
             ELSE ROW_NUMBER() OVER w
         END AS _scd_row,
-        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `id`, _scd_at) AS _scd_stored
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, _scd_until AS _scd_next) END) IGNORE NULLS OVER (PARTITION BY `id`, _scd_at) AS _scd_stored
     FROM timeline
     WINDOW w AS (PARTITION BY `id`, _scd_at ORDER BY _scd_rank)
 ),
@@ -88,7 +88,7 @@ staged AS (
             WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
             WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
             WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`name`, `address`, _scd_next))
-                THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+                THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
         END AS _scd_action,
         `id`, `name`, `address`, _scd_at AS `start_date`, _scd_next AS `end_date`, _scd_next IS NULL AS `is_current`
     FROM versions

@@ -66,7 +66,7 @@ ranked AS (
                 THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_cdc: two different rows of one key and time, such as ', TO_JSON(STRUCT(`company`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
             ELSE ROW_NUMBER() OVER w
         END AS _scd_row,
-        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `city`, `action`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `company`, `customer_no`, _scd_at) AS _scd_stored
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `city`, `action`, _scd_until AS _scd_next) END) IGNORE NULLS OVER (PARTITION BY `company`, `customer_no`, _scd_at) AS _scd_stored
     FROM timeline
     WINDOW w AS (PARTITION BY `company`, `customer_no`, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
 ),
@@ -97,10 +97,10 @@ staged AS (
             WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
             WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(
                     `name`, `city`,
-                    CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END,
+                    CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS `action`,
                     _scd_next
                 ))
-                THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+                THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
         END AS _scd_action,
         `company`,
         `customer_no`,

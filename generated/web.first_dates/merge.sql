@@ -46,8 +46,9 @@ MERGE INTO `web`.`first_dates` AS t USING (
 -- The row and the batch become one.
 WHEN MATCHED
 AND NOT (STRUCT(t.`first_date`, t.`first_day`, t.`vcid_first_two`) <=> STRUCT(
-    LEAST(t.`first_date`, s.`first_date`), LEAST(t.`first_day`, s.`first_day`),
-    LEAST(t.`vcid_first_two`, s.`vcid_first_two`)
+    LEAST(t.`first_date`, s.`first_date`) AS `first_date`,
+    LEAST(t.`first_day`, s.`first_day`) AS `first_day`,
+    LEAST(t.`vcid_first_two`, s.`vcid_first_two`) AS `vcid_first_two`
 )) THEN
     UPDATE SET
         `first_date` = LEAST(t.`first_date`, s.`first_date`),

@@ -45,8 +45,9 @@ SELECT
         WHEN t.`visitor_cookie_id` IS NOT NULL
             AND NOT (
                 STRUCT(t.`first_date`, t.`first_day`, t.`vcid_first_two`) <=> STRUCT(
-                    LEAST(t.`first_date`, s.`first_date`), LEAST(t.`first_day`, s.`first_day`),
-                    LEAST(t.`vcid_first_two`, s.`vcid_first_two`)
+                    LEAST(t.`first_date`, s.`first_date`) AS `first_date`,
+                    LEAST(t.`first_day`, s.`first_day`) AS `first_day`,
+                    LEAST(t.`vcid_first_two`, s.`vcid_first_two`) AS `vcid_first_two`
                 )
             ) THEN 'update'
         WHEN t.`visitor_cookie_id` IS NULL THEN 'insert'

@@ -93,7 +93,7 @@ ranked AS (
                 THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] web.visitor_lookup: two different rows of one key and time, such as ', TO_JSON(STRUCT(`visitor_cookie_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
             ELSE ROW_NUMBER() OVER w
         END AS _scd_row,
-        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`user_id`, `vcid_first_two`, _scd_until) END) IGNORE NULLS OVER (PARTITION BY `visitor_cookie_id`, _scd_at) AS _scd_stored
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`user_id`, `vcid_first_two`, _scd_until AS _scd_next) END) IGNORE NULLS OVER (PARTITION BY `visitor_cookie_id`, _scd_at) AS _scd_stored
     FROM timeline
     WINDOW w AS (PARTITION BY `visitor_cookie_id`, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
 ),
@@ -145,7 +145,7 @@ staged AS (
             WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
             WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
             WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`user_id`, `vcid_first_two`, _scd_next))
-                THEN IF(_scd_stored._scd_until IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+                THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
         END AS _scd_action,
         `visitor_cookie_id`,
         `user_id`,

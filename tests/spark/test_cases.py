@@ -16,7 +16,7 @@ import pytest
 from scdgen import DataError, Runner, Spec, load_spec_text
 from scdgen.sql import quote, text_literal
 from tests.case_files import Batch, Block, Case, CaseError, Row, all_cases, block_of, text_of
-from tests.conftest import ROOT
+from tests.conftest import ROOT, as_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +36,7 @@ def test_case(spark: SparkSession, case: Case | CaseError) -> None:
             table.expect("in the end", case.table)
         table.check()
         for query in case.queries:
-            _same(query.sql.strip(), block_of(query.rows), spark.sql(query.sql))
+            _same(query.sql.strip(), block_of(query.rows), as_of(spark, query.sql))
 
 
 class _Table:

@@ -16,6 +16,7 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.results import RunResult
 from scdgen.spec import Spec
+from tests.conftest import as_of
 from tests.reference import (
     History,
     RefusedError,
@@ -147,7 +148,7 @@ def _check_views(spark: SparkSession, case: Case, spec: Spec, state: Any) -> Non
     keys = ", ".join(f"`{key}`" for key in case.how.keys)
 
     def listed(relation: str) -> list[tuple[Any, ...]]:
-        return sorted((tuple(row) for row in spark.sql(f"SELECT {keys} FROM {relation}").collect()), key=repr)
+        return sorted((tuple(row) for row in as_of(spark, f"SELECT {keys} FROM {relation}").collect()), key=repr)
 
     if spec.views.current:
         there = [key for key, entry in state.items() if case.scd1 or (entry[-1].end is None and not entry[-1].deleted)]

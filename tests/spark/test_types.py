@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from tests.conftest import rows_of
+from tests.conftest import as_of, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -152,7 +152,7 @@ def test_names_that_need_care(spark: SparkSession) -> None:
              for row in spark.table("odd.`select`").orderBy("`valid from`").collect()]  # fmt: skip
     assert found == [("k", "x", 1, 2, "I"), ("k", "y", 2, 3, "D")]
     assert [check.name for check in runner.check(spec) if check.failures] == []
-    assert spark.sql("SELECT * FROM odd.`order`(TIMESTAMP '2024-01-02')").count() == 1
+    assert as_of(spark, "SELECT * FROM odd.`order`(TIMESTAMP '2024-01-02')").count() == 1
     assert spark.table("odd.`group`").count() == 0
     assert len(runner.versions(spec, {"a b": "k", "select": "k"}).collect()) == 2
 
