@@ -21,7 +21,7 @@ help:
 	@echo "make fuzz    100 random specs, 50 plans and the full streams against the reference; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make crash   a stream killed ten times and started again"
-	@echo "make matrix  the core of the tests on Spark 4.0, 4.1 and 4.2, each in an environment of its own (15 minutes), and that 3.5 is refused"
+	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (20 minutes)"
 	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"

@@ -14,9 +14,9 @@ from scdgen import pipeline
 from scdgen.bind import bind
 from scdgen.diagnose import explained
 from scdgen.errors import ScdgenError
-from scdgen.session import require_variables
 from scdgen.settings import ansi
 from scdgen.spec import Spec
+from scdgen.variables import session_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,12 +36,11 @@ class Engine:
     def __init__(self, spark: SparkSession):
         self.spark = spark
         with _locks_guard:
-            self.lock = _locks.setdefault(spark, threading.RLock())
+            self.lock = _locks.setdefault(session_of(spark), threading.RLock())
 
     @contextmanager
     def ready(self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None) -> Iterator[Spec]:
         """The spec with its source and params put in, while this thread alone uses the session."""
-        require_variables(self.spark, spec.target)
         view = f"_scd_source_{next(_numbers)}" if source is not None else None
         bound = bind(spec, view, params or {})
         with self.lock, ansi(self.spark):

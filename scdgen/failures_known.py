@@ -248,6 +248,9 @@ CONDITIONS: tuple[tuple[str, tuple[Known, ...]], ...] = (
 
 # The same for texts without a condition.
 TEXTS: tuple[tuple[str, Known], ...] = (
+    (r"WRITE_ANCIENT_DATETIME",
+     _engine("Spark 3 writes no date before 1582 and no time before 1900; set "
+             "spark.sql.parquet.datetimeRebaseModeInWrite and int96RebaseModeInWrite to CORRECTED")),
     (r"No space left on device",
      _engine("no space is left on the disk; free some and run again, the table is as it was")),
     (r"Read-only file system", _engine("the disk is read-only; name another place with --warehouse or table.location")),

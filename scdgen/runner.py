@@ -28,6 +28,7 @@ from scdgen.retry import RETRIES, retried
 from scdgen.runlog import Commit, Undo, commits, new_run_id, noted, undo_of
 from scdgen.spec import Spec
 from scdgen.target import TargetTable
+from scdgen.variables import with_variables
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -45,11 +46,11 @@ class Runner:
         ``retries`` is how often a run begins again where another writer was first; ``run_id`` names all runs of this
         runner in the tables' logs, in place of an id for each.
         """
-        self.spark = spark
+        self.spark = with_variables(spark)
         self.templates = templates
         self.retries = retries
         self.run_id = run_id
-        self._engine = Engine(spark)
+        self._engine = Engine(self.spark)
 
     def run(
         self,

@@ -28,6 +28,9 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    # As Spark 4 has them: Spark 3 refuses to write a date before 1582.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.enabled": "false",
@@ -102,26 +105,6 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
         line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
         raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # what follows may hold a token
     return spark
-
-
-def require_variables(spark: SparkSession, target: str) -> None:
-    """Raise :class:`EngineError` where Spark has no variables in SQL: a MERGE then fails at its first statement.
-
-    They came with Spark 4.0. Databricks has had them before, in runtimes that call their Spark 3.5, so that such a
-    one is asked.
-    """
-    version = str(spark.version)
-    if not version.startswith("3."):
-        return
-    try:
-        spark.sql("DECLARE OR REPLACE VARIABLE _scd_probe INT").collect()
-    except Exception as error:
-        if "PARSE_SYNTAX_ERROR" not in str(error):
-            raise
-        raise EngineError(
-            f"{target}: Spark {version} has no variables in SQL, which came with Spark 4.0 and Databricks Runtime "
-            "14.1; use one of these or newer"
-        ) from error
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:

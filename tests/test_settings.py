@@ -11,9 +11,9 @@ import pytest
 
 from scdgen import EngineError, load_spec_text
 from scdgen.runlog import noted
-from scdgen.session import require_variables
 from scdgen.settings import ansi, refuses, set_while
 from scdgen.streams import micro_batch, once
+from scdgen.variables import Substituting, with_variables
 
 SPEC = load_spec_text(
     "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int}\nstream: {checkpoint: c}\n"
@@ -124,16 +124,16 @@ def test_ansi_that_is_off_and_stays_so(unread: bool) -> None:
 
 def test_a_spark_3_is_asked_for_variables() -> None:
     """Databricks' runtimes call their Spark 3.5 and have them; tests/spark/test_spark_3.py has Spark's own."""
-    require_variables(SimpleNamespace(version="4.0.1"), "a.b")  # type: ignore[arg-type]  # is not asked
+    four: Any = SimpleNamespace(version="4.0.1")
+    assert with_variables(four) is four, "is not asked"
     old = session(FakeConf(), "[PARSE_SYNTAX_ERROR] Syntax error at or near 'DECLARE'")
     new, broken = session(FakeConf()), session(FakeConf(), "the server is gone")
     for spark in (old, new, broken):
         spark.version = "3.5.0"
-    require_variables(new, "a.b")
-    with pytest.raises(EngineError, match=r"^a\.b: Spark 3\.5\.0 has no variables in SQL, .*; use one of these"):
-        require_variables(old, "a.b")
+    assert with_variables(new) is new
+    assert isinstance(with_variables(old), Substituting)
     with pytest.raises(RuntimeError, match="gone"):
-        require_variables(broken, "a.b")
+        with_variables(broken)
 
 
 def test_other_errors_are_not_taken_for_a_refusal() -> None:

@@ -16,7 +16,7 @@ import pytest
 from scdgen import DataError, Runner, Spec, load_spec_text
 from scdgen.sql import quote, text_literal
 from tests.case_files import Batch, Block, Case, CaseError, Row, all_cases, block_of, text_of
-from tests.conftest import ROOT, as_of
+from tests.conftest import ROOT, as_of, runnable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ class _Table:
         self.spec = self._spec(case.batches[0])
 
     def _spec(self, batch: Batch) -> Spec:
-        return load_spec_text(self.case.spec_text(batch.options), name=self.case.name)
+        return runnable(self.spark, load_spec_text(self.case.spec_text(batch.options), name=self.case.name))
 
     def load(self, place: str, batch: Batch) -> None:
         """Load a batch, and load it again."""

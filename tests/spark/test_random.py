@@ -16,7 +16,7 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.results import RunResult
 from scdgen.spec import Spec
-from tests.conftest import as_of
+from tests.conftest import as_of, runnable
 from tests.reference import (
     History,
     RefusedError,
@@ -50,7 +50,7 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_prop
         if whole.grows and number == 1:
             _widen(whole, state)
         state = _Batch(spark, case, number, f"seed {seed}, batch {number}\n{case.text}").check(state)
-    spec, runner = load_spec_text(whole.text), Runner(spark)
+    spec, runner = runnable(spark, load_spec_text(whole.text)), Runner(spark)
     failed = [result for result in runner.check(spec) if result.failures and result.name != "known_b"]
     assert not failed, f"seed {seed}: {failed}\n{whole.text}"
     _check_views(spark, whole, spec, state)
@@ -70,7 +70,8 @@ class _Batch:
             replace(row, values={name: value for name, value in row.values.items() if name in names})
             for row in case.read(self.rows)
         ]
-        self.spec, self.runner = load_spec_text(case.text, name=label.splitlines()[0]), Runner(spark)
+        self.spec = runnable(spark, load_spec_text(case.text, name=label.splitlines()[0]))
+        self.runner = Runner(spark)
         self.params = case.params(self.now)
 
     def check(self, state: Any) -> Any:
