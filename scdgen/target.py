@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.columns import Target
 from scdgen.evolve import Existing
-from scdgen.runlog import commits
+from scdgen.pipeline import statements
+from scdgen.runlog import Commit, commits
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _numbers = itertools.count(1)
+_FOLLOWING = 50  # so many commits may other writers have made between a run's own and its reading of the log
 
 
 class TargetTable:
@@ -34,13 +36,20 @@ class TargetTable:
 
     def version(self) -> int:
         """The newest Delta version."""
-        return self.newest()[0]
+        return commits(self.spark, self.name, 1)[0].version
 
-    def newest(self) -> tuple[int, int]:
-        """The newest Delta version, and how many rows its MERGE updated without a partner in the source."""
-        commit = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]
-        metrics = commit["operationMetrics"] or {}
-        return int(commit["version"]), int(metrics.get("numTargetRowsNotMatchedBySourceUpdated", 0))
+    def written(self, run_id: str) -> tuple[int, Commit | None]:
+        """The newest Delta version, and the run's own newest commit, which other writers' may follow."""
+        newest = commits(self.spark, self.name, 1)
+        found = newest if newest[0].run == run_id else commits(self.spark, self.name, _FOLLOWING)
+        return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
+
+    def make_views(self, current: str | None, script: str, created: bool) -> None:
+        """Make the views with the table, or where the one of the open versions is not there."""
+        name = sql.quote_parts(sql.split_name(current)) if current else ""
+        if script and (created or (name and not self.spark.catalog.tableExists(name))):
+            for statement in statements(script):
+                self.spark.sql(statement).collect()
 
     def existing(self) -> Existing:
         """Its columns and properties."""
