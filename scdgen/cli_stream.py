@@ -90,6 +90,8 @@ def stream(
     with runner_on(loaded, templates, remote, warehouse, conf, metrics=measured) as runner:
         try:
             rows = stream_rows(runner.spark, batch.fed, source, options_of(batch.fed))
+            targets = [step.spec.target for step in batch.steps]
+            log.event("stream begins", targets=targets, checkpoint=batch.checkpoint)
             _follow(batch, rows, every, remote is None)
         except (ScdgenError, OSError):
             raise
