@@ -27,7 +27,7 @@ from scdgen.results import CheckResult, PlanResult, RunResult
 from scdgen.retry import RETRIES, retried
 from scdgen.runlog import Commit, Undo, commits, new_run_id, noted, undo_of
 from scdgen.spec import Spec
-from scdgen.target import TargetTable
+from scdgen.target import TargetTable, clear_unfinished
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -112,7 +112,7 @@ class Runner:
             with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id):
                 return self._attempt(spec, bound, adopt, around_merge, run_id)
 
-        result, retries = retried(spec.target, self.retries, attempt)
+        result, retries = retried(spec.target, self.retries, attempt, partial(clear_unfinished, self.spark))
         measured.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
         return measured.result
 
