@@ -103,9 +103,10 @@ def brought(spark: SparkSession, writers: int, batches: int, seed: int) -> tuple
     again = runner.run(spec, frame_of(spark, given[0]))
     if again.inserted or again.updated or again.deleted:
         wrong.append(f"the first batch once more is not nothing: {again}")
-    measured = spark.table("writers.runs").selectExpr("COUNT(*)", "SUM(retries)", "COUNT(error)").collect()[0]
-    if tuple(measured) != (batches, sum(writer.retries for writer in done), 0):
-        wrong.append(f"the table of metrics counts {tuple(measured)} runs, retries and errors")
+    counts = ("COUNT(*)", "COUNT(DISTINCT version)", "SUM(retries)", "COUNT(error)")
+    measured = tuple(spark.table("writers.runs").selectExpr(*counts).collect()[0])
+    if measured != (batches, batches, sum(writer.retries for writer in done), 0):
+        wrong.append(f"the table of metrics counts {measured} runs, versions, retries and errors")
     return done, wrong
 
 
