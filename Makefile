@@ -12,15 +12,19 @@ PARTS ?=
 WORKERS ?= 2
 SEED ?= 1
 INPUTS ?= 100000
+# How often `make crash` kills a stream, and a run; how many batches `make writers` brings.
+TIMES ?= 10
+BATCHES ?= 200
 
-.PHONY: help demo demo-visitor fuzz fuzz-specs crash matrix test check lint sqlfluff types unit wheel bench docs test-docs format clean
+.PHONY: help demo demo-visitor fuzz fuzz-specs crash writers matrix test check lint sqlfluff types unit wheel bench docs test-docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make fuzz    100 random specs, 50 plans and the full streams against the reference; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
-	@echo "make crash   a stream killed ten times and started again"
+	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
+	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (20 minutes)"
 	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
@@ -62,7 +66,11 @@ fuzz-specs: $(READY)
 	$(BIN)/python -m tests.fuzz_specs --count $(INPUTS) --seed $(SEED)
 
 crash: $(READY)
-	$(BIN)/python tests/crash.py --times 10 --seed $(SEED)
+	$(BIN)/python tests/crash.py --what stream --times $(TIMES) --seed $(SEED)
+	$(BIN)/python tests/crash.py --what batch --times $(TIMES) --seed $(SEED)
+
+writers: $(READY)
+	$(BIN)/python tests/writers.py --writers 4 --batches $(BATCHES) --seed $(SEED)
 
 # Versions of Spark for make matrix; all by default.
 SPARK ?=

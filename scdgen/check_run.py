@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.check_all import check_all
-from scdgen.errors import UsageError
+from scdgen.errors import DataError, UsageError
 from scdgen.failures import of_check
 from scdgen.results import CheckResult
 from scdgen.spec import Spec
@@ -39,6 +41,16 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
         except Exception as error:
             raise of_check(spec, check.name, error) from error
     return results
+
+
+def require_passed(spec: Spec, results: Iterable[CheckResult]) -> None:
+    """Raises :class:`DataError` for the first check that fails of a table that is to be adopted."""
+    for result in results:
+        if result.failures:
+            sample = json.dumps(result.sample[0], default=str, ensure_ascii=False)
+            what = f"the check {result.name} fails, such as for {sample} ({result.failures} in all)"
+            message = f"{spec.target}: cannot be adopted, {what}; mend the table first"
+            raise DataError(message, rule="drift", count=result.failures, sample=sample)
 
 
 def _sample(frame: DataFrame | None, limit: int) -> list[dict[str, Any]]:

@@ -51,6 +51,12 @@ def retries_option(command: F) -> F:
     )
 
 
+def metrics_option(command: F) -> F:
+    """--metrics."""
+    text = "A Delta table that gets a row per run and table; made where there is none."
+    return click.option("--metrics", metavar="TABLE", help=text)(command)
+
+
 def log_option(command: F) -> F:
     """--log-format."""
     text = "What happens, on stderr: lines for people, or one JSON object per event."

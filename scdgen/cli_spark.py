@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen import log
-from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
+from scdgen.cli_options import (
+    engine_options,
+    input_options,
+    log_option,
+    metrics_option,
+    pairs,
+    retries_option,
+    specs_argument,
+)
 from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from scdgen.metrics import Metrics
     from scdgen.runner import Runner
     from scdgen.spec import Spec
 
@@ -29,6 +38,7 @@ def runner_on(
     warehouse: str,
     conf: Sequence[str],
     retries: int = 5,
+    metrics: Metrics | None = None,
 ) -> Iterator[Runner]:
     """A runner on the embedded session or on a remote one; the embedded one ends with the command."""
     from scdgen import output, session
@@ -45,8 +55,10 @@ def runner_on(
         )
     try:
         if not remote:
-            session.know_catalogs(spark, table_names(specs))
-        yield Runner(spark, templates, retries, new_run_id())
+            session.know_catalogs(spark, [*table_names(specs), *([metrics.parts] if metrics else [])])
+        if metrics is not None:
+            metrics.prepare(spark)
+        yield Runner(spark, templates, retries, new_run_id(), metrics)
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
@@ -57,12 +69,14 @@ def runner_on(
 @engine_options
 @input_options
 @retries_option
+@metrics_option
 @log_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, retries: int, as_json: bool, adopt: bool, debug: bool,
+    conf: tuple[str, ...], templates: str | None, retries: int, metrics: str | None, as_json: bool, adopt: bool,
+    debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table where there is none, merge the source, print what was done.
 
@@ -78,9 +92,10 @@ def run(
 
     loaded = load_specs(specs)
     params = _given(loaded, source, param)
+    measured = metrics_of(metrics, loaded)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
-    with runner_on(loaded, templates, remote, warehouse, conf, retries) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf, retries, measured) as runner:
 
         def merge(spec: Spec) -> dict[str, Any]:
             values = params[spec.target]
@@ -122,6 +137,17 @@ def _given(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> 
     if source is not None:
         find_files(source)
     return bind_each(loaded, pairs(param, "--param"))
+
+
+def metrics_of(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
+    """The table of --metrics; raises :class:`UsageError` for one that cannot be meant, before Spark starts."""
+    from scdgen.metrics import Metrics
+
+    if table is None:
+        return None
+    metrics = Metrics(table)
+    metrics.apart_from(loaded)
+    return metrics
 
 
 def _say(error: Exception, debug: bool, **fields: str) -> None:

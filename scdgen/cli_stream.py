@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen import log
-from scdgen.cli_options import engine_options, input_options, log_option, pairs, retries_option, specs_argument
+from scdgen.cli_options import (
+    engine_options,
+    input_options,
+    log_option,
+    metrics_option,
+    pairs,
+    retries_option,
+    specs_argument,
+)
 from scdgen.errors import ScdgenError, UsageError
 
 if TYPE_CHECKING:
@@ -39,6 +47,7 @@ def interval_of(text: str) -> str:
 @engine_options
 @input_options
 @retries_option
+@metrics_option
 @log_option
 @click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
 @click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
@@ -47,7 +56,7 @@ def interval_of(text: str) -> str:
 def stream(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
     conf: tuple[str, ...], templates: str | None, available_now: bool, interval: str | None, checkpoint: str | None,
-    retries: int, as_json: bool, debug: bool,
+    retries: int, metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, however often it is delivered.
 
@@ -59,7 +68,7 @@ def stream(
                scdgen stream specs/customer.yml --interval 10m
     """
     from scdgen import output
-    from scdgen.cli_spark import runner_on
+    from scdgen.cli_spark import metrics_of, runner_on
     from scdgen.failures import translate
     from scdgen.inputs import load_specs
     from scdgen.stream_source import stream_rows
@@ -69,17 +78,20 @@ def stream(
         raise UsageError("--available-now and --interval exclude each other; give one")
     every = interval_of(interval) if interval else None
     loaded = load_specs(specs)
+    measured = metrics_of(metrics, loaded)
 
     def report(done: BatchResult) -> None:
         log.event("batch done", **done.as_object())
         click.echo(output.as_json(done.as_object()) if as_json else output.batch_line(done))
 
-    batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report, retries)
+    batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report, retries, measured)
     if remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
+    with runner_on(loaded, templates, remote, warehouse, conf, metrics=measured) as runner:
         try:
             rows = stream_rows(runner.spark, batch.fed, source, options_of(batch.fed))
+            targets = [step.spec.target for step in batch.steps]
+            log.event("stream begins", targets=targets, checkpoint=batch.checkpoint)
             _follow(batch, rows, every, remote is None)
         except (ScdgenError, OSError):
             raise

@@ -55,6 +55,8 @@ def question(spec: Spec, rule: str) -> str | None:
         end = ctx.times.open_end if spec.is_scd2 else None
         broken += f" OR _scd_at >= {end}" if rule == "null_time" and end else ""
         return f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming WHERE {broken}"
+    if rule == "gap" and has_time:
+        return f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming WHERE {ctx.times.astray('_scd_at')}"
     if rule == "conflict":
         group = ", ".join(ctx.keys if spec.is_snapshot else key_time)
         order = ", ".join(f"{name} DESC" for name in ctx.rows.sequence) or "1"

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from scdgen import pipeline
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
 
+T = TypeVar("T")
 _numbers = itertools.count(1)
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _locks_guard = threading.Lock()
@@ -57,6 +58,13 @@ class Engine:
         """Run statements in order."""
         for statement in pipeline.statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
+
+    def numbers(self, query: str, otherwise: tuple[T, int]) -> tuple[T | int, int]:
+        """The two numbers that a query gives; ``otherwise`` where there is no query."""
+        if not query:
+            return otherwise
+        one, other = self.spark.sql(query).collect()[0]
+        return int(one), int(other)
 
     def frame(self, script: str) -> DataFrame:
         """The result of a script's last statement."""

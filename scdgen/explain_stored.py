@@ -20,6 +20,12 @@ REFUSED = (
          lambda f: f.ctx.taken_at and not f.ends_by_literal),
     Rule("snapshot.taken_at", "2s", "null_time: a `taken_at` that is NULL, or not before the open end {open_end}.",
          ("stop null_time snapshot.taken_at",), lambda f: f.ends_by_literal),
+    Rule("history.gap", "2c 2s", "gap: a row whose `effective_at` comes {gap} after a change of the session's clock, "
+         "so that the end before it would be read as another time.", ("stop gap effective_at",),
+         lambda f: f.has_time and f.ctx.times.astray("")),
+    Rule("history.gap", "2s", "gap: a `taken_at` that comes {gap} after a change of the session's clock, so that "
+         "the end before it would be read as another time.", ("stop gap snapshot.taken_at",),
+         lambda f: f.ctx.taken_at and f.ctx.times.astray("")),
     Rule("params.last_run", "2c 2s", "null_time: a param `last_run` that is NULL.",
          ("stop null_time the param last_run",), lambda f: f.by_run and "last_run" in f.spec.params),
     Rule("conflicts", "2c 1c", "conflict: two different rows of one {moment}{unordered}. A delete and a row differ; "

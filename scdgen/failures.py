@@ -66,6 +66,11 @@ def of_engine(error: Exception) -> Exception:
     return told
 
 
+def of_place(place: str, error: Exception) -> ScdgenError:
+    """An error of the engine's that concerns something beside the specs, which ``place`` names."""
+    return error if isinstance(error, ScdgenError) else _told(place, error)
+
+
 def of_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """The error of a check that cannot be worked out, which is not a check that fails."""
     known = _known(error)

@@ -30,6 +30,14 @@ def error(line: str, status: int | None = None, **fields: Any) -> None:
         print(line, file=sys.stderr)
 
 
+def warning(line: str) -> None:
+    """A line on stderr on what went wrong beside the work, which is done; in the JSON log a ``warning``."""
+    if _FORMAT["json"]:
+        event("warning", "warning", message=line)
+    else:
+        print(line, file=sys.stderr)
+
+
 def note(line: str) -> None:
     """A remark on stderr that is no error; in the JSON log a ``note``."""
     if _FORMAT["json"]:

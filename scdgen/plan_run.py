@@ -26,8 +26,9 @@ class PlanView:
         self._counts = counts
 
     def counts(self, *names: str) -> dict[str, int]:
-        """The numbers that plan.sql gives, or those that are named: what only the others need is not worked out."""
-        row = self.spark.sql(self._counts).select(*(names or "*")).collect()[0]
+        """The numbers that plan.sql gives, or those it has of ``names``: what the others need is not worked out."""
+        frame = self.spark.sql(self._counts)
+        row = frame.select(*([name for name in frame.columns if name in names] if names else "*")).collect()[0]
         return {name: int(number or 0) for name, number in row.asDict().items()}
 
     def rows(self) -> list[Row]:

@@ -21,16 +21,18 @@ def incoming(spec: Spec) -> str:
     return f"WITH {given}incoming AS (\n    SELECT\n        {listed}\n    FROM {rows.relation}{where}\n)\n"
 
 
-def skipped_rows(spec: Spec) -> str:
-    """How many rows of the source ``bad_rows: skip`` leaves out; '' where no row is skipped.
+def source_counts(spec: Spec, wanted: bool = False) -> str:
+    """How many rows the source has, and how many of them ``bad_rows: skip`` leaves out.
 
-    Runs where the statements before a MERGE have set their variables.
+    '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not worked out
+    once more for it. Runs where the statements before a MERGE have set their variables.
     """
     if spec.bad_rows != "skip":
-        return ""
+        counted = wanted and spec.source.query is None
+        return f"{incoming(spec)}SELECT COUNT(*), 0 FROM incoming" if counted else ""
     names = [*map(sql.quote, spec.keys), *(["_scd_at"] if spec.source.effective_at is not None else [])]
     bad = " OR ".join(f"{name} IS NULL" for name in names)
-    return f"{incoming(spec)}SELECT COUNT(*) FROM incoming WHERE {bad}"
+    return f"{incoming(spec)}SELECT COUNT(*), COUNT_IF({bad}) FROM incoming"
 
 
 def plan_rows(spec: Spec) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scdgen.spec import Spec
+
+if TYPE_CHECKING:
+    from scdgen.runlog import Commit
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class RunResult:
     ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
     ``version`` the Delta version after the run (the one before it where nothing changed), ``created`` whether the run
     made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run, ``retries`` how often it
-    began again because another writer was first, ``run_id`` its name in Delta's log.
+    began again because another writer was first, ``run_id`` its name in Delta's log. ``commit`` is what it wrote last
+    to that log (``None`` where it wrote nothing), ``rows_in`` how many rows the source had, where that was asked.
     """
 
     target: str
@@ -33,6 +37,21 @@ class RunResult:
     refreshed: int = 0
     retries: int = 0
     run_id: str = ""
+    commit: Commit | None = None
+    rows_in: int | None = None
+
+    @classmethod
+    def of(cls, target: str, counts: Mapping[str, Any], commit: Commit | None, altered: bool, **more: Any) -> RunResult:
+        """From the row that the MERGE gives, and the newest commit of this run's name.
+
+        ``altered``: the run made the table or changed its columns. ``more`` are fields as they are.
+        """
+        names = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
+        inserted, updated, deleted = (int(counts.get(name, 0)) for name in names)
+        merged = bool(inserted or updated or deleted)  # a MERGE that changes nothing makes no version
+        refreshed = (commit.refreshed or 0) if commit and merged else 0
+        wrote = commit if merged or altered else None
+        return cls(target, inserted, updated - refreshed, deleted, seconds=0, refreshed=refreshed, commit=wrote, **more)
 
     def counted(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
         """The counts as the command line prints them, with those that only the plan before the run can give."""

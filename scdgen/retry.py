@@ -48,10 +48,16 @@ def _says(error: BaseException, what: re.Pattern[str]) -> bool:
     return False
 
 
-def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[Result, int]:
+def retried(
+    target: str,
+    retries: int,
+    attempt: Callable[[], Result],
+    cleared: Callable[[BaseException], bool] = lambda _: False,
+) -> tuple[Result, int]:
     """The result of ``attempt``, which is called again up to ``retries`` times while other writers are first.
 
-    Gives the result and how many tries were lost before it.
+    Gives the result and how many tries were lost before it. ``cleared`` is asked where files are in the place of the
+    table and nobody seems to be at work there: whether they are gone now, so that a last try has a chance.
 
     Waits before each further try: twice as long as before, up to ten seconds, of which a random part is left out, so
     that writers which met once do not meet again.
@@ -59,12 +65,15 @@ def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[R
     Raises:
         EngineError: every try lost.
     """
-    for number in range(retries + 1):
+    number = 0
+    while True:
         try:
             return attempt(), number
         except ScdgenError as error:
             unsure = _says(error, _UNSURE) and number + 1 < min(_UNSURE_TRIES, retries + 1)
             if not (unsure or is_conflict(error)):
+                if _says(error, _UNSURE) and cleared(error):
+                    return attempt(), number
                 raise
             if number == retries and _says(error, _TWO_STREAMS):
                 raise  # a mistake that more tries would not mend, told in words of its own
@@ -76,4 +85,4 @@ def retried(target: str, retries: int, attempt: Callable[[], Result]) -> tuple[R
                 )
                 raise EngineError(message) from error
             time.sleep(min(_LONGEST_WAIT, _FIRST_WAIT * 2**number) * random.uniform(0.5, 1))
-    raise AssertionError  # pragma: no cover
+            number += 1

@@ -65,6 +65,9 @@ class Commit:
     inserted: int | None = None
     updated: int | None = None
     deleted: int | None = None
+    refreshed: int | None = None  # updated without a partner in the source
+    files_added: int | None = None
+    files_removed: int | None = None
 
     def told(self) -> str:
         """What it did, in words."""
@@ -91,6 +94,9 @@ class Commit:
             inserted=count("numTargetRowsInserted"),
             updated=count("numTargetRowsUpdated"),
             deleted=count("numTargetRowsDeleted"),
+            refreshed=count("numTargetRowsNotMatchedBySourceUpdated"),
+            files_added=count("numTargetFilesAdded"),
+            files_removed=count("numTargetFilesRemoved"),
         )
 
 

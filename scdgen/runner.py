@@ -7,27 +7,27 @@ put in.
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import evolve, pipeline, sql, streams, versions
-from scdgen.check_run import run_checks
+from scdgen.check_run import require_passed, run_checks
 from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.engine import Engine
-from scdgen.errors import DataError
+from scdgen.metrics import Measured, Metrics, around
 from scdgen.plan_run import PlanView, plan_view
-from scdgen.queries import skipped_rows
+from scdgen.queries import source_counts
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, PlanResult, RunResult
 from scdgen.retry import RETRIES, retried
 from scdgen.runlog import Commit, Undo, commits, new_run_id, noted, undo_of
 from scdgen.spec import Spec
-from scdgen.target import TargetTable
+from scdgen.target import TargetTable, clear_unfinished
 from scdgen.variables import with_variables
 
 if TYPE_CHECKING:
@@ -39,17 +39,24 @@ class Runner:
     """Merges, plans and checks on one SparkSession. One run at a time uses a session, whose variables it sets."""
 
     def __init__(
-        self, spark: SparkSession, templates: str | None = None, retries: int = RETRIES, run_id: str | None = None
+        self,
+        spark: SparkSession,
+        templates: str | None = None,
+        retries: int = RETRIES,
+        run_id: str | None = None,
+        metrics: str | Metrics | None = None,
     ):
         """``templates`` is a folder of templates of one's own.
 
         ``retries`` is how often a run begins again where another writer was first; ``run_id`` names all runs of this
-        runner in the tables' logs, in place of an id for each.
+        runner in the tables' logs, in place of an id for each. ``metrics`` names a Delta table that gets a row per run,
+        and is made where there is none.
         """
         self.spark = with_variables(spark)
         self.templates = templates
         self.retries = retries
         self.run_id = run_id
+        self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
         self._engine = Engine(self.spark)
 
     def run(
@@ -72,7 +79,8 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        return self._run(spec, source, params, adopt, contextlib.nullcontext)
+        with self._measured(spec) as measured:
+            return self._run(spec, source, params, adopt, contextlib.nullcontext, measured)
 
     def run_once(
         self,
@@ -83,7 +91,12 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, passed over where the table has taken in this batch of this application already."""
-        return self._run(spec, source, params, False, lambda: streams.once(self.spark, spec, application, batch))
+        with self._measured(spec, batch) as measured:
+            once = partial(streams.once, self.spark, spec, application, batch)
+            return self._run(spec, source, params, False, once, measured)
+
+    def _measured(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[Measured]:
+        return around(self._metrics, self._engine, Measured(spec, self.run_id or new_run_id(), batch))
 
     def _run(
         self,
@@ -92,17 +105,17 @@ class Runner:
         params: Mapping[str, object] | None,
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
+        measured: Measured,
     ) -> RunResult:
-        begin = time.monotonic()
-
-        run_id = self.run_id or new_run_id()
+        begin, run_id = time.monotonic(), measured.run
 
         def attempt() -> RunResult:
             with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id) as named:
                 return self._attempt(spec, bound, adopt, around_merge, named)
 
-        result, retries = retried(spec.target, self.retries, attempt)
-        return replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
+        result, retries = retried(spec.target, self.retries, attempt, partial(clear_unfinished, self.spark))
+        measured.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
+        return measured.result
 
     def _attempt(
         self,
@@ -120,28 +133,23 @@ class Runner:
         with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), named):
             self._engine.execute(evolution)
             # Before the MERGE: where a view cannot be made, nothing has been merged.
-            self._make_views(spec, scripts.views, created)
+            table.make_views(spec.views.current, scripts.views, created)
             *before, merge = pipeline.statements(scripts.merge)
             self._engine.execute(before)
-            skipped = self._skipped(bound)
+            counted = source_counts(bound, wanted=self._metrics is not None)
+            rows_in, skipped = self._engine.numbers(counted, (None, 0))
             with around_merge():
                 rows = self.spark.sql(merge).collect()
             counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
-            updated = int(counts.get("num_updated_rows", 0))
-            version, alone = table.newest()
-            refreshed = alone if updated else 0  # a MERGE that changes nothing makes no version
-        return RunResult(
-            target=spec.target,
-            inserted=int(counts.get("num_inserted_rows", 0)),
-            updated=updated - refreshed,
-            deleted=int(counts.get("num_deleted_rows", 0)),
+            version, commit = table.written(named)
+        return RunResult.of(
+            spec.target, counts, commit, bool(evolution),
             version=version,
             created=created,
-            seconds=0,
             skipped=skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
-            refreshed=refreshed,
-        )
+            rows_in=rows_in,
+        )  # fmt: skip
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
@@ -159,7 +167,7 @@ class Runner:
     ) -> PlanResult:
         """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
         with self._plan(spec, source, params) as (plan, bound):
-            return plan.result(spec.target, sample, self._skipped(bound))
+            return plan.result(spec.target, sample, self._engine.numbers(source_counts(bound), (0, 0))[1])
 
     def run_counted(
         self,
@@ -174,10 +182,12 @@ class Runner:
         were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
         """
         begin = time.monotonic()
-        with self._plan(spec, source, params, adopt) as (plan, _):
-            planned = plan.counts("unchanged", *(["close"] if spec.is_scd2 else []))
-        result = self.run(spec, source, params, adopt)
-        return result.counted(spec, planned, time.monotonic() - begin)
+        wanted = ["unchanged", *(["close"] if spec.is_scd2 else []), *(["late"] if self._metrics else [])]
+        with self._measured(spec) as measured:
+            with self._plan(spec, source, params, adopt) as (plan, _):
+                measured.planned = plan.counts(*wanted)
+            result = self._run(spec, source, params, adopt, contextlib.nullcontext, measured)
+        return result.counted(spec, measured.planned, time.monotonic() - begin)
 
     def versions(
         self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
@@ -221,7 +231,8 @@ class Runner:
             UsageError: no checkpoint is named, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
-        batch = streams.micro_batch(given, checkpoint, self.templates, params, report, self.retries)
+        batch = streams.micro_batch(given, checkpoint, self.templates, params, report, self.retries, self._metrics)
+        batch.prepare(self.spark)
         with self._engine.translated(given[0]):
             return batch.start(df, interval)
 
@@ -279,22 +290,6 @@ class Runner:
     def _fit(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
         """The columns that a table lacks; raises :class:`DataError` where it does not fit its spec."""
         additions = evolve.additions(spec, table.existing(), adopt)
-        for result in self.check(spec) if adopt else ():
-            if result.failures:
-                sample = json.dumps(result.sample[0], default=str, ensure_ascii=False)
-                what = f"the check {result.name} fails, such as for {sample} ({result.failures} in all)"
-                message = f"{spec.target}: cannot be adopted, {what}; mend the table first"
-                raise DataError(message, rule="drift", count=result.failures, sample=sample)
+        if adopt:
+            require_passed(spec, self.check(spec))
         return additions
-
-    def _skipped(self, bound: Spec) -> int:
-        """Rows that are left out; asked where the statements of a MERGE have set their variables."""
-        query = skipped_rows(bound)
-        return int(self.spark.sql(query).collect()[0][0]) if query else 0
-
-    def _make_views(self, spec: Spec, script: str, created: bool) -> None:
-        current = spec.views.current
-        name = sql.quote_parts(sql.split_name(current)) if current else ""
-        missing = bool(name) and not self.spark.catalog.tableExists(name)
-        if script and (created or missing):
-            self._engine.execute(script)

@@ -110,6 +110,8 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
 def register_tables(spark: SparkSession, folder: Path) -> None:
     """Name the Delta tables below the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
     for log in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
+        if not (any(log.glob("[0-9]*.json")) or any(log.glob("[0-9]*.checkpoint*"))):
+            continue  # a CREATE that was broken off; the next run of its spec clears it away
         table = log.parent
         schema = table.parent.name.removesuffix(".db") if table.parent != folder else "default"
         name = quote_parts((schema, table.name))

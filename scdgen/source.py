@@ -124,18 +124,31 @@ def time_expression(spec: Spec) -> str:
 
 
 def _guarded_time(spec: Spec) -> str:
-    if spec.bad_rows == "skip" and not (spec.is_scd2 and Times(spec).open_end):
-        return time_expression(spec)
-    return _storable(spec, time_expression(spec), "effective_at", " in a source row", MEND)
+    return _storable(spec, time_expression(spec), "effective_at", " in a source row", MEND, spec.bad_rows == "skip")
 
 
-def _storable(spec: Spec, time: str, option: str, where: str, hint: str) -> str:
-    """A time that a version can start at; NULL, or one that is not before the open end, stops the statement."""
-    end = Times(spec).open_end if spec.is_scd2 else None
-    if end is None:
-        return f"COALESCE({time}, {refusal(spec, 'null_time', f'{option} is NULL{where}', hint)})"
-    what = f"{option} is NULL, or not before the open end {spec.history.open_end}{',' if where else ''}{where}"
-    return f"CASE\n    WHEN {time} < {end} THEN {time}\n    ELSE {refusal(spec, 'null_time', what, hint)}\nEND"
+def _storable(spec: Spec, time: str, option: str, where: str, hint: str, skipped: bool = False) -> str:
+    """A time that a version can start at; any other stops the statement.
+
+    That is NULL, unless such rows are ``skipped``, one that is not before the open end, and one to which the end before
+    it does not lead back.
+    """
+    end, astray = (Times(spec).open_end, Times(spec).astray(time)) if spec.is_scd2 else (None, None)
+    what = f"{option} is NULL{where}"
+    if end is not None:
+        what = f"{option} is NULL, or not before the open end {spec.history.open_end}{',' if where else ''}{where}"
+    stop = refusal(spec, "null_time", what, hint)
+    if end is None and astray is None:
+        return time if skipped else f"COALESCE({time}, {stop})"
+    whens = []
+    if astray is not None:
+        told = f"{option} comes {spec.history.gap} after a change of the clock{where}, and the gap does not lead back"
+        mend = "set a gap of less than a day, or the session's time zone to UTC"
+        whens.append(f"WHEN {astray} THEN {refusal(spec, 'gap', told, mend)}")
+    if end is not None or not skipped:
+        whens += [f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}"]
+    lines = "\n    ".join([*whens, f"ELSE {time if end is None and skipped else stop}"])
+    return f"CASE\n    {lines}\nEND"
 
 
 def flags_deletes(spec: Spec) -> bool:

@@ -158,6 +158,8 @@ def query(text: str) -> Fragment:
     tree = _one(text, "one SELECT")
     if not isinstance(tree, exp.Query):
         raise ValueError(f"'{_short(text)}' is not a SELECT; write one SELECT")
+    if tokens(text)[0].token_type is TokenType.FROM:
+        raise ValueError(f"'{_short(text)}' begins with FROM, which Spark does not read; write SELECT * before it")
     if tree.find(exp.Into):
         raise ValueError(f"'{_short(text)}' writes INTO a table; write a SELECT that only reads")
     return _fragment(text, tree)

@@ -20,7 +20,8 @@ def data_type(text: str) -> str:
         built = exp.DataType.build(text, dialect=DIALECT)
     except Exception:  # over some wrong texts sqlglot stumbles with errors of Python's own
         built = None
-    built = built if isinstance(built, exp.DataType) else None
+    if not isinstance(built, exp.DataType) or not all(_is_number(part) for part in built.find_all(exp.DataTypeParam)):
+        built = None
     wrong = next(filter(None, map(_type_problem, built.find_all(exp.DataType))), None) if built is not None else None
     if wrong is not None:
         raise ValueError(f"'{text}': {wrong}")
@@ -30,6 +31,10 @@ def data_type(text: str) -> str:
             "boolean, date, timestamp, binary, array<string> or struct<a:int>"
         )
     return built.sql(dialect=DIALECT)
+
+
+def _is_number(part: exp.DataTypeParam) -> bool:
+    return isinstance(part.this, exp.Literal)
 
 
 def _type_problem(node: exp.DataType) -> str | None:

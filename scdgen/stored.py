@@ -126,7 +126,10 @@ def _sql(tree: exp.Expr) -> str:
 
 
 def _value(tree: exp.Expr) -> str:
-    """The spec's expression: without the guards that refuse NULL and the open end, and without the cast."""
+    """The spec's expression: without the guards that refuse NULL, the open end and odd gaps, and without the cast."""
+    if isinstance(tree, exp.Case) and "[SCDGEN_GAP]" in _sql(tree):
+        made = [*(found.args["true"] for found in tree.args["ifs"]), tree.args["default"]]
+        (tree,) = (value for value in made if "[SCDGEN_" not in _sql(value))
     if isinstance(tree, exp.Coalesce) and "[SCDGEN_" in _sql(tree):
         tree = tree.this
     if isinstance(tree, exp.Case) and len(ifs := tree.args["ifs"]) == 1 and isinstance(ifs[0].this, exp.LT):

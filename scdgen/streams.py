@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen.bind import bind_each
 from scdgen.errors import EngineError, UsageError
 from scdgen.graph import Step, steps
+from scdgen.metrics import Metrics
 from scdgen.retry import RETRIES
 from scdgen.settings import set_while
 from scdgen.spec import Spec
@@ -86,9 +87,16 @@ class MicroBatch:
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     report: Callable[[BatchResult], None] | None = None
     retries: int = RETRIES
+    metrics: Metrics | None = None
     error: Exception | None = None
     busy: threading.Lock | None = None
     stopping: bool = False
+
+    def prepare(self, spark: SparkSession) -> None:
+        """Make the table of metrics, if one is named; raises what says that it cannot be."""
+        if self.metrics is not None:
+            self.metrics.apart_from([step.spec for step in self.steps])
+            self.metrics.prepare(spark)
 
     def start(self, frame: DataFrame, interval: str | None) -> StreamingQuery:
         """Begin the stream: with what is there and no more, or every ``interval`` (``10 minutes``).
@@ -116,7 +124,8 @@ class MicroBatch:
 
         begin = time.monotonic()
         spark = frame.sparkSession
-        runner, application = Runner(spark, self.templates, self.retries), application_id(spark, self.checkpoint)
+        runner = Runner(spark, self.templates, self.retries, metrics=self.metrics)
+        application = application_id(spark, self.checkpoint)
         fed = {spec.target for spec in self.fed}
         # Every MERGE reads the batch more than once: it is worked out once, and is the same each time.
         rows = frame.persist()
@@ -139,11 +148,13 @@ def micro_batch(
     params: Mapping[str, object] | None = None,
     report: Callable[[BatchResult], None] | None = None,
     retries: int = RETRIES,
+    metrics: Metrics | None = None,
 ) -> MicroBatch:
     """What merges the batches of a stream into the targets; raises :class:`UsageError` for what does not fit."""
     ordered, fed = streamed_source(specs)
     values = bind_each(specs, params or {})
-    return MicroBatch(ordered, tuple(fed), checkpoint_of(fed, checkpoint), templates, values, report, retries)
+    place = checkpoint_of(fed, checkpoint)
+    return MicroBatch(ordered, tuple(fed), place, templates, values, report, retries, metrics)
 
 
 def streamed_source(specs: Sequence[Spec]) -> tuple[tuple[Step, ...], list[Spec]]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import re
+import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.columns import Target
 from scdgen.evolve import Existing
-from scdgen.runlog import commits
+from scdgen.pipeline import statements
+from scdgen.runlog import Commit, commits
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
@@ -19,6 +24,42 @@ if TYPE_CHECKING:
 
 
 _numbers = itertools.count(1)
+_SETTLED = 1.0  # seconds in which somebody who makes a table does something
+_FOLLOWING = 50  # so many commits may other writers have made between a run's own and its reading of the log
+
+
+def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:
+    """Remove what a CREATE left that was broken off before its first commit, as by a full disk; whether it is gone.
+
+    Only below a local folder of an embedded Spark, and only what Delta makes before that commit: an empty log, and
+    files that are still written. ``error`` is Delta's, which names the folder.
+    """
+    texts: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        texts.append(str(cause))
+        cause = cause.__cause__
+    named = re.search(r"associated location \('file:(/.*?)'\)", "\n".join(texts))
+    if named is None or "connect" in type(spark).__module__:
+        return False
+    folder = Path("/" + named[1].lstrip("/"))
+    found = _unfinished(folder)
+    time.sleep(_SETTLED)
+    if found is None or _unfinished(folder) != found:  # somebody is at work there
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _unfinished(folder: Path) -> dict[Path, int] | None:
+    """What a broken-off CREATE left in a folder, with the times of change; ``None`` where there is more than that."""
+    found = {}
+    for path in folder.rglob("*"):
+        temporary = path.is_dir() or re.fullmatch(r"\..*\.(tmp|crc)", path.name)
+        if path.relative_to(folder).parts[0] != "_delta_log" or not temporary:
+            return None
+        found[path] = path.stat().st_mtime_ns
+    return found if folder.is_dir() else None
 
 
 class TargetTable:
@@ -34,13 +75,25 @@ class TargetTable:
 
     def version(self) -> int:
         """The newest Delta version."""
-        return self.newest()[0]
+        return commits(self.spark, self.name, 1)[0].version
 
-    def newest(self) -> tuple[int, int]:
-        """The newest Delta version, and how many rows its MERGE updated without a partner in the source."""
-        commit = self.spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0]
-        metrics = commit["operationMetrics"] or {}
-        return int(commit["version"]), int(metrics.get("numTargetRowsNotMatchedBySourceUpdated", 0))
+    def written(self, run_id: str) -> tuple[int, Commit | None]:
+        """The newest Delta version, and the run's own newest commit, which other writers' may follow.
+
+        No commit is known as its own where the run could not write its name (``run_id`` is empty).
+        """
+        newest = commits(self.spark, self.name, 1)
+        if not run_id:
+            return newest[0].version, None
+        found = newest if newest[0].run == run_id else commits(self.spark, self.name, _FOLLOWING)
+        return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
+
+    def make_views(self, current: str | None, script: str, created: bool) -> None:
+        """Make the views with the table, or where the one of the open versions is not there."""
+        name = sql.quote_parts(sql.split_name(current)) if current else ""
+        if script and (created or (name and not self.spark.catalog.tableExists(name))):
+            for statement in statements(script):
+                self.spark.sql(statement).collect()
 
     def existing(self) -> Existing:
         """Its columns and properties."""

@@ -11,6 +11,7 @@ from scdgen.spec import Spec
 
 BATCH_FROM = "_scd_batch_from"
 LAST_RUN = "_scd_last_run"
+_SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
 class Times:
@@ -43,6 +44,18 @@ class Times:
             return f"{value} {sign} {gap}"
         amount, unit = str(gap).split()
         return f"{value} {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}"
+
+    def astray(self, start: str) -> str | None:
+        """Whether the end before a start would be read back as another time; ``None`` where it never is.
+
+        Whole days are days of the calendar: a day before 02:30 there may be no 02:30, because the clock was changed.
+        """
+        if self.type != "TIMESTAMP" or self.history.gap is None:
+            return None
+        amount, unit = str(self.history.gap).split()
+        if int(amount) * _SECONDS.get(unit.rstrip("s"), 0) < _SECONDS["day"]:
+            return None
+        return f"{self._shift(self._shift(start, '-'), '+')} <> {start}"
 
     def before(self, next_start: str) -> str:
         """The stored end of a version that the next one follows at ``next_start``."""

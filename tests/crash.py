@@ -1,6 +1,7 @@
-"""Kills a stream at random moments and starts it again: python tests/crash.py --times 10 --seed 1
+"""Kills a run at random moments and starts it again: python tests/crash.py --what stream --times 10 --seed 1
 
-The tables must then equal those of a stream that nobody disturbed, and each table must have taken in each batch once.
+The tables of a stream must then equal those of one that nobody disturbed, and each table must have taken in each batch
+once. What is asked of a batch, tests/crash_batch.py says.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.crash_batch import killed_batches  # noqa: E402
 from tests.visitor import views, write  # noqa: E402
 
 NAMES = ("first_dates", "user_mapping", "visitor_lookup", "visitor_lookup_direct")
@@ -28,8 +31,36 @@ NAMES = ("first_dates", "user_mapping", "visitor_lookup", "visitor_lookup_direct
 def stream(warehouse: str) -> list[str]:
     return [
         sys.executable, "-m", "scdgen.cli", "stream", "visitor", "--source", "in", "--checkpoint", f"{warehouse}-cp",
-        "--warehouse", warehouse, "--param", "last_run=2030-01-01 00:00:00",
+        "--warehouse", warehouse, "--param", "last_run=2030-01-01 00:00:00", "--log-format", "json",
     ]  # fmt: skip
+
+
+class Stream:
+    """One `scdgen stream`."""
+
+    def __init__(self, folder: Path, warehouse: str):
+        self.process = subprocess.Popen(
+            stream(warehouse), cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+            start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert self.process.stderr is not None
+        self.begins = self.process.stderr.readline()  # Spark has started
+        self.said: list[str] = []
+        self.reader = threading.Thread(target=lambda: self.said.extend(self.process.stderr or ()))
+        self.reader.start()
+
+    def ended(self, wait: float | None = None) -> bool:
+        """Whether it came to its end before it was killed; raises where it failed."""
+        try:
+            status = self.process.wait(wait)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)  # Java with it
+            self.process.wait()
+            self.reader.join()
+            return False
+        self.reader.join()
+        assert status == 0, f"the stream ended with {status}: {self.begins}{''.join(self.said)}"
+        return True
 
 
 def killed(folder: Path, times: int, seed: int, names: Sequence[str] = NAMES, files: int = 6) -> list[str]:
@@ -40,31 +71,30 @@ def killed(folder: Path, times: int, seed: int, names: Sequence[str] = NAMES, fi
     for name in names:
         text = (ROOT / "specs" / "visitor" / f"{name}.yml").read_text()
         (folder / "visitor" / f"{name}.yml").write_text(text + "stream: {options: {maxFilesPerTrigger: 1}}\n")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    calm = Stream(folder, "calm")
     begin = time.monotonic()
-    subprocess.run(stream("calm"), cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
-    calm = time.monotonic() - begin
-    for number in range(times):
-        process = subprocess.Popen(
-            stream("killed"), cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
-        # Most of the time goes into the start of Java; the moments lie where batches are merged.
-        wait = rng.uniform(0.35 * calm, 0.35 * calm + 0.65 * calm * min(1.0, 2 / times))
-        try:
-            out, _ = process.communicate(timeout=wait)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # Java with it
-            out, _ = process.communicate()
-        lines = len((out or "").splitlines())
-        print(f"kill {number + 1} after {wait:.1f} s and {lines} finished batches", flush=True)
-    subprocess.run(stream("killed"), cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
-    return _differences(folder, files, names)
+    calm.ended()
+    each = (time.monotonic() - begin) / files
+    print(f"undisturbed: {each:.1f} s per batch", flush=True)
+    kills, rounds, finished = 0, 0, True
+    while kills < times or not finished:
+        rounds += finished
+        process = Stream(folder, f"killed-{rounds}")
+        if kills == times:
+            finished = process.ended()
+            continue
+        wait = rng.uniform(0, 2 * each)
+        finished = process.ended(wait)
+        kills += not finished
+        what = "it had ended" if finished else f"kill {kills}"
+        print(f"{what} {wait:.1f} s after the start of Spark, {len(process.said)} batches done", flush=True)
+    return _differences(folder, files, rounds, names)
 
 
-def _differences(folder: Path, files: int, names: Sequence[str]) -> list[str]:
+def _differences(folder: Path, files: int, rounds: int, names: Sequence[str]) -> list[str]:
     compare = "from tests.crash import compared; import sys; print('\\n'.join(compared(*sys.argv[1:])))"
     done = subprocess.run(
-        [sys.executable, "-c", compare, str(folder), str(files), *names],
+        [sys.executable, "-c", compare, str(folder), str(files), str(rounds), *names],
         cwd=ROOT,
         check=True,
         stdout=subprocess.PIPE,
@@ -73,8 +103,8 @@ def _differences(folder: Path, files: int, names: Sequence[str]) -> list[str]:
     return done.stdout.split("\n")[:-1] if done.stdout.strip() else []
 
 
-def compared(folder: str, files: str, *names: str) -> list[str]:
-    """Run in a process of its own: the two warehouses, table by table."""
+def compared(folder: str, files: str, rounds: str, *names: str) -> list[str]:
+    """Run in a process of its own: the undisturbed warehouse and those of the kills, table by table."""
     from scdgen.session import local_session
 
     found: list[str] = []
@@ -82,14 +112,15 @@ def compared(folder: str, files: str, *names: str) -> list[str]:
     for table in names:
         target = f"web.{table}"
         rows: list[Any] = []
-        for warehouse in ("calm", "killed"):
+        for warehouse in ("calm", *(f"killed-{number}" for number in range(1, int(rounds) + 1))):
             place = Path(folder, warehouse, "web.db", table)
             rows.append(sorted(map(tuple, spark.read.format("delta").load(str(place)).collect()), key=repr))
             merges = spark.sql(f"DESCRIBE HISTORY delta.`{place}`").where("operation = 'MERGE'").count()
             if merges > int(files):
                 found.append(f"{target}: {merges} merges of {files} batches in the {warehouse} warehouse")
-        if rows[0] != rows[1]:
-            found.append(f"{target}: {len(rows[0])} rows undisturbed, {len(rows[1])} rows after the kills, or others")
+        for number, other in enumerate(rows[1:], 1):
+            if other != rows[0]:
+                found.append(f"{target}: {len(rows[0])} rows undisturbed, {len(other)} in killed-{number}, or others")
         if not rows[0]:
             found.append(f"{target}: no rows at all")
     spark.stop()
@@ -97,12 +128,19 @@ def compared(folder: str, files: str, *names: str) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Kills a stream at random moments and starts it again.")
+    parser = argparse.ArgumentParser(description="Kills a run at random moments and starts it again.")
+    parser.add_argument("--what", choices=["stream", "batch"], default="stream")
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--batches", type=int, default=4, help="of a folder of specs, the first of which makes the tables"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        wrong = killed(Path(folder), given.times, given.seed)
+        if given.what == "batch":
+            wrong = killed_batches(Path(folder), given.times, given.seed, given.batches)
+        else:
+            wrong = killed(Path(folder), given.times, given.seed)
     print("\n".join(wrong) or f"{given.times} kills: every table is as if nothing had happened, each batch once")
     sys.exit(bool(wrong))
 

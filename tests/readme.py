@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from scdgen.cli import cli
+from scdgen.metrics import COLUMNS
 from scdgen.reference import table
 from tests.conftest import ROOT
 from tests.pages import PAGES
@@ -24,7 +25,7 @@ def filled(text: str) -> str:
         return f"<!-- file: {found[1]} -->\n```{LANGUAGES[file.suffix]}\n{file.read_text().rstrip()}\n```\n<!-- end -->"
 
     text = re.sub(r"<!-- file: (\S+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
-    for name, made in (("options", table()), ("commands", commands())):
+    for name, made in (("options", table()), ("commands", commands()), ("metrics", metrics())):
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
         if mark:
             text = f"{before}{mark}{made}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
@@ -34,6 +35,12 @@ def filled(text: str) -> str:
 def commands() -> str:
     """Each command with its help and its options, as click has them."""
     return "\n\n".join("\n".join(_command(name, command)) for name, command in cli.commands.items())
+
+
+def metrics() -> str:
+    """The columns of the table that --metrics names."""
+    rows = [f"| `{name}` | {kind} | {told} |" for name, kind, told in COLUMNS]
+    return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 
 def _command(name: str, command: click.Command) -> Iterator[str]:

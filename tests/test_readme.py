@@ -108,8 +108,9 @@ def test_every_option_of_a_command_is_there() -> None:
 
 
 def test_every_option_of_a_spec_is_there() -> None:
+    listed = REFERENCE.partition("\n## Commands\n")[0]
     for option in options():
-        assert REFERENCE.count(f"\n| `{option.place}` | ") == 1, option.place
+        assert listed.count(f"\n| `{option.place}` | ") == 1, option.place
 
 
 def test_every_built_in_check_is_there() -> None:

@@ -6,53 +6,32 @@ one key come from all of them; with ``unchanged: keep`` the table does not depen
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import EngineError, Runner, load_spec_text
+from scdgen import EngineError, Runner
 from scdgen.pipeline import render, statements
+from scdgen.results import RunResult
 from scdgen.retry import is_conflict
-from scdgen.spec import Spec
 from tests.conftest import rows_of
+from tests.writers import Change, beside, changes_of, frame_of, spec_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-KEYS, RETRIES = 12, 60
-Change = tuple[int, str, str | None]
+RETRIES = 60
 
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.retry._LONGEST_WAIT", 1.0)
-
-
-def spec_of(target: str) -> Spec:
-    return load_spec_text(
-        f"target: {target}\npattern: scd2\nunchanged: keep\non_delete: mark\nhistory: {{deleted: gone}}\n"
-        "source: {table: nowhere, effective_at: CAST(at AS TIMESTAMP), delete_when: value IS NULL}\n"
-        f"keys: [id]\ncolumns: {{id: int, value: string}}\n"
-    )
-
-
-def changes_of(rng: random.Random, count: int) -> list[list[Change]]:
-    """Batches of changes of the same keys; every time is there once, in no order."""
-    times = list(range(count * KEYS))
-    rng.shuffle(times)
-    day = "2024-01-01 00:00:{:02d}.{:03d}"
-    changes = [(rng.randrange(KEYS), day.format(t // 1000, t % 1000), rng.choice(["a", "b", "c", None])) for t in times]
-    return [changes[i::count] for i in range(count)]
-
-
-def frame_of(spark: SparkSession, changes: list[Change]) -> DataFrame:
-    return spark.createDataFrame(changes, "id int, at string, value string").coalesce(1)
 
 
 def versions(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
@@ -63,18 +42,6 @@ def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> li
     """All changes in one batch."""
     Runner(spark).run(spec_of(table), frame_of(spark, [change for batch in batches for change in batch]))
     return versions(spark, table)
-
-
-def beside(work: Callable[[int], int], count: int) -> int:
-    """``work`` in ``count`` threads, all begun at once; the sum of what they give."""
-    start = threading.Barrier(count)
-
-    def begun(number: int) -> int:
-        start.wait()
-        return work(number)
-
-    with ThreadPoolExecutor(count) as pool:
-        return sum(pool.map(begun, range(count)))
 
 
 @pytest.mark.parametrize("writers", [2, 4])
@@ -92,7 +59,7 @@ def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> 
             lost += runner.run(spec, frame_of(session, batch)).retries
         return lost
 
-    lost = beside(write, writers)
+    lost = sum(beside(write, writers))
     assert lost > 0, "they never met, and the test shows nothing"
     once = expected(spark, batches, f"writers.once_{writers}")
     assert versions(spark, target) == once
@@ -154,6 +121,45 @@ def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
 
     beside(lambda number: (write, others)[number](), 2)
     assert versions(spark, "writers.busy") == expected(spark, batches, "writers.quiet")
+
+
+def test_a_stream_beside_batch_writers(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream brings a half of the batches, two writers the rest; another checkpoint brings the stream's once more."""
+    batches = changes_of(random.Random(9), 8)
+    spec = spec_of("writers.fed")
+    (tmp_path / "in").mkdir()
+    for number, batch in enumerate(batches[:4]):
+        lines = [json.dumps(dict(zip(("id", "at", "value"), change, strict=True))) for change in batch]
+        (tmp_path / "in" / f"{number}.json").write_text("\n".join(lines))
+
+    def streamed(checkpoint: str) -> list[RunResult]:
+        session = spark.newSession()
+        found: list[RunResult] = []
+        reader = session.readStream.schema("id int, at string, value string").option("maxFilesPerTrigger", 1)
+        query = Runner(session, retries=RETRIES).stream(
+            spec, reader.json(str(tmp_path / "in")), str(tmp_path / checkpoint),
+            report=lambda batch: found.extend(batch.results),
+        )  # fmt: skip
+        query.awaitTermination()
+        return found
+
+    def write(number: int) -> list[RunResult]:
+        if number == 2:
+            return streamed("cp")
+        session = spark.newSession()
+        runner = Runner(session, retries=RETRIES)
+        return [runner.run(spec, frame_of(session, batch)) for batch in batches[4 + number :: 2]]
+
+    done = beside(write, 3)
+    assert [len(results) for results in done] == [2, 2, 4]
+    assert sum(result.retries for results in done for result in results) > 0, "they never met"
+    once = expected(spark, batches, "writers.fed_once")
+    assert versions(spark, "writers.fed") == once
+    assert streamed("cp") == []
+    again = streamed("another")
+    assert len(again) == 4 and not any(result.inserted or result.updated or result.deleted for result in again)
+    assert versions(spark, "writers.fed") == once
+    assert [check.name for check in Runner(spark).check(spec) if check.failures] == []
 
 
 def waiting(folder: str) -> Callable[[str], str]:

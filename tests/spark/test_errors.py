@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,13 @@ def prepared(spark: Any, warehouse: Path) -> Prepared:
 @pytest.fixture
 def here(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> pytest.CaptureFixture[str]:
+) -> Iterator[pytest.CaptureFixture[str]]:
     """A folder of its own, and the session of the tests in the place of one that a command would start."""
     monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
-    return capsys
+    yield capsys
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def do(spark: Any, step: str, capsys: pytest.CaptureFixture[str]) -> None:

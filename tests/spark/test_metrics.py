@@ -1,0 +1,180 @@
+"""--metrics: a row per run and table in a Delta table; it never stands in the way of a merge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec_text
+from scdgen.cli import main
+from scdgen.metrics import COLUMNS
+from scdgen.runlog import spec_hash
+from tests.conftest import rows_of
+
+Called = Callable[..., tuple[int, str, str]]
+FIRST = """target: measured.people
+pattern: scd2
+bad_rows: skip
+source: {table: measured.landed, effective_at: CAST(at AS TIMESTAMP), where: id > 0}
+keys: [id]
+columns: {id: int, name: string}
+"""
+SECOND = """target: measured.names
+pattern: scd1
+source: {query: "SELECT DISTINCT name FROM measured.people"}
+keys: [name]
+columns: {name: string}
+"""
+COUNTS = ("rows_in", "skipped", "inserted", "updated", "deleted", "closed", "late", "unchanged")
+
+
+@pytest.fixture
+def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    spark.sql("DROP SCHEMA IF EXISTS measured CASCADE")
+    spark.sql("CREATE SCHEMA measured")
+    Path("specs").mkdir()
+    Path("specs/people.yml").write_text(FIRST)
+    Path("specs/names.yml").write_text(SECOND)
+
+    def call(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def land(spark: Any, *rows: tuple[Any, ...]) -> None:
+    frame = spark.createDataFrame(rows, "id int, name string, at string")
+    frame.write.format("delta").mode("overwrite").saveAsTable("measured.landed")
+
+
+def metrics(spark: Any, table: str = "measured.runs") -> list[dict[str, Any]]:
+    return [row.asDict() for row in spark.table(table).orderBy("started_at").collect()]
+
+
+def test_a_row_per_run_and_table(spark: Any, here: Called) -> None:
+    land(spark, (1, "Ann", "2024-01-01"), (1, "Eve", "2024-03-01"), (None, "x", "2024-01-01"), (-1, "y", "2024-01-01"))
+    given = ("run", "specs", "--metrics", "measured.runs", "--json")
+    status, out, err = here(*given)
+    assert (status, err) == (0, "")
+    first, second = map(json.loads, out.splitlines())
+    # A late version, and one of a key that is new; the first version ends earlier.
+    land(spark, (1, "Bob", "2024-02-01"), (2, "Ann", "2024-01-01"), (1, "Eva", "2024-04-01"))
+    assert here(*given)[0] == 0
+    assert here(*given)[0] == 0, "the same once more"
+    rows = metrics(spark)
+    assert [(row["target"], *(row[name] for name in COUNTS)) for row in rows] == [
+        ("measured.people", 2, 0, 2, 0, 0, 0, 0, 0),
+        ("measured.names", None, 0, 2, 0, 0, None, None, 0),
+        ("measured.people", 3, 0, 3, 2, 0, 1, 2, 0),  # late: the new version, and the one that it shortens
+        ("measured.names", None, 0, 2, 0, 0, None, None, 2),
+        ("measured.people", 3, 0, 0, 0, 0, 0, 0, 2),
+        ("measured.names", None, 0, 0, 0, 0, None, None, 4),
+    ]
+    assert [row["run"] for row in rows[:2]] == [first["run"], second["run"]]
+    assert len({row["run"] for row in rows}) == 3
+    assert [row["created"] for row in rows] == [True, True, False, False, False, False]
+    assert [row["error"] for row in rows] == [None] * 6 and [row["retries"] for row in rows] == [0] * 6
+    assert rows[0]["spec"] == "specs/people.yml" and rows[0]["spec_hash"] == spec_hash(load_spec_text(FIRST))
+    for row in rows:
+        log = {commit["version"]: commit for commit in spark.sql(f"DESCRIBE HISTORY {row['target']}").collect()}
+        if row["inserted"]:
+            commit = log[row["version"]]
+            assert json.loads(commit["userMetadata"])["run"] == row["run"] and commit["operation"] == "MERGE"
+            found = (row["files_added"], row["files_removed"])
+            made = commit["operationMetrics"]
+            assert found == (int(made["numTargetFilesAdded"]), int(made["numTargetFilesRemoved"]))
+            assert row["files_added"] > 0 and row["seconds"] > 0
+        else:
+            assert (row["version"], row["files_added"], row["files_removed"]) == (None, 0, 0)
+    table = spark.sql("DESCRIBE TABLE measured.runs").collect()
+    assert [tuple(row) for row in table] == [(name, kind.lower(), told) for name, kind, told in COLUMNS]
+    # Its own commits name no run, so that nobody takes them for one.
+    notes = {row["userMetadata"] for row in spark.sql("DESCRIBE HISTORY measured.runs").collect()}
+    assert notes == {None}
+
+
+def test_skipped_rows_and_python(spark: Any, here: Called) -> None:
+    spec = load_spec_text(FIRST.replace(", where: id > 0", ""), name="people")
+    land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"), (2, "Bob", None))
+    runner = Runner(spark, metrics="measured.runs")
+    assert runner.run(spec).rows_in == 3
+    assert runner.run(spec).rows_in == 3
+    for row, inserted in zip(metrics(spark), (1, 0), strict=True):
+        assert [row[name] for name in COUNTS] == [3, 2, inserted, 0, 0, None, None, None]
+    assert Runner(spark).run(spec.model_copy(update={"bad_rows": "fail", "target": "measured.b"}), spark.sql(
+        "SELECT 1 AS id, 'a' AS name, '2024-01-01' AS at")).rows_in is None, "nobody asked for it"  # fmt: skip
+
+
+def test_a_run_that_fails_has_a_row(spark: Any, here: Called) -> None:
+    Path("specs/people.yml").write_text(FIRST.replace("bad_rows: skip\n", "").replace(", where: id > 0", ""))
+    land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"))
+    status, _, err = here("run", "specs", "--metrics", "measured.runs")
+    assert status == 1 and "0 done" in err
+    (row,) = metrics(spark)
+    message = err.splitlines()[0]
+    assert message.startswith("measured.people: the key id is NULL in a source row; mend the source"), message
+    assert (row["target"], row["error"], row["inserted"], row["version"]) == ("measured.people", message, None, None)
+    land(spark, (1, "Ann", "2024-01-01"))
+    assert here("run", "specs", "--metrics", "measured.runs")[0] == 0
+    assert [row["error"] for row in metrics(spark)] == [message, None, None]
+
+
+def test_a_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
+    Path("in").mkdir()
+    for number, lines in enumerate(("1,Ann,2024-01-01\n", "1,Eve,2024-02-01\n2,Bob,2024-02-01\n")):
+        Path(f"in/{number}.csv").write_text("id,name,at\n" + lines)
+    Path("specs/people.yml").write_text(FIRST + "stream: {options: {maxFilesPerTrigger: 1}, checkpoint: cp}\n")
+    given = ("stream", "specs/people.yml", "--source", "in", "--metrics", "measured.runs")
+    for _ in range(2):
+        status, _, err = here(*given)
+        assert (status, err) == (0, "")
+    rows = [(row["batch"], row["rows_in"], row["inserted"], row["closed"]) for row in metrics(spark)]
+    assert rows == [(0, 1, 1, None), (1, 2, 2, None)]
+
+
+def test_what_is_said_before_anything_runs(spark: Any, here: Called) -> None:
+    land(spark, (1, "Ann", "2024-01-01"))
+    spark.sql("CREATE VIEW measured.seen AS SELECT 1 AS run")
+    spark.sql("CREATE TABLE measured.other (run STRING, target STRING) USING DELTA")
+    for table, status, message in (
+        ("measured.seen", 1, "--metrics measured.seen: is a view, which takes no rows; name another table"),
+        ("measured.other", 1, "--metrics measured.other: is there without 20 of the columns, such as spec; add what is "
+                              "missing, or name another table"),
+        ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name a table of its own"),
+    ):  # fmt: skip
+        for _ in range(2):
+            assert here("run", "specs", "--metrics", table) == (status, "", f"{message}\n")
+    assert not spark.catalog.tableExists("measured.people")
+    with pytest.raises(DataError, match="is a view"):
+        Runner(spark, metrics="measured.seen").run(load_spec_text(FIRST))
+
+
+def test_a_row_that_cannot_be_written_undoes_nothing(spark: Any, here: Called) -> None:
+    """A constraint of somebody's refuses it; the merge stands, and the next run goes on."""
+    land(spark, (1, "Ann", "2024-01-01"))
+    kinds = ", ".join(f"{name} {kind}" for name, kind, _ in COLUMNS)
+    spark.sql(f"CREATE TABLE measured.narrow ({kinds}) USING DELTA")
+    spark.sql("ALTER TABLE measured.narrow ADD CONSTRAINT few CHECK (inserted < 1)")
+    status, out, err = here("run", "specs/people.yml", "--metrics", "measured.narrow")
+    assert status == 0 and "1 inserted" in out
+    assert err.count("\n") == 1 and err.startswith("--metrics measured.narrow: "), err
+    assert err.endswith("; what was merged stands, and the row on measured.people is lost\n"), err
+    before = rows_of(spark, "measured.people")
+    assert len(before) == 1
+    status, out, err = here("run", "specs/people.yml", "--metrics", "measured.narrow", "--log-format", "json")
+    assert status == 0 and rows_of(spark, "measured.people") == before
+    events = [json.loads(line) for line in err.splitlines()]
+    assert [(event["event"], event["level"]) for event in events] == [
+        ("run begins", "info"), ("metrics", "info"), ("run done", "info")
+    ]  # fmt: skip
+    assert events[1]["target"] == "measured.people" and events[1]["unchanged"] == 1
+    assert [row["inserted"] for row in metrics(spark, "measured.narrow")] == [0]
