@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text, render
+from scdgen.pipeline import statements
 
 SPEC = load_spec_text(
     "target: old.people\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
@@ -19,7 +20,7 @@ SPEC = load_spec_text(
 
 
 def test_a_spark_without_variables_is_refused(spark: Any) -> None:
-    declare = next(part for part in render(SPEC).merge.split(";") if "DECLARE" in part)
+    declare = statements(render(SPEC).merge)[0]
     rows = spark.sql("SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at")
     runner = Runner(spark)
     spark.sql("DROP TABLE IF EXISTS old.people")
