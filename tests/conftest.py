@@ -94,10 +94,11 @@ def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
 def as_of(spark: Any, query: str) -> Any:
     """A query that calls a table function by its schema and name, as views.as_of makes it.
 
-    Spark 4.0 refuses the schema ("Table valued function cannot specify database name"): it has to be the current one.
+    Before 4.2 Spark refuses the schema ("Table valued function cannot specify database name"): it has to be the current
+    one.
     """
     called = re.search(r"\bFROM (\w+)\.(`?\w+`?\()", query)
-    if called is None or not spark.version.startswith("4.0."):
+    if called is None or not spark.version.startswith(("3.", "4.0.", "4.1.")):
         return spark.sql(query)
     spark.sql(f"USE {called[1]}")
     try:
