@@ -89,6 +89,8 @@ def brought(spark: SparkSession, writers: int, batches: int, seed: int) -> tuple
         lost = []
         for batch in given[number::writers]:
             lost.append(runner.run(spec, frame_of(session, batch)).retries)
+            if len(lost) % 10 == 0:
+                print(f"writer {number + 1}: {len(lost)} batches after {time.monotonic() - begin:.0f} s", flush=True)
         return Brought(len(lost), sum(lost), max(lost), time.monotonic() - begin)
 
     done = beside(write, writers)
@@ -118,8 +120,12 @@ def main() -> None:
     given = parser.parse_args()
     from scdgen.session import local_session
 
+    # Long enough for Java to compile well; one file for the rows of a batch.
+    settings = {
+        **SETTINGS, "spark.driver.extraJavaOptions": "-XX:+UseParallelGC", "spark.sql.shuffle.partitions": "1",
+    }  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        spark = local_session(folder, SETTINGS)
+        spark = local_session(folder, settings)
         begin = time.monotonic()
         done, wrong = brought(spark, given.writers, given.batches, given.seed)
         seconds = time.monotonic() - begin

@@ -166,7 +166,10 @@ def test_a_source_whose_disk_is_gone(spark: Any, here: Called, disk: Path) -> No
         "file.yml": (2, f"{disk}/rows.csv: there is no such file or folder; give the path of a .csv, .json, .jsonl or "
                         ".parquet file (.csv.gz and .json.gz too), or a folder\n"),
         "path.yml": (1, f"disks.people: there is nothing at {disk}/rows.csv; give a path that is there\n"),
-        "table.yml": (1, ""),
+        "folder.yml": (1, "disks.people: the files of the source are empty or of another format; mend them, or "
+                          "name their format\n"),
+        "table.yml": (1, "disks.people: there is no table or view disks.landed; name one that is there, or give the "
+                         "rows with --source\n"),
     }  # fmt: skip
 
 
@@ -239,10 +242,12 @@ def test_a_warehouse_on_a_bad_disk(disk: Path, tmp_path: Path, spark: Any) -> No
         )  # fmt: skip
         return done.returncode, done.stderr
 
-    filled(disk, 0)
-    assert called() == (3, f"disks.people: {FULL}\n")
-    emptied(disk)
     mounted("-o", "remount,ro", str(disk))
     assert called() == (3, f"disks.people: {NO_FOLDER.format(disk / 'warehouse' / 'disks.db' / 'people')}\n")
     mounted("-o", "remount,rw", str(disk))
+    filled(disk, 0)
+    assert called() == (3, f"disks.people: {FULL}\n")
+    emptied(disk)
+    left = [path.name for path in disk.rglob("*")]
+    assert "_delta_log" in left, f"nothing was left that could stand in the way: {left}"
     assert called() == (0, "")
