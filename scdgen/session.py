@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -72,6 +73,8 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
     for key, value in {**_SETTINGS, **(conf or {})}.items():
         builder = builder.config(key, value)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Functions in Python run with the packages of this process, not with those of the first python3 on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         with _quiet_start() as noise:
             spark: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
