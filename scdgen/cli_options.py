@@ -43,18 +43,17 @@ def engine_options(command: F) -> F:
     return templates_option(command)
 
 
-def retries_option(command: F) -> F:
-    """--retries."""
-    text = "How often a run begins again where another writer was first."
-    return click.option("--retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help=text)(
-        command
-    )
-
-
-def metrics_option(command: F) -> F:
-    """--metrics."""
-    text = "A Delta table that gets a row per run and table; made where there is none."
-    return click.option("--metrics", metavar="TABLE", help=text)(command)
+def merge_options(command: F) -> F:
+    """What a command that merges takes beside its input: --retries, --metrics and --log-format."""
+    metrics = "A Delta table that gets a row per run and table; made where there is none."
+    retries = "How often a run begins again where another writer was first."
+    for option in (
+        log_option,
+        click.option("--metrics", metavar="TABLE", help=metrics),
+        click.option("--retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help=retries),
+    ):
+        command = option(command)
+    return command
 
 
 def log_option(command: F) -> F:

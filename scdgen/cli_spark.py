@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen import log
-from scdgen.cli_options import (
-    engine_options,
-    input_options,
-    log_option,
-    metrics_option,
-    pairs,
-    retries_option,
-    specs_argument,
-)
+from scdgen.cli_options import engine_options, input_options, merge_options, pairs, specs_argument
 from scdgen.errors import UsageError, line_and_status
 
 if TYPE_CHECKING:
@@ -68,9 +60,7 @@ def runner_on(
 @specs_argument
 @engine_options
 @input_options
-@retries_option
-@metrics_option
-@log_option
+@merge_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scdgen import log
-from scdgen.cli_options import (
-    engine_options,
-    input_options,
-    log_option,
-    metrics_option,
-    pairs,
-    retries_option,
-    specs_argument,
-)
+from scdgen.cli_options import engine_options, input_options, merge_options, pairs, specs_argument
 from scdgen.errors import ScdgenError, UsageError
 
 if TYPE_CHECKING:
@@ -46,9 +38,7 @@ def interval_of(text: str) -> str:
 @specs_argument
 @engine_options
 @input_options
-@retries_option
-@metrics_option
-@log_option
+@merge_options
 @click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
 @click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
 @click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scdgen import pipeline
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
 
-T = TypeVar("T")
 _numbers = itertools.count(1)
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _locks_guard = threading.Lock()
@@ -59,12 +58,12 @@ class Engine:
         for statement in pipeline.statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
-    def numbers(self, query: str, otherwise: tuple[T, int]) -> tuple[T | int, int]:
-        """The two numbers that a query gives; ``otherwise`` where there is no query."""
+    def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
+        """The numbers of :func:`scdgen.queries.source_counts`; where there is no query, none is skipped."""
         if not query:
-            return otherwise
-        one, other = self.spark.sql(query).collect()[0]
-        return int(one), int(other)
+            return None, 0
+        rows, skipped = self.spark.sql(query).collect()[0]
+        return int(rows), int(skipped)
 
     def frame(self, script: str) -> DataFrame:
         """The result of a script's last statement."""

@@ -32,16 +32,17 @@ def error(line: str, status: int | None = None, **fields: Any) -> None:
 
 def warning(line: str) -> None:
     """A line on stderr on what went wrong beside the work, which is done; in the JSON log a ``warning``."""
-    if _FORMAT["json"]:
-        event("warning", "warning", message=line)
-    else:
-        print(line, file=sys.stderr)
+    _remark("warning", "warning", line)
 
 
 def note(line: str) -> None:
     """A remark on stderr that is no error; in the JSON log a ``note``."""
+    _remark("note", "info", line)
+
+
+def _remark(name: str, level: str, line: str) -> None:
     if _FORMAT["json"]:
-        event("note", message=line)
+        event(name, level, message=line)
     else:
         print(line, file=sys.stderr)
 

@@ -137,7 +137,7 @@ class Runner:
             *before, merge = pipeline.statements(scripts.merge)
             self._engine.execute(before)
             counted = source_counts(bound, wanted=self._metrics is not None)
-            rows_in, skipped = self._engine.numbers(counted, (None, 0))
+            rows_in, skipped = self._engine.rows_and_skipped(counted)
             with around_merge():
                 rows = self.spark.sql(merge).collect()
             counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
@@ -167,7 +167,8 @@ class Runner:
     ) -> PlanResult:
         """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
         with self._plan(spec, source, params) as (plan, bound):
-            return plan.result(spec.target, sample, self._engine.numbers(source_counts(bound), (0, 0))[1])
+            _, skipped = self._engine.rows_and_skipped(source_counts(bound))
+            return plan.result(spec.target, sample, skipped)
 
     def run_counted(
         self,

@@ -59,8 +59,8 @@ def quote_parts(parts: Sequence[str]) -> str:
 
 
 _ESCAPED = (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0"), ("${", "$\\{"))
-# What some readers take for the end of a line, Python's splitlines among them.
-_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# What some readers take for the end of a line, Python's splitlines among them, and others do not.
+LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def text_literal(value: str) -> str:
@@ -74,7 +74,7 @@ def text_literal(value: str) -> str:
     """
     for plain, escaped in _ESCAPED:
         value = value.replace(plain, escaped)
-    value = _ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", value)
+    value = LINE_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", value)
     return f"'{value}'"
 
 

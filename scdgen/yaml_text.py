@@ -13,6 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from scdgen.errors import Problem, SpecError
+from scdgen.sql import LINE_ENDS
 
 _QUOTES = "put the whole text in quotes"
 # What the reader says -> what it means for a file, whether it is about the place where the construct begins, and what
@@ -44,10 +45,15 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
 # A table has some thousand columns at most, each with some options.
 _MOST_VALUES = 1_000_000
 
-# Embeddings, overrides and isolates: they show SQL in another order than the one in which it runs (CVE-2021-42574).
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-# Separators that end a line for some readers and not for others; the end of a line is one here, too.
-_ENDING = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Characters that no text may hold, and why.
+_REFUSED = (
+    # Embeddings, overrides and isolates: they show SQL in another order than the one in which it runs (CVE-2021-42574).
+    (re.compile("[\u202a-\u202e\u2066-\u2069]"),
+     "which turns text around for who reads it; leave it out, or escape it in SQL"),
+    (LINE_ENDS, "a line break for some readers; write a plain line break, or escape it in SQL"),
+    # It fits into no file and no database.
+    (re.compile("[\ud800-\udfff]"), "half of a character; write the whole character, or \\U and its eight digits"),
+)  # fmt: skip
 
 
 def parse(text: str, name: str) -> Any:
@@ -107,8 +113,7 @@ def _size(node: Any, known: dict[int, float]) -> float:
 def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int, str]]:
     """Names and values that YAML allows and a spec cannot hold, with their places.
 
-    A tag such as ``!env`` would lose its meaning without a word; half a character (a lone surrogate) fits into no file
-    and no database; and the SQL is there to be read.
+    A tag such as ``!env`` would lose its meaning without a word.
     """
     tag = getattr(getattr(node, "tag", None), "value", None)
     if tag and (isinstance(node, TaggedScalar) or not str(tag).startswith("tag:yaml.org")):
@@ -122,12 +127,8 @@ def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int,
     elif isinstance(node, list):
         for index, value in enumerate(node):
             yield from _odd(value, node.lc.item(index))  # type: ignore[attr-defined]
-    elif isinstance(node, str) and (turning := _TURNING.search(node)):
-        what = f"holds {turning[0]!a}, which turns text around for who reads it; leave it out, or escape it in SQL"
-        yield *place, what
-    elif isinstance(node, str) and (ending := _ENDING.search(node)):
-        what = f"holds {ending[0]!a}, a line break for some readers; write a plain line break, or escape it in SQL"
-        yield *place, what
-    elif isinstance(node, str) and (half := re.search("[\ud800-\udfff]", node)):
-        what = f"holds {half[0]!r}, half of a character; write the whole character, or \\U and its eight digits"
-        yield *place, what
+    elif isinstance(node, str):
+        found = ((pattern.search(node), why) for pattern, why in _REFUSED)
+        what = next((f"holds {match[0]!a}, {why}" for match, why in found if match), None)
+        if what is not None:
+            yield *place, what
