@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scdgen.spec import Spec
 
 ROOT = Path(__file__).parent.parent
+Called = Callable[..., tuple[int, str, str]]
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     # Compiling and replanning take longer than these rows.
@@ -70,6 +71,22 @@ def spark(warehouse: Path, request: pytest.FixtureRequest) -> Iterator[SparkSess
     session = remote_session(url) if url else local_session(warehouse, {**SETTINGS, **more})
     yield session
     session.stop()
+
+
+@pytest.fixture
+def called(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """Runs a command in this process, on the session of the tests: (exit status, stdout, stderr)."""
+    from scdgen.cli import main
+
+    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+
+    def call(*args: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stopped:
+            main(args)
+        return int(stopped.value.code or 0), *capsys.readouterr()
+
+    return call
 
 
 @pytest.fixture(autouse=True, scope="session")

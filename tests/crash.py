@@ -7,14 +7,10 @@ once. What is asked of a batch, tests/crash_batch.py says.
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,44 +19,18 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.crash_batch import killed_batches  # noqa: E402
+from tests.killable import Killable  # noqa: E402
 from tests.visitor import views, write  # noqa: E402
 
 NAMES = ("first_dates", "user_mapping", "visitor_lookup", "visitor_lookup_direct")
 
 
-def stream(warehouse: str) -> list[str]:
-    return [
-        sys.executable, "-m", "scdgen.cli", "stream", "visitor", "--source", "in", "--checkpoint", f"{warehouse}-cp",
-        "--warehouse", warehouse, "--param", "last_run=2030-01-01 00:00:00", "--log-format", "json",
-    ]  # fmt: skip
-
-
-class Stream:
+def stream(folder: Path, warehouse: str) -> Killable:
     """One `scdgen stream`."""
-
-    def __init__(self, folder: Path, warehouse: str):
-        self.process = subprocess.Popen(
-            stream(warehouse), cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-            start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        assert self.process.stderr is not None
-        self.begins = self.process.stderr.readline()  # Spark has started
-        self.said: list[str] = []
-        self.reader = threading.Thread(target=lambda: self.said.extend(self.process.stderr or ()))
-        self.reader.start()
-
-    def ended(self, wait: float | None = None) -> bool:
-        """Whether it came to its end before it was killed; raises where it failed."""
-        try:
-            status = self.process.wait(wait)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)  # Java with it
-            self.process.wait()
-            self.reader.join()
-            return False
-        self.reader.join()
-        assert status == 0, f"the stream ended with {status}: {self.begins}{''.join(self.said)}"
-        return True
+    return Killable(
+        folder, "stream", "visitor", "--source", "in", "--checkpoint", f"{warehouse}-cp", "--warehouse", warehouse,
+        "--param", "last_run=2030-01-01 00:00:00",
+    )  # fmt: skip
 
 
 def killed(folder: Path, times: int, seed: int, names: Sequence[str] = NAMES, files: int = 6) -> list[str]:
@@ -71,23 +41,20 @@ def killed(folder: Path, times: int, seed: int, names: Sequence[str] = NAMES, fi
     for name in names:
         text = (ROOT / "specs" / "visitor" / f"{name}.yml").read_text()
         (folder / "visitor" / f"{name}.yml").write_text(text + "stream: {options: {maxFilesPerTrigger: 1}}\n")
-    calm = Stream(folder, "calm")
-    begin = time.monotonic()
-    calm.ended()
-    each = (time.monotonic() - begin) / files
+    each = (stream(folder, "calm").ended() or 0) / files
     print(f"undisturbed: {each:.1f} s per batch", flush=True)
     kills, rounds, finished = 0, 0, True
     while kills < times or not finished:
         rounds += finished
-        process = Stream(folder, f"killed-{rounds}")
+        process = stream(folder, f"killed-{rounds}")
         if kills == times:
-            finished = process.ended()
+            finished = process.ended() is not None
             continue
         wait = rng.uniform(0, 2 * each)
-        finished = process.ended(wait)
+        finished = process.ended(wait) is not None
         kills += not finished
         what = "it had ended" if finished else f"kill {kills}"
-        print(f"{what} {wait:.1f} s after the start of Spark, {len(process.said)} batches done", flush=True)
+        print(f"{what} {wait:.1f} s after the start of Spark, {len(process.lines) - 1} batches done", flush=True)
     return _differences(folder, files, rounds, names)
 
 

@@ -8,13 +8,7 @@ batch; and at the end every table must equal that of an undisturbed warehouse.
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from scdgen import Runner, load_spec_text
 from scdgen.session import local_session, register_tables
-from tests.conftest import ROOT, SETTINGS
+from tests.conftest import SETTINGS
+from tests.killable import Killable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,41 +72,14 @@ def land(folder: Path, batch: int, seed: int) -> None:
     (folder / "people.json").write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
 
 
-class Run:
-    """One `scdgen run` of the folder, whose time counts from the moment at which Spark is there."""
-
-    def __init__(self, folder: Path, warehouse: str, batch: int):
-        # One core's worth of threads less compiling: nearly all of the time is Spark's start otherwise.
-        settings = {**SETTINGS, "spark.driver.memory": "1g"}
-        command = [
-            sys.executable, "-m", "scdgen.cli", "run", "specs", "--warehouse", warehouse, "--log-format", "json",
-            "--param", f"taken=2024-0{batch + 2}-01 00:00:00",
-            *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
-        ]  # fmt: skip
-        self.process = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        assert self.process.stderr is not None
-        self.lines = [self.process.stderr.readline()]
-        self.begin = time.monotonic()
-        self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stderr or ()))
-        self.reader.start()
-
-    def ended(self, wait: float | None = None) -> float | None:
-        """The seconds that it worked; ``None`` where it was killed before its end. Raises where it failed."""
-        try:
-            status = self.process.wait(wait)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)  # Java with it
-            self.process.wait()
-            self.reader.join()
-            return None
-        seconds = time.monotonic() - self.begin
-        self.reader.join()
-        if status:
-            raise AssertionError(f"the run ended with {status}: {''.join(self.lines)}")
-        return seconds
+def run(folder: Path, warehouse: str, batch: int) -> Killable:
+    """One `scdgen run` of the folder."""
+    # One core's worth of threads less compiling: nearly all of the time is Spark's start otherwise.
+    settings = {**SETTINGS, "spark.driver.memory": "1g"}
+    return Killable(
+        folder, "run", "specs", "--warehouse", warehouse, "--param", f"taken=2024-0{batch + 2}-01 00:00:00",
+        *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
+    )  # fmt: skip
 
 
 def states(spark: SparkSession, warehouse: Path) -> State:
@@ -164,7 +132,7 @@ def _killed(
     forgotten(spark, calm)
     for batch in range(batches):
         land(folder, batch, seed)
-        seconds.append(Run(folder, "calm", batch).ended() or 0)
+        seconds.append(run(folder, "calm", batch).ended() or 0)
         after.append(states(spark, calm))
         if not all(after[-1].values()) or after[-1]["people"] == after[-2]["people"]:
             return [f"batch {batch} changes nothing, and its kills show nothing"]
@@ -179,7 +147,7 @@ def _killed(
             for _ in range(min(each, times - kills)):
                 kills += 1
                 wait = rng.uniform(0, seconds[batch])
-                done = Run(folder, warehouse.name, batch).ended(wait) is not None
+                done = run(folder, warehouse.name, batch).ended(wait) is not None
                 found = states(spark, warehouse)
                 words = {
                     name: "new" if found[name] == after[batch + 1][name]
@@ -192,7 +160,7 @@ def _killed(
                 wrong += broken(spark, folder, batch, f"kill {kills}")
                 seen["ended" if done else "killed"] += 1
                 seen["between the tables"] += len(set(words.values())) > 1
-            Run(folder, warehouse.name, batch).ended()
+            run(folder, warehouse.name, batch).ended()
             found = states(spark, warehouse)
             wrong += [f"batch {batch}, completed: crash.{n} differs" for n in NAMES if found[n] != after[batch + 1][n]]
             wrong += broken(spark, folder, batch, f"batch {batch}, completed")

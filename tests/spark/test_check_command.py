@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text
-from scdgen.cli import main
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Called
 
-Called = Callable[..., tuple[int, str, str]]
 SPEC = """target: TARGET
 pattern: scd2
 source: {table: nowhere, effective_at: at}
@@ -24,18 +21,10 @@ columns: {id: int, name: string}
 
 
 @pytest.fixture
-def call(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+def call(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     """Runs a command in this process, in a folder of its own: (exit status, stdout, stderr)."""
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
-
-    def run(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return run
+    return called
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scdgen.cli import main
+from tests.conftest import Called
 
 SPEC = """target: main.crm.customer
 description: Customers
@@ -31,21 +29,10 @@ ROWS = """no,name,age,at,lsn,op
 """
 
 
-Called = Callable[..., tuple[int, str, str]]
-
-
 @pytest.fixture
-def here(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
+def here(called: Called, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     monkeypatch.chdir(folder)
-
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return call
+    return called
 
 
 def scdgen(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:

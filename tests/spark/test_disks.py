@@ -7,17 +7,15 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen import Runner, load_spec
-from scdgen.cli import main
-from tests.conftest import ROOT, rows_of
+from tests.conftest import ROOT, Called, rows_of
 
-Called = Callable[..., tuple[int, str, str]]
 FULL = "no space is left on the disk; free some and run again, the table is as it was"
 READ_ONLY = "the disk is read-only; name another place with --warehouse or table.location"
 NO_FOLDER = "the folder {} cannot be made; ask for the right to write there, or name another one"
@@ -58,18 +56,10 @@ def emptied(disk: Path) -> None:
 
 
 @pytest.fixture
-def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
+def here(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     monkeypatch.chdir(tmp_path)
     spark.sql("DROP SCHEMA IF EXISTS disks CASCADE")
-
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return call
+    return called
 
 
 def land(batch: int) -> set[tuple[int, str]]:

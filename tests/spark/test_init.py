@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.cli import main
-from tests.conftest import rows_of
+from tests.conftest import Called, rows_of
 
-Called = Callable[..., tuple[int, str, str]]
 CHANGES = """customer_no,name,zip,age,balance,updated_at,lsn,op
 0001,Ann,01234,30,10.50,2024-01-01 10:00:00,9,I
 0001,Anna,01234,30,11.25,2024-02-01 10:00:00,9,U
@@ -26,17 +23,9 @@ Brown",99999,,1.0,2024-02-01 10:00:00,10,U
 
 
 @pytest.fixture
-def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
+def here(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     monkeypatch.chdir(tmp_path)
-
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return call
+    return called
 
 
 def test_a_feed_of_changes_as_csv(spark: Any, here: Called) -> None:

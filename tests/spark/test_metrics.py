@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.cli import main
 from scdgen.metrics import COLUMNS
 from scdgen.runlog import spec_hash
-from tests.conftest import rows_of
+from tests.conftest import Called, rows_of
 
-Called = Callable[..., tuple[int, str, str]]
 FIRST = """target: measured.people
 pattern: scd2
 bad_rows: skip
@@ -33,22 +30,14 @@ COUNTS = ("rows_in", "skipped", "inserted", "updated", "deleted", "closed", "lat
 
 
 @pytest.fixture
-def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
+def here(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     monkeypatch.chdir(tmp_path)
     spark.sql("DROP SCHEMA IF EXISTS measured CASCADE")
     spark.sql("CREATE SCHEMA measured")
     Path("specs").mkdir()
     Path("specs/people.yml").write_text(FIRST)
     Path("specs/names.yml").write_text(SECOND)
-
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return call
+    return called
 
 
 def land(spark: Any, *rows: tuple[Any, ...]) -> None:

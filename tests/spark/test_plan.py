@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text, render
-from scdgen.cli import main
 from scdgen.pipeline import statements
 from scdgen.results import PlanResult, RunResult
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Called
 from tests.spark.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 KEYS, BATCHES, ALL = 60, 5, 10_000
 Place = tuple[Any, ...]  # a key; scd2: a key and a start
 Row = dict[str, Any]
-Called = Callable[..., tuple[int, str, str]]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -207,28 +205,15 @@ CHANGES = """id,name,address,changed_at
 
 
 @pytest.fixture
-def call(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Called]:
+def call(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """Runs a command in this process, in a folder with changes to a table: (exit status, stdout, stderr)."""
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
     Path("changes.csv").write_text(CHANGES)
     spark.sql("DROP TABLE IF EXISTS crm.customer")
     source = spark.createDataFrame(STORED, "id int, name string, address string, changed_at string")
     Runner(spark).run(load_spec(CUSTOMER), source=source)
-    yield _call(capsys)
+    yield called
     spark.sql("DROP TABLE crm.customer")
-
-
-def _call(capsys: pytest.CaptureFixture[str]) -> Called:
-    def run(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return run
 
 
 def test_the_readme_shows_what_a_plan_prints(spark: SparkSession, call: Called) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.cli import main
 from scdgen.runlog import spec_hash
-from tests.conftest import rows_of
+from tests.conftest import Called, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,19 +31,11 @@ def land(spark: SparkSession, *rows: tuple[Any, ...]) -> None:
 
 
 def test_runs_are_listed_and_undone(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
     Path("people.yml").write_text(TEXT)
     spark.sql("CREATE SCHEMA IF NOT EXISTS log")
-
-    def called(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(list(args))
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
 
     def ran() -> str:
         status, out, err = called("run", "people.yml", "--json")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen import Runner, load_spec, load_spec_text
-from scdgen.cli import main
-from tests.conftest import ROOT
-
-Called = Callable[..., tuple[int, str, str]]
+from tests.conftest import ROOT, Called
 
 SPEC = """target: show.full
 description: Full
@@ -47,18 +44,10 @@ UNION ALL SELECT 9007199254740993, NULL, NULL, NULL, NULL, NULL, NULL, TIMESTAMP
 
 
 @pytest.fixture
-def call(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+def call(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     """Runs a command in this process, in a folder of its own: (exit status, stdout, stderr)."""
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
-
-    def run(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return run
+    return called
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import datetime as dt
 import gzip
 import math
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,7 @@ from typing import Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.cli import main
-from tests.conftest import rows_of
-
-Called = Callable[..., tuple[int, str, str]]
+from tests.conftest import Called, rows_of
 
 PEOPLE = """
 target: files.people
@@ -66,22 +62,14 @@ TYPED = [
 
 
 @pytest.fixture
-def here(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+def here(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     """Calls a command in a folder of its own, with the session of the tests."""
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
     Path("people.yml").write_text(PEOPLE)
     Path("types.yml").write_text(TYPES)
     for table in ("people", "types", "nested"):
         spark.sql(f"DROP TABLE IF EXISTS files.{table}")
-
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return call
+    return called
 
 
 def write(name: str, text: str | bytes) -> None:

@@ -9,26 +9,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text
-from scdgen.cli import main
 from scdgen.errors import UsageError
 from scdgen.stream_source import stream_rows
 from scdgen.streams import BatchResult
-from tests.conftest import ROOT, rows_of
+from tests.conftest import ROOT, Called, rows_of
 from tests.crash import killed
 from tests.visitor import views, write
 
 PIPELINE = ("first_dates", "user_mapping", "visitor_lookup", "visitor_lookup_direct")
 RUN = "2030-01-01 00:00:00"
 PARAMS = {"last_run": RUN}
-
-Called = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -38,17 +34,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def here(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
-    monkeypatch.setattr(spark, "stop", lambda: None)
+def here(called: Called, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
     monkeypatch.chdir(folder)
-
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stopped:
-            main(args)
-        return int(stopped.value.code or 0), *capsys.readouterr()
-
-    return call
+    return called
 
 
 def specs() -> list[Any]:
