@@ -21,6 +21,11 @@ def incoming(spec: Spec) -> str:
     return f"WITH {given}incoming AS (\n    SELECT\n        {listed}\n    FROM {rows.relation}{where}\n)\n"
 
 
+def source_rows(spec: Spec) -> str:
+    """The rows of :func:`incoming`."""
+    return f"{incoming(spec)}SELECT * FROM incoming"
+
+
 def source_counts(spec: Spec, wanted: bool = False) -> str:
     """How many rows the source has, and how many of them ``bad_rows: skip`` leaves out.
 

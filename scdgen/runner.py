@@ -1,7 +1,7 @@
 """Runs the statements of a spec on a SparkSession: any session, Spark Connect and Databricks Connect included.
 
 Thin on purpose: what runs is the text that ``scdgen generate`` writes, with the source's name and the params' values
-put in.
+put in, and a hint where the batch is small.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scdgen import evolve, pipeline, sql, streams, versions
+from scdgen import evolve, pipeline, small_batch, sql, streams, versions
 from scdgen.check_run import require_passed, run_checks
 from scdgen.columns import Target
 from scdgen.context import build
@@ -138,6 +138,7 @@ class Runner:
             self._engine.execute(before)
             counted = source_counts(bound, wanted=self._metrics is not None)
             rows_in, skipped = self._engine.rows_and_skipped(counted)
+            merge = small_batch.hinted(self.spark, bound, merge)
             with around_merge():
                 rows = self.spark.sql(merge).collect()
             counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
