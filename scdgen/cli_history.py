@@ -82,8 +82,9 @@ def undo(
         click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
         for commit in planned.made:
             click.echo(f"  takes back version {commit.version}, {commit.told()}")
-        if not yes:
-            click.confirm("Go on?", abort=True)
+        if not yes and not click.confirm("Go on?"):
+            click.echo("nothing was undone", err=True)
+            raise click.exceptions.Exit(1)
         undone = runner.undo(spec, run_id)
         click.echo(f"{spec.target}: is as version {undone.back_to}; the run can be made again")
 

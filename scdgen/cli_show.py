@@ -66,6 +66,8 @@ def show(
         require_history(spec, "--html" if html else "--format timeline")
     # A delete is something to see on a timeline; among rows it is none.
     asked = versions.Asked(_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
+    for spec in loaded:
+        asked.query(spec, templates)  # what cannot be asked of a spec is said before Spark starts
     with runner_on(loaded, templates, remote, warehouse, conf) as runner:
         for place, spec in enumerate(loaded):
             with output.progress(f"reading {spec.target}"):

@@ -75,13 +75,12 @@ def versions_query(
     conditions = []
     for name, value in keys.items():
         if name not in spec.keys:
-            raise UsageError(
-                f"--key {name}: is not a key of {spec.target}{nearest(name, spec.keys)} (keys: {', '.join(spec.keys)})"
-            )
+            hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
+            raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
         conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(str(value))} AS {spec.columns[name].type})")
     if as_of is not None:
         if not spec.is_scd2:
-            raise UsageError(f"--as-of: {spec.target} is scd1, which keeps no history")
+            raise UsageError(f"--as-of: {spec.target} is scd1, which keeps no history; leave --as-of out")
         at = f"CAST({sql.text_literal(str(as_of))} AS {ctx.times.type})"
         conditions += ctx.valid_at(at)
     if current and spec.is_scd2:

@@ -37,6 +37,10 @@ class Asked:
         """Whether the history of a key comes without holes."""
         return self.as_of is None and not self.current
 
+    def query(self, spec: Spec, templates: str | None = None) -> str:
+        """The SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
+        return versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
+
 
 @dataclass(frozen=True)
 class Found:
@@ -65,7 +69,7 @@ def require(runner: Runner, spec: Spec) -> None:
 
 def frame(spark: SparkSession, spec: Spec, asked: Asked, templates: str | None = None) -> DataFrame:
     """The rows in order. Raises :class:`UsageError` for a key or time that the spec does not have or cannot read."""
-    query = versions_query(spec, asked.keys, asked.as_of, asked.current, asked.deleted, templates)
+    query = asked.query(spec, templates)
     given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in asked.keys.items()]
     if asked.as_of is not None:
         given.append(("--as-of", str(asked.as_of), spec.history.type.upper()))

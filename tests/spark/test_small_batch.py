@@ -20,7 +20,7 @@ source: {query: "SELECT * FROM hinted_rows", effective_at: at, delete_when: op =
 keys: [id]
 columns: {id: int, name: string}
 """
-BATCHES = (
+BATCHES: tuple[list[tuple[Any, ...]], ...] = (
     [
         (1, "a", "2024-01-01", "I"), (1, "b", "2024-01-03", "U"), (2, "a", "2024-01-01", "I"),
         (3, "a", "2024-01-01", "I"),
