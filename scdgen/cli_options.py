@@ -46,7 +46,7 @@ def engine_options(command: F) -> F:
 def merge_options(command: F) -> F:
     """What a command that merges takes beside its input: --retries, --metrics and --log-format."""
     metrics = "A Delta table that gets a row per run and table; made where there is none."
-    retries = "How often a run begins again where another writer was first."
+    retries = "How often a run begins again where another writer was first, or its source grew."
     for option in (
         log_option,
         click.option("--metrics", metavar="TABLE", help=metrics),

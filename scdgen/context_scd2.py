@@ -127,10 +127,12 @@ def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
         "_scd_at",
         "_scd_deleted",
         *("NULL" for _ in ctx.rows.sequence),
-        "_scd_rank",
         ctx.until,
         *aliased(action_columns, "t"),
+        "_scd_rank",
     ]
+    known = " AND ".join(source.known(spec))
+    ctx.rank = f"IF({known}, 1, {source.changed(spec)})" if known else "1"
     ctx.latest_columns = [
         f"LAST_VALUE({name}) OVER run AS {name}" if name in ctx.untracked else name for name in ctx.columns
     ]

@@ -26,6 +26,9 @@ REFUSED = (
     Rule("history.gap", "2s", "gap: a `taken_at` that comes {gap} after a change of the session's clock, so that "
          "the end before it would be read as another time.", ("stop gap snapshot.taken_at",),
          lambda f: f.ctx.taken_at and f.ctx.times.astray("")),
+    Rule("source", ALL, "source_changed: a row that came into the source after the statement before the MERGE had "
+         "read it, and may need more of the target than that statement found.", ("stop source_changed",),
+         lambda f: f.ctx.batch),
     Rule("params.last_run", "2c 2s", "null_time: a param `last_run` that is NULL.",
          ("stop null_time the param last_run",), lambda f: f.by_run and "last_run" in f.spec.params),
     Rule("conflicts", "2c 1c", "conflict: two different rows of one {moment}{unordered}. A delete and a row differ; "

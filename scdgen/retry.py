@@ -1,5 +1,7 @@
 """Delta's conflicts: a run that lost the race to another writer begins again on the version that the other one made.
 
+So does one whose source got rows between two of its statements.
+
 Delta commits a MERGE only where no version since its start has touched the files that it read, so that a try which
 lost has changed nothing, and the next one works out everything anew.
 """
@@ -12,7 +14,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from scdgen.errors import EngineError, ScdgenError
+from scdgen.errors import DataError, EngineError, ScdgenError
+from scdgen.source import SOURCE_CHANGED
 
 RETRIES = 5
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
@@ -56,6 +59,8 @@ def retried(
 ) -> tuple[Result, int]:
     """The result of ``attempt``, which is called again up to ``retries`` times while other writers are first.
 
+    They are so in the table, or in the source that ``attempt`` reads more than once.
+
     Gives the result and how many tries were lost before it. ``cleared`` is asked where files are in the place of the
     table and nobody seems to be at work there: whether they are gone now, so that a last try has a chance.
 
@@ -64,6 +69,7 @@ def retried(
 
     Raises:
         EngineError: every try lost.
+        DataError: the source got rows during the last try.
     """
     number = 0
     while True:
@@ -71,12 +77,13 @@ def retried(
             return attempt(), number
         except ScdgenError as error:
             unsure = _says(error, _UNSURE) and number + 1 < min(_UNSURE_TRIES, retries + 1)
-            if not (unsure or is_conflict(error)):
+            grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
+            if not (unsure or grew or is_conflict(error)):
                 if _says(error, _UNSURE) and cleared(error):
                     return attempt(), number
                 raise
-            if number == retries and _says(error, _TWO_STREAMS):
-                raise  # a mistake that more tries would not mend, told in words of its own
+            if number == retries and (grew or _says(error, _TWO_STREAMS)):
+                raise  # what more tries may not mend is told in words of its own
             if number == retries:
                 tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
                 message = (

@@ -24,7 +24,7 @@ from scdgen.plan_run import PlanView, plan_view
 from scdgen.queries import source_counts
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, PlanResult, RunResult
-from scdgen.retry import RETRIES, retried
+from scdgen.retry import RETRIES, Result, retried
 from scdgen.runlog import Commit, Undo, commits, new_run_id, noted, undo_of
 from scdgen.spec import Spec
 from scdgen.target import TargetTable, clear_unfinished
@@ -48,9 +48,9 @@ class Runner:
     ):
         """``templates`` is a folder of templates of one's own.
 
-        ``retries`` is how often a run begins again where another writer was first; ``run_id`` names all runs of this
-        runner in the tables' logs, in place of an id for each. ``metrics`` names a Delta table that gets a row per run,
-        and is made where there is none.
+        ``retries`` is how often a run begins again where another writer was first, in the table or in the source;
+        ``run_id`` names all runs of this runner in the tables' logs, in place of an id for each. ``metrics`` names a
+        Delta table that gets a row per run, and is made where there is none.
         """
         self.spark = with_variables(spark)
         self.templates = templates
@@ -156,8 +156,7 @@ class Runner:
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._plan(spec, source, params) as (plan, _):
-            return plan.rows()
+        return self._planned(lambda plan, _: plan.rows(), spec, source, params)
 
     def plan_counted(
         self,
@@ -167,9 +166,12 @@ class Runner:
         sample: int = 5,
     ) -> PlanResult:
         """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
-        with self._plan(spec, source, params) as (plan, bound):
+
+        def read(plan: PlanView, bound: Spec) -> PlanResult:
             _, skipped = self._engine.rows_and_skipped(source_counts(bound))
             return plan.result(spec.target, sample, skipped)
+
+        return self._planned(read, spec, source, params)
 
     def run_counted(
         self,
@@ -186,8 +188,7 @@ class Runner:
         begin = time.monotonic()
         wanted = ["unchanged", *(["close"] if spec.is_scd2 else []), *(["late"] if self._metrics else [])]
         with self._measured(spec) as measured:
-            with self._plan(spec, source, params, adopt) as (plan, _):
-                measured.planned = plan.counts(*wanted)
+            measured.planned = self._planned(lambda plan, _: plan.counts(*wanted), spec, source, params, adopt)
             result = self._run(spec, source, params, adopt, contextlib.nullcontext, measured)
         return result.counted(spec, measured.planned, time.monotonic() - begin)
 
@@ -264,6 +265,22 @@ class Runner:
         """Whether the target is there."""
         with self._engine.translated(spec):
             return TargetTable(self.spark, spec).exists()
+
+    def _planned(
+        self,
+        read: Callable[[PlanView, Spec], Result],
+        spec: Spec,
+        source: DataFrame | None,
+        params: Mapping[str, object] | None,
+        adopt: bool = False,
+    ) -> Result:
+        """What is read of a plan, which begins again like a run where the source grew meanwhile."""
+
+        def attempt() -> Result:
+            with self._plan(spec, source, params, adopt) as (plan, bound):
+                return read(plan, bound)
+
+        return retried(spec.target, self.retries, attempt)[0]
 
     @contextmanager
     def _plan(

@@ -19,6 +19,8 @@ _STRICT = {
     "json": {"mode": "FAILFAST"},
 }
 MEND = "mend the source or set bad_rows: skip"
+# The rule that a row breaks which came into the source after the batch's variables were set.
+SOURCE_CHANGED = "source_changed"
 
 
 def refusal(spec: Spec, rule: str, what: str, hint: str, sample: str | None = None) -> str:
@@ -57,10 +59,13 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
     keys = {key: key_expression(spec, key) for key in spec.keys}
     select = []
     for column in source_columns(spec):
-        text = cast(fragment(spec, column).text, spec.columns[column].type)
+        text = typed = cast(fragment(spec, column).text, spec.columns[column].type)
         if column in keys and guarded and spec.bad_rows == "fail":
             stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
             text = f"COALESCE({text}, {stop})"
+        if guarded and column in partition_keys(spec):
+            known = f"ARRAY_CONTAINS({partition_variable(column, spec)}, {typed})"
+            text = _met(spec, f"COALESCE({known}, TRUE)", text)
         select.append(f"{text} AS {sql.quote(column)}")
     if spec.source.effective_at is not None:
         select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
@@ -124,7 +129,34 @@ def time_expression(spec: Spec) -> str:
 
 
 def _guarded_time(spec: Spec) -> str:
-    return _storable(spec, time_expression(spec), "effective_at", " in a source row", MEND, spec.bad_rows == "skip")
+    time = time_expression(spec)
+    text = _storable(spec, time, "effective_at", " in a source row", MEND, spec.bad_rows == "skip")
+    if all(variable.name != BATCH_FROM for variable in batch_variables(spec)):
+        return text
+    return _met(spec, f"COALESCE({Times(spec).before(time)} >= {BATCH_FROM}, {time} IS NULL)", text)
+
+
+def known(spec: Spec) -> list[str]:
+    """What the batch's variables say of the rows that they were set by, in names of the table.
+
+    The MERGE reads the source once more. A row that came meanwhile, and may need what these variables leave out of the
+    read of the target, must stop it.
+    """
+    bounded = any(variable.name == BATCH_FROM for variable in batch_variables(spec))
+    return [*([f"{Times(spec).before('_scd_at')} >= {BATCH_FROM}"] if bounded else []), *in_partitions(spec, "")]
+
+
+def changed(spec: Spec) -> str:
+    """The refusal of a row that is not among the :func:`known`."""
+    return refusal(spec, SOURCE_CHANGED, "the source got rows while it was read", "run again")
+
+
+def _met(spec: Spec, test: str, value: str) -> str:
+    """A value of a row that is among the :func:`known`; changes to versions have one test of all that is known."""
+    if spec.is_scd2 and not spec.is_snapshot:
+        return value
+    indented = value.replace("\n", "\n    ")
+    return f"CASE\n    WHEN {test} THEN {indented}\n    ELSE {changed(spec)}\nEND"
 
 
 def _storable(spec: Spec, time: str, option: str, where: str, hint: str, skipped: bool = False) -> str:
@@ -219,11 +251,11 @@ def partition_variable(name: str, spec: Spec) -> str:
     return f"_scd_partitions_{partition_keys(spec).index(name) + 1}"
 
 
-def in_partitions(spec: Spec, alias: str = "t") -> list[str]:
+def in_partitions(spec: Spec, alias: str = "t.") -> list[str]:
     """Conditions on the target that leave the partitions of other keys unread."""
     found = []
     for name in partition_keys(spec):
-        column = f"{alias}.{sql.quote(name)}"
+        column = f"{alias}{sql.quote(name)}"
         test = f"ARRAY_CONTAINS({partition_variable(name, spec)}, {column})"
         found.append(test if name in spec.keys else f"({column} IS NULL OR {test})")
     return found

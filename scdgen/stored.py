@@ -126,7 +126,9 @@ def _sql(tree: exp.Expr) -> str:
 
 
 def _value(tree: exp.Expr) -> str:
-    """The spec's expression: without the guards that refuse NULL, the open end and odd gaps, and without the cast."""
+    """The spec's expression without the guards (NULL, the open end, odd gaps, a source that grew) and the cast."""
+    if isinstance(tree, exp.Case) and "[SCDGEN_SOURCE_CHANGED]" in _sql(tree):
+        tree = tree.args["ifs"][0].args["true"]
     if isinstance(tree, exp.Case) and "[SCDGEN_GAP]" in _sql(tree):
         made = [*(found.args["true"] for found in tree.args["ifs"]), tree.args["default"]]
         (tree,) = (value for value in made if "[SCDGEN_" not in _sql(value))

@@ -22,10 +22,12 @@ MERGE INTO `crm`.`customer` AS t USING (
     ),
     timeline AS (
         -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
-        SELECT `id`, `name`, `address`, _scd_at, FALSE AS _scd_deleted, 1 AS _scd_rank, NULL AS _scd_until
+        SELECT
+            `id`, `name`, `address`, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until,
+            IF(_scd_at >= _scd_batch_from, 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source got rows while it was read; run again')) AS _scd_rank
         FROM changes
         UNION ALL
-        SELECT t.`id`, t.`name`, t.`address`, _scd_at, _scd_deleted, _scd_rank, t.`valid_to`
+        SELECT t.`id`, t.`name`, t.`address`, _scd_at, _scd_deleted, t.`valid_to`, _scd_rank
         FROM `crm`.`customer` AS t
         LEFT SEMI JOIN changes AS c ON t.`id` = c.`id`
             LATERAL VIEW STACK(2, t.`valid_from`, FALSE, 2, t.`valid_to`, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank

@@ -35,9 +35,9 @@ timeline AS (
         _scd_at,
         _scd_deleted,
         _scd_sequence_1,
-        1 AS _scd_rank,
         NULL AS _scd_until,
-        NULL AS `action`
+        NULL AS `action`,
+        IF(_scd_at >= _scd_batch_from, 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_cdc: the source got rows while it was read; run again')) AS _scd_rank
     FROM changes
     UNION ALL
     SELECT
@@ -48,9 +48,9 @@ timeline AS (
         _scd_at,
         _scd_deleted,
         NULL,
-        _scd_rank,
         t.`valid_to`,
-        t.`action`
+        t.`action`,
+        _scd_rank
     FROM `crm`.`customer_cdc` AS t
     LEFT SEMI JOIN changes AS c ON t.`company` = c.`company` AND t.`customer_no` = c.`customer_no`
         LATERAL VIEW STACK(2, t.`valid_from`, FALSE, 2, t.`valid_to`, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank

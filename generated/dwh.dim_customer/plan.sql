@@ -53,8 +53,8 @@ timeline AS (
         _scd_at,
         FALSE AS _scd_deleted,
         _scd_sequence_1,
-        1 AS _scd_rank,
-        NULL AS _scd_until
+        NULL AS _scd_until,
+        IF(_scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, `region`), 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source got rows while it was read; run again')) AS _scd_rank
     FROM changes
     UNION ALL
     SELECT
@@ -66,8 +66,8 @@ timeline AS (
         _scd_at,
         _scd_deleted,
         NULL,
-        _scd_rank,
-        NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY
+        NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY,
+        _scd_rank
     FROM `dwh`.`dim_customer` AS t
     LEFT SEMI JOIN changes AS c ON t.`region` = c.`region` AND t.`customer_no` = c.`customer_no`
         LATERAL VIEW STACK(

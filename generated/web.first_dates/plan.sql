@@ -19,7 +19,10 @@ WITH changes AS (
         COALESCE(CAST(visitorCookieId AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: the key visitor_cookie_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `visitor_cookie_id`,
         CAST(landed AS TIMESTAMP) AS `first_date`,
         CAST(date_format(landed, 'yyyy-MM-dd') AS STRING) AS `first_day`,
-        CAST(substring(visitorCookieId, 1, 2) AS STRING) AS `vcid_first_two`
+        CASE
+            WHEN COALESCE(ARRAY_CONTAINS(_scd_partitions_1, CAST(substring(visitorCookieId, 1, 2) AS STRING)), TRUE) THEN CAST(substring(visitorCookieId, 1, 2) AS STRING)
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source got rows while it was read; run again')
+        END AS `vcid_first_two`
     FROM `web`.`page_views`
 ),
 ranked AS (

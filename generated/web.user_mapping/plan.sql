@@ -38,8 +38,8 @@ timeline AS (
         _scd_at,
         FALSE AS _scd_deleted,
         _scd_sequence_1,
-        1 AS _scd_rank,
-        NULL AS _scd_until
+        NULL AS _scd_until,
+        IF(_scd_at - INTERVAL '1' MICROSECOND >= _scd_batch_from AND (`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, `vcid_first_two`)), 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.user_mapping: the source got rows while it was read; run again')) AS _scd_rank
     FROM changes
     UNION ALL
     SELECT
@@ -49,8 +49,8 @@ timeline AS (
         _scd_at,
         _scd_deleted,
         NULL,
-        _scd_rank,
-        t.`valid_end_date` + INTERVAL '1' MICROSECOND
+        t.`valid_end_date` + INTERVAL '1' MICROSECOND,
+        _scd_rank
     FROM `web`.`user_mapping` AS t
     LEFT SEMI JOIN changes AS c ON t.`visitor_cookie_id` = c.`visitor_cookie_id`
         LATERAL VIEW STACK(

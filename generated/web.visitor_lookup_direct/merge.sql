@@ -39,8 +39,8 @@ MERGE INTO `web`.`visitor_lookup_direct` AS t USING (
             _scd_at,
             FALSE AS _scd_deleted,
             _scd_sequence_1,
-            1 AS _scd_rank,
-            NULL AS _scd_until
+            NULL AS _scd_until,
+            IF((`vcid_first_two` IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, `vcid_first_two`)), 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.visitor_lookup_direct: the source got rows while it was read; run again')) AS _scd_rank
         FROM changes
         UNION ALL
         SELECT
@@ -50,8 +50,8 @@ MERGE INTO `web`.`visitor_lookup_direct` AS t USING (
             _scd_at,
             _scd_deleted,
             NULL,
-            _scd_rank,
-            CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END
+            CASE WHEN NOT (t.`is_current`) THEN t.`valid_end_date` + INTERVAL '1' MICROSECOND END,
+            _scd_rank
         FROM `web`.`visitor_lookup_direct` AS t
         LEFT SEMI JOIN changes AS c ON t.`visitor_cookie_id` = c.`visitor_cookie_id`
             LATERAL VIEW STACK(
