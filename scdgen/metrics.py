@@ -44,7 +44,7 @@ COLUMNS = (
     ("closed", "BIGINT", "Open versions that the run ends, by the plan before it; NULL where none was made"),
     ("late", "BIGINT", "Versions that it writes or removes before the newest one stored of their key, by the plan"),
     ("unchanged", "BIGINT", "Keys of the source that needed nothing, by the plan"),
-    ("retries", "INT", "How often the run began again because another writer was first"),
+    ("retries", "INT", "How often the run began again because another writer was first, or its source grew"),
     ("created", "BOOLEAN", "Whether the run made the table"),
     ("version", "BIGINT", "The Delta version that it wrote; NULL where it wrote none"),
     ("files_added", "BIGINT", "Data files that the MERGE added"),

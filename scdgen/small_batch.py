@@ -29,7 +29,7 @@ _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 def hinted(spark: SparkSession, spec: Spec, merge: str) -> str:
     """The MERGE of a batch of changes, with the hint where its source is small. Runs where its variables are set.
 
-    A snapshot's source says nothing of how many rows differ, and an scd1's steps do not read the target.
+    A snapshot's source says nothing of how many rows differ; the MERGE of scd1 has no such steps.
     """
     before, last, after = merge.rpartition(_LAST)
     if spec.is_snapshot or not last or not is_small(spark, source_rows(spec)):

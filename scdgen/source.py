@@ -131,7 +131,7 @@ def time_expression(spec: Spec) -> str:
 def _guarded_time(spec: Spec) -> str:
     time = time_expression(spec)
     text = _storable(spec, time, "effective_at", " in a source row", MEND, spec.bad_rows == "skip")
-    if all(variable.name != BATCH_FROM for variable in batch_variables(spec)):
+    if not _bounds_times(spec):
         return text
     return _met(spec, f"COALESCE({Times(spec).before(time)} >= {BATCH_FROM}, {time} IS NULL)", text)
 
@@ -142,8 +142,8 @@ def known(spec: Spec) -> list[str]:
     The MERGE reads the source once more. A row that came meanwhile, and may need what these variables leave out of the
     read of the target, must stop it.
     """
-    bounded = any(variable.name == BATCH_FROM for variable in batch_variables(spec))
-    return [*([f"{Times(spec).before('_scd_at')} >= {BATCH_FROM}"] if bounded else []), *in_partitions(spec, "")]
+    since = [f"{Times(spec).before('_scd_at')} >= {BATCH_FROM}"] if _bounds_times(spec) else []
+    return [*since, *in_partitions(spec, "")]
 
 
 def changed(spec: Spec) -> str:
@@ -292,10 +292,15 @@ def fills(spec: Spec) -> bool:
     return any(column.nulls == "fill" for column in spec.columns.values())
 
 
+def _bounds_times(spec: Spec) -> bool:
+    """Whether the batch's first time bounds the read of the target."""
+    return spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot)
+
+
 def batch_variables(spec: Spec) -> list[Variable]:
     """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
     found = []
-    if spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot):
+    if _bounds_times(spec):
         oldest = f"MIN({time_expression(spec)})"
         if spec.is_snapshot:  # with no row it still closes what is open
             oldest = f"COALESCE({oldest}, {TAKEN_AT})"

@@ -71,7 +71,7 @@ def test_only_what_a_spec_needs() -> None:
 def test_a_simple_merge_fits_on_a_screen_or_two() -> None:
     """Changes, one key, no deletes: the whole statement."""
     text = (ROOT / "generated/crm.customer/merge.sql").read_text()
-    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 72
+    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 70
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])

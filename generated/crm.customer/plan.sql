@@ -54,9 +54,7 @@ points AS (
     SELECT
         *,
         NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `name`, `address`)) OVER w <=> STRUCT(_scd_deleted, `name`, `address`)) AS _scd_opens
-    FROM ranked
-    WHERE _scd_row = 1
-    WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
+    FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
 ),
 staged AS (
     -- What has to change in the table, NULL where nothing has. A version lasts until the next or a delete of its key.

@@ -52,9 +52,7 @@ MERGE INTO `crm`.`customer_address` AS t USING (
         SELECT
             *,
             NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `address`)) OVER w <=> STRUCT(_scd_deleted, `address`)) AS _scd_opens
-        FROM ranked
-        WHERE _scd_row = 1
-        WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
+        FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
     ),
     runs AS (
         -- Numbers the versions and the times between them, to find the newest value of an untracked column in each.

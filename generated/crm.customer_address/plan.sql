@@ -54,9 +54,7 @@ points AS (
     SELECT
         *,
         NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `address`)) OVER w <=> STRUCT(_scd_deleted, `address`)) AS _scd_opens
-    FROM ranked
-    WHERE _scd_row = 1
-    WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
+    FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
 ),
 runs AS (
     -- Numbers the versions and the times between them, to find the newest value of an untracked column in each.

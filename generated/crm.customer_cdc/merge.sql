@@ -73,9 +73,7 @@ MERGE INTO `crm`.`customer_cdc` AS t USING (
         SELECT
             *,
             NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `name`, `city`)) OVER w <=> STRUCT(_scd_deleted, `name`, `city`)) AS _scd_opens
-        FROM ranked
-        WHERE _scd_row = 1
-        WINDOW w AS (PARTITION BY `company`, `customer_no` ORDER BY _scd_at)
+        FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `company`, `customer_no` ORDER BY _scd_at)
     ),
     versions AS (
         -- A version lasts until the next version or delete of its key.

@@ -94,9 +94,7 @@ MERGE INTO `dwh`.`dim_customer` AS t USING (
         SELECT
             *,
             NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `address`, `birth_date`)) OVER w <=> STRUCT(_scd_deleted, `address`, `birth_date`)) AS _scd_opens
-        FROM ranked
-        WHERE _scd_row = 1
-        WINDOW w AS (PARTITION BY `region`, `customer_no` ORDER BY _scd_at)
+        FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `region`, `customer_no` ORDER BY _scd_at)
     ),
     runs AS (
         -- Numbers the versions and the times between them, to find the newest value of an untracked column in each.

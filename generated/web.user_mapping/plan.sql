@@ -81,9 +81,7 @@ points AS (
     SELECT
         *,
         NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `user_id`, `vcid_first_two`)) OVER w <=> STRUCT(_scd_deleted, `user_id`, `vcid_first_two`)) AS _scd_opens
-    FROM ranked
-    WHERE _scd_row = 1
-    WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
+    FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
 ),
 staged AS (
     -- What has to change in the table, NULL where nothing has. A version lasts until the next or a delete of its key.

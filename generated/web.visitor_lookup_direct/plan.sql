@@ -82,9 +82,7 @@ points AS (
     SELECT
         *,
         COUNT_IF(_scd_deleted) OVER w AS _scd_life
-    FROM ranked
-    WHERE _scd_row = 1
-    WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
+    FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `visitor_cookie_id` ORDER BY _scd_at)
 ),
 given AS (
     -- NULL in a change means "not given": the value before it in the key's life stays, or the first that is known.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from scdgen import Spec
 
 CHANGES = "pattern: scd2\nkeys: [id]\nsource: {table: growing.source, effective_at: CAST(at AS TIMESTAMP)}\n"
-
-
 HISTORY = "(1, 'a', '2024-01-01'), (1, 'b', '2024-02-01')"
 LATE = "(1, 'late', '2024-01-15')"
 CUT = ["1 a 01-01 01-15", "1 late 01-15 02-01", "1 b 02-01 None"]  # what LATE makes of HISTORY
@@ -74,14 +72,14 @@ def holds(spark: SparkSession, *rows: str) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS growing")
     spark.sql(
         "CREATE OR REPLACE TABLE growing.source USING DELTA AS SELECT CAST(id AS INT) AS id, "
-        f"CAST(value AS STRING) AS value, CAST(at AS STRING) AS at "
+        "CAST(value AS STRING) AS value, CAST(at AS STRING) AS at "
         f"FROM VALUES {listed} AS v (id, value, at) WHERE id IS NOT NULL"
     )
 
 
 @contextmanager
 def growing(spark: SparkSession, row: str, before: str = "MERGE INTO") -> Iterator[list[str]]:
-    """A row comes into the source before a statement, each time that the statement is sent."""
+    """A row comes into the source just before a statement is sent for the first time."""
     came: list[str] = []
     given = spark.sql
 

@@ -41,9 +41,9 @@ def sql_row(*values: object) -> str:
     return f"({', '.join('NULL' if value is None else repr(value) for value in values)})"
 
 
-def merges(spark: SparkSession, table: str, pattern: str = "scd2", more: str = "") -> list[str]:
+def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
     """The MERGEs that runs of the batches, the last one twice, send to Spark."""
-    spec = load_spec_text(SPEC.replace("TABLE", table).replace("PATTERN", pattern) + more)
+    spec = load_spec_text(SPEC.replace("TABLE", table).replace("PATTERN", pattern))
     sent: list[str] = []
 
     def sql(statement: str, *args: Any, **named: Any) -> Any:
