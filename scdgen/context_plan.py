@@ -26,6 +26,11 @@ def plan_actions(spec: Spec) -> tuple[str, ...]:
     return (*_SCD2, "delete", "unchanged", *(["refresh"] if spec.history.open_end == "last_run" else []))
 
 
+def written_actions(spec: Spec) -> tuple[str, ...]:
+    """Those of :func:`plan_actions` whose counts are rows that the MERGE's source has, each once."""
+    return _SCD2 if spec.is_scd2 else _SCD1
+
+
 def add_plan(ctx: SimpleNamespace, spec: Spec) -> None:
     """The pieces of templates/scd1_plan.sql.j2 and scd2_plan.sql.j2, below ``ctx.plan``."""
     ctx.plan = plan = SimpleNamespace(view=VIEW, sample=SAMPLE)
@@ -37,6 +42,7 @@ def add_plan(ctx: SimpleNamespace, spec: Spec) -> None:
     plan.old = _where(plan.known, struct(f"t.{name}" for name in ctx.all_columns))
     plan.late, plan.stale, plan.first_change = None, None, False
     (_add_versions if spec.is_scd2 else _add_rows)(ctx, spec, plan)
+    _add_run_counts(ctx, spec, plan)
     place = [*ctx.keys, *(["_scd_start"] if spec.is_scd2 else [])]
     groups = ["_scd_action", *(["_scd_deletes"] if spec.is_scd2 else [])]
     plan.sampled = f"PARTITION BY {', '.join(groups)} ORDER BY {', '.join(place)}"
@@ -78,6 +84,27 @@ def _add_versions(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> No
         all_stale = f"SELECT COUNT(*)\n    FROM {ctx.target} AS t\n    WHERE {plan.stale}"
         plan.counts.append(f"(\n    {all_stale}\n) - COUNT_IF(_scd_stale) AS `refresh`")
     plan.counts += _totals(plan, "_scd_closes")
+
+
+def _add_run_counts(ctx: SimpleNamespace, spec: Spec, plan: SimpleNamespace) -> None:
+    """What counts.sql.j2 counts: the rows of each action, and the keys that need nothing.
+
+    ``None`` where only the rows of the plan tell: changes of scd1, of which the MERGE itself finds what is stored; and
+    a snapshot that fills, of which one UPDATE may close a version and write a value back.
+    """
+    plan.run_counts, plan.per_key = None, None
+    if spec.is_scd2 and ctx.folds:
+        plan.per_key = [f"COUNT_IF(_scd_action = '{action}') AS _scd_{action}" for action in _SCD2]
+        plan.run_counts = [f"SUM(_scd_{action}) AS `{action}`" for action in _SCD2]
+        written = " + ".join(f"_scd_{action}" for action in _SCD2)
+        plan.run_counts.append(f"COUNT_IF({written} = 0) AS `unchanged`")
+    elif spec.is_snapshot and not (spec.is_scd2 and ctx.fills):
+        test = "ARRAY_CONTAINS(_scd_actions, '{}')" if spec.is_scd2 else "_scd_action = '{}'"
+        plan.run_from = "compared" if spec.is_scd2 else "staged"
+        plan.run_counts = [f"COUNT_IF({test.format(action)}) AS `{action}`" for action in written_actions(spec)]
+        keys = f"SELECT COUNT(DISTINCT {', '.join(ctx.keys)}) FROM {ctx.rows.name}"
+        there = "NOT _scd_gone" if spec.is_scd2 else "_scd_action <> 'delete'"
+        plan.run_counts.append(f"({keys}) - COUNT_IF({there}) AS `unchanged`")
 
 
 def _version(ctx: SimpleNamespace, name: str) -> str:

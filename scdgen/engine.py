@@ -45,7 +45,8 @@ class Engine:
         bound = bind(spec, view, params or {})
         with self.lock, ansi(self.spark):
             if source is not None and view is not None:
-                source.createOrReplaceTempView(view)
+                # Spark forgets the rows kept of a plan with a view of just that plan: this one is of its own.
+                source.where(f"'{view}' IS NOT NULL").createOrReplaceTempView(view)
             try:
                 with self.translated(bound):
                     yield bound

@@ -35,7 +35,7 @@ COLUMNS = (
     ("started_at", "TIMESTAMP", "When the run began"),
     ("seconds", "DOUBLE", "How long it took, the tries that were lost to other writers included"),
     ("error", "STRING", "Why it failed, which left the table as it was; NULL where it is done"),
-    ("rows_in", "BIGINT", "Rows of the source that `where` lets in; NULL where the source is a query"),
+    ("rows_in", "BIGINT", "Rows of the source that `where` lets in; NULL where a query is read as it stands"),
     ("skipped", "BIGINT", "Rows among them that `bad_rows: skip` left out"),
     ("inserted", "BIGINT", "Rows that the MERGE inserted: with scd2 the versions that it opened"),
     ("updated", "BIGINT", "Rows that it updated, but for those that are refreshed"),

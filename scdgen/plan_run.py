@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from scdgen.context_plan import VIEW, plan_actions
+from scdgen.context_plan import VIEW, plan_actions, written_actions
 from scdgen.errors import UsageError
 from scdgen.pipeline import statements
-from scdgen.queries import plan_rows, plan_sample
+from scdgen.queries import plan_rows, plan_sample, run_counts
 from scdgen.results import PlanResult, PlanRow
 from scdgen.spec import Spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 
 class PlanView:
     """The view that plan.sql makes, while it is there. ``spec`` is the one that the file was made from."""
 
-    def __init__(self, spark: SparkSession, spec: Spec, counts: str):
+    def __init__(self, spark: SparkSession, spec: Spec, counts: str, templates: str | None = None):
         self.spark = spark
         self.spec = spec
+        self.templates = templates
         self._counts = counts
 
     def counts(self, *names: str) -> dict[str, int]:
         """The numbers that plan.sql gives, or those it has of ``names``: what the others need is not worked out."""
         frame = self.spark.sql(self._counts)
-        row = frame.select(*([name for name in frame.columns if name in names] if names else "*")).collect()[0]
-        return {name: int(number or 0) for name, number in row.asDict().items()}
+        return _numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
+
+    def run_counts(self, late: bool) -> dict[str, int]:
+        """The rows that a run would write, by action, the keys that need nothing, and the late rows if asked for."""
+        lean = run_counts(self.spec, self.templates, late)
+        if lean is not None:
+            return _numbers(self.spark.sql(lean))
+        return self.counts(*written_actions(self.spec), "unchanged", *(["late"] if late else []))
 
     def rows(self) -> list[Row]:
         """Every version (scd1: row) that a run would write or remove: its action, and its columns as they become."""
@@ -50,6 +57,10 @@ class PlanView:
         )
 
 
+def _numbers(frame: DataFrame) -> dict[str, int]:
+    return {name: int(number or 0) for name, number in frame.collect()[0].asDict().items()}
+
+
 def _row(spec: Spec, found: dict[str, Any]) -> PlanRow:
     return PlanRow(
         action=found["_scd_action"],
@@ -61,8 +72,29 @@ def _row(spec: Spec, found: dict[str, Any]) -> PlanRow:
     )
 
 
+def written_rows(spec: Spec, planned: Mapping[str, int]) -> int:
+    """How many rows the MERGE's source has, by the counts of a plan."""
+    return sum(planned[action] for action in written_actions(spec))
+
+
+def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
+    """:func:`written_rows` for each row of a full extract; ``None`` where no plan has counted, or no key is in it."""
+    keys = planned.get("unchanged", 0) + planned.get("open", 0)
+    return written_rows(spec, planned) / keys if spec.is_snapshot and keys else None
+
+
+def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
+    """Whether a MERGE would do nothing, by the counts of a plan, and refuse nothing that the plan has let pass.
+
+    A plan works out no column that is not compared, in which a MERGE might meet a value that does not convert; and
+    ``open_end: last_run`` writes to every open version.
+    """
+    compared = all(column.track and column.merge == "last" for column in spec.columns.values())
+    return compared and spec.history.open_end != "last_run" and written_rows(spec, planned) == 0
+
+
 @contextmanager
-def plan_view(spark: SparkSession, spec: Spec, script: str) -> Iterator[PlanView]:
+def plan_view(spark: SparkSession, spec: Spec, script: str, templates: str | None = None) -> Iterator[PlanView]:
     """The view of a plan.sql, made by its statements, and gone afterwards."""
     found = statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
@@ -73,6 +105,6 @@ def plan_view(spark: SparkSession, spec: Spec, script: str) -> Iterator[PlanView
     try:
         for statement in found[:-2]:
             spark.sql(statement).collect()
-        yield PlanView(spark, spec, found[-2])
+        yield PlanView(spark, spec, found[-2], templates)
     finally:
         spark.catalog.dropTempView(VIEW)

@@ -20,8 +20,9 @@ from scdgen.columns import Target
 from scdgen.context import build
 from scdgen.engine import Engine
 from scdgen.metrics import Measured, Metrics, around
-from scdgen.plan_run import PlanView, plan_view
+from scdgen.plan_run import PlanView, is_needless, plan_view, written_share
 from scdgen.queries import source_counts
+from scdgen.read_once import kept
 from scdgen.rename import with_target
 from scdgen.results import CheckResult, PlanResult, RunResult
 from scdgen.retry import RETRIES, Result, retried
@@ -79,8 +80,8 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        with self._measured(spec) as measured:
-            return self._run(spec, source, params, adopt, contextlib.nullcontext, measured)
+        with self._measured(spec) as measured, kept(self._engine, spec, source, params) as rows:
+            return self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
 
     def run_once(
         self,
@@ -91,9 +92,9 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, passed over where the table has taken in this batch of this application already."""
-        with self._measured(spec, batch) as measured:
+        with self._measured(spec, batch) as measured, kept(self._engine, spec, source, params) as rows:
             once = partial(streams.once, self.spark, spec, application, batch)
-            return self._run(spec, source, params, False, once, measured)
+            return self._run(spec, rows, params, False, once, measured)
 
     def _measured(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[Measured]:
         return around(self._metrics, self._engine, Measured(spec, self.run_id or new_run_id(), batch))
@@ -111,7 +112,7 @@ class Runner:
 
         def attempt() -> RunResult:
             with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id) as named:
-                return self._attempt(spec, bound, adopt, around_merge, named)
+                return self._attempt(spec, bound, adopt, around_merge, named, measured.planned)
 
         result, retries = retried(spec.target, self.retries, attempt, partial(clear_unfinished, self.spark))
         measured.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
@@ -124,6 +125,7 @@ class Runner:
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
         named: str,
+        planned: Mapping[str, int],
     ) -> RunResult:
         scripts = pipeline.render(bound, self.templates)
         table = TargetTable(self.spark, spec)
@@ -138,10 +140,13 @@ class Runner:
             self._engine.execute(before)
             counted = source_counts(bound, wanted=self._metrics is not None)
             rows_in, skipped = self._engine.rows_and_skipped(counted)
-            merge = small_batch.hinted(self.spark, bound, merge)
-            with around_merge():
-                rows = self.spark.sql(merge).collect()
-            counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+            counts: dict[str, Any] = {}
+            # What a plan has found to change nothing is as if it had been merged when the plan was made.
+            if not (planned and self.templates is None and is_needless(spec, planned)):
+                merge = small_batch.hinted(self.spark, bound, merge, written_share(spec, planned))
+                with around_merge():
+                    rows = self.spark.sql(merge).collect()
+                counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
             version, commit = table.written(named)
         return RunResult.of(
             spec.target, counts, commit, bool(evolution),
@@ -183,13 +188,14 @@ class Runner:
         """:meth:`run` with the counts that the MERGE itself does not give, as the command line prints them.
 
         ``inserted``, ``updated``, ``removed`` are rows of the MERGE; ``closed`` is how many of the updated versions
-        were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run.
+        were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run,
+        which is then merged only where something has to be.
         """
         begin = time.monotonic()
-        wanted = ["unchanged", *(["close"] if spec.is_scd2 else []), *(["late"] if self._metrics else [])]
-        with self._measured(spec) as measured:
-            measured.planned = self._planned(lambda plan, _: plan.counts(*wanted), spec, source, params, adopt)
-            result = self._run(spec, source, params, adopt, contextlib.nullcontext, measured)
+        late = self._metrics is not None
+        with self._measured(spec) as measured, kept(self._engine, spec, source, params) as rows:
+            measured.planned = self._planned(lambda plan, _: plan.run_counts(late), spec, rows, params, adopt)
+            result = self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
         return result.counted(spec, measured.planned, time.monotonic() - begin)
 
     def versions(
@@ -276,11 +282,13 @@ class Runner:
     ) -> Result:
         """What is read of a plan, which begins again like a run where the source grew meanwhile."""
 
-        def attempt() -> Result:
-            with self._plan(spec, source, params, adopt) as (plan, bound):
-                return read(plan, bound)
+        with kept(self._engine, spec, source, params) as rows:
 
-        return retried(spec.target, self.retries, attempt)[0]
+            def attempt() -> Result:
+                with self._plan(spec, rows, params, adopt) as (plan, bound):
+                    return read(plan, bound)
+
+            return retried(spec.target, self.retries, attempt)[0]
 
     @contextmanager
     def _plan(
@@ -290,7 +298,7 @@ class Runner:
         with (
             self._engine.ready(spec, source, params) as bound,
             self._table_or_view(spec, bound, adopt) as planned,
-            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan) as plan,
+            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan, self.templates) as plan,
         ):
             yield plan, bound
 

@@ -26,20 +26,24 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
 
-def hinted(spark: SparkSession, spec: Spec, merge: str) -> str:
-    """The MERGE of a batch of changes, with the hint where its source is small. Runs where its variables are set.
+def hinted(spark: SparkSession, spec: Spec, merge: str, share: float | None = None) -> str:
+    """The MERGE, with the hint where little is merged. Runs where its variables are set.
 
-    A snapshot's source says nothing of how many rows differ; the MERGE of scd1 has no such steps.
+    ``share`` is how many rows a snapshot merges for each row of its source, where a plan has counted it: the source
+    alone says nothing of how many differ. The MERGE of scd1 has no such steps.
     """
     before, last, after = merge.rpartition(_LAST)
-    if spec.is_snapshot or not last or not is_small(spark, source_rows(spec)):
+    share = share if spec.is_snapshot else 1.0
+    if not last or share is None or not is_small(spark, source_rows(spec), share):
         return merge
     return f"{before}{last.replace('SELECT', 'SELECT /*+ BROADCAST(staged) */', 1)}{after}"
 
 
-def is_small(spark: SparkSession, query: str) -> bool:
-    """Whether a query gives at most ``SMALL`` bytes by Spark's estimate, in a session that broadcasts at all."""
-    return _broadcasts(spark) and estimated_bytes(spark.sql(f"EXPLAIN COST {query}").collect()[0][0]) <= SMALL
+def is_small(spark: SparkSession, query: str, share: float = 1.0) -> bool:
+    """Whether so much of a query's rows is at most ``SMALL`` bytes by Spark's estimate, if the session broadcasts."""
+    if not _broadcasts(spark):
+        return False
+    return share * estimated_bytes(spark.sql(f"EXPLAIN COST {query}").collect()[0][0]) <= SMALL
 
 
 def estimated_bytes(explained: str) -> float:

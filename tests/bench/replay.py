@@ -1,7 +1,7 @@
 """A batch, the same batch again, a batch in which nothing changed, and what reading for it takes.
 
 ``reading`` joins the batch with the stored versions that it can touch and adds up their values, which every method must
-do that looks at the history at all.
+do that looks at the history at all. ``command`` is what the command line does, which plans before it merges.
 
     python -m tests.bench.replay [--keys N] [--versions N] [--rounds N]
 """
@@ -37,7 +37,7 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
     """On a prepared history."""
     make_batch(spark, size, BATCH)
     make_batch(spark, size.but(same=True), SAME)
-    found = {name: Measured() for name in ("first", "replay", "nothing changed", "reading")}
+    found = {name: Measured() for name in ("first", "command", "replay", "nothing changed", "same, command", "reading")}
     for number in range(rounds + 1):
         clone(spark, "t_replay")
         versions = []
@@ -46,6 +46,10 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
             begin = time.monotonic()
             if name == "reading":
                 reading(spark, size, of, "t_replay")
+            elif "command" in name:
+                counts = Runner(spark).run_counted(spec_of(size, "t_replay", f"{SCHEMA}.{of}"))
+                expected = (*size.expected()[:2], 0) if changes else (0, 0, size.batch_keys)
+                assert (counts["inserted"], counts["closed"], counts["unchanged"]) == expected, counts
             else:
                 result = Runner(spark).run(spec_of(size, "t_replay", f"{SCHEMA}.{of}"))
                 versions.append(result.version)  # noqa: B023
@@ -53,9 +57,12 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
             if number:  # noqa: B023
                 found[name].seconds.append(time.monotonic() - begin)
 
-        for name in ("reading", "nothing changed") if number % 2 else ("nothing changed", "reading"):
+        names = ["reading", "nothing changed", "same, command"]
+        for name in names[number % 3 :] + names[: number % 3]:
             timed(name, SAME, False)
-        timed("first", BATCH, True)
+        for name in ("first", "command") if number % 2 else ("command", "first"):
+            clone(spark, "t_replay")
+            timed(name, BATCH, True)
         timed("replay", BATCH, False)
         nothing, first, replay = versions
         assert (nothing, replay) == (first - 1, first), "a batch that changes nothing made a version"
@@ -77,7 +84,9 @@ def main() -> None:
         for name, one in found.items():
             print(f"  {name:<16} {one.median:6.2f} s  [{' '.join(f'{taken:.1f}' for taken in one.seconds)}]")
         print(f"  replay is {found['replay'].ratio(found['first']):.2f} of the first run")
-        print(f"  nothing changed is {found['nothing changed'].ratio(found['reading']):.2f} of reading")
+        print(f"  the command is {found['command'].ratio(found['first']):.2f} of the run alone")
+        for name in ("nothing changed", "same, command"):
+            print(f"  {name} is {found[name].ratio(found['reading']):.2f} of reading")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A full extract into a table with a history, beside what cannot be left out: the join that finds what differs.
 
 ``outer join`` joins the extract with the open versions and counts what differs; ``floor`` upserts the finished rows.
+``command`` is what the command line does, which plans before it merges.
 
     python -m tests.bench.snapshot [--keys N] [--versions N] [--rounds N] [--changed SHARE,SHARE…]
 """
@@ -37,8 +38,19 @@ def make_extract(spark: SparkSession, size: Size) -> None:
 def scdgen(spark: SparkSession, size: Size, table: str) -> None:
     """All that ``scdgen run`` does."""
     result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{EXTRACT}", snapshot=True))
-    changed = (size.keys + size.step - 1) // size.step if size.changed else 0
-    assert (result.inserted, result.updated, result.deleted) == (changed, changed, 0), result
+    assert (result.inserted, result.updated, result.deleted) == (changed(size), changed(size), 0), result
+
+
+def command(spark: SparkSession, size: Size, table: str) -> None:
+    """The run with the plan before it."""
+    counts = Runner(spark).run_counted(spec_of(size, table, f"{SCHEMA}.{EXTRACT}", snapshot=True))
+    found = (counts["inserted"], counts["closed"], counts["unchanged"])
+    assert found == (changed(size), changed(size), size.keys - changed(size)), counts
+
+
+def changed(size: Size) -> int:
+    """How many keys of the extract have another value."""
+    return (size.keys + size.step - 1) // size.step if size.changed else 0
 
 
 def outer_join(spark: SparkSession, size: Size, table: str) -> None:
@@ -56,7 +68,7 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
     clone(spark, "t_first")
     scdgen(spark, size, "t_first")
     make_result(spark, OLD, "t_first", RESULT)
-    methods = {"scdgen": scdgen, "outer join": outer_join, "floor": floor}
+    methods = {"scdgen": scdgen, "command": command, "outer join": outer_join, "floor": floor}
     found = {name: Measured() for name in methods}
     for number in range(rounds + 1):
         for name in sorted(methods, reverse=number % 2 == 0):
@@ -88,9 +100,9 @@ def main() -> None:
     with bench_session() as spark:
         size = Size(keys=given.keys, versions=given.versions)
         make_history(spark, size, OLD)
-        for changed in map(float, given.changed.split(",")):
-            found = measure(spark, size.but(changed=changed), given.rounds)
-            print(f"{size.keys:,} keys of {size.versions} versions, {changed:.0%} changed:")
+        for part in map(float, given.changed.split(",")):
+            found = measure(spark, size.but(changed=part), given.rounds)
+            print(f"{size.keys:,} keys of {size.versions} versions, {part:.0%} changed:")
             for name, one in found.items():
                 print(f"  {name:<11} {one.median:6.2f} s  [{' '.join(f'{taken:.1f}' for taken in one.seconds)}]")
             ratio = found["scdgen"].ratio(found["outer join"])

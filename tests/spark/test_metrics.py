@@ -62,11 +62,11 @@ def test_a_row_per_run_and_table(spark: Any, here: Called) -> None:
     rows = metrics(spark)
     assert [(row["target"], *(row[name] for name in COUNTS)) for row in rows] == [
         ("measured.people", 2, 0, 2, 0, 0, 0, 0, 0),
-        ("measured.names", None, 0, 2, 0, 0, None, None, 0),
+        ("measured.names", 2, 0, 2, 0, 0, None, None, 0),
         ("measured.people", 3, 0, 3, 2, 0, 1, 2, 0),  # late: the new version, and the one that it shortens
-        ("measured.names", None, 0, 2, 0, 0, None, None, 2),
+        ("measured.names", 4, 0, 2, 0, 0, None, None, 2),
         ("measured.people", 3, 0, 0, 0, 0, 0, 0, 2),
-        ("measured.names", None, 0, 0, 0, 0, None, None, 4),
+        ("measured.names", 4, 0, 0, 0, 0, None, None, 4),
     ]
     assert [row["run"] for row in rows[:2]] == [first["run"], second["run"]]
     assert len({row["run"] for row in rows}) == 3

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from scdgen import Runner, load_spec_text
 from scdgen.small_batch import is_small
-from tests.conftest import rows_of
+from tests.conftest import ROOT, rows_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 SPEC = """
@@ -41,9 +46,9 @@ def sql_row(*values: object) -> str:
     return f"({', '.join('NULL' if value is None else repr(value) for value in values)})"
 
 
-def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
-    """The MERGEs that runs of the batches, the last one twice, send to Spark."""
-    spec = load_spec_text(SPEC.replace("TABLE", table).replace("PATTERN", pattern))
+@contextmanager
+def listening(spark: SparkSession) -> Iterator[list[str]]:
+    """The MERGEs that are sent to Spark meanwhile."""
     sent: list[str] = []
 
     def sql(statement: str, *args: Any, **named: Any) -> Any:
@@ -54,13 +59,24 @@ def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
     given = spark.sql
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spark, "sql", sql)
+        yield sent
+
+
+def bring(spark: SparkSession, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Make them the rows of the source; of a view over values Spark knows the size, of rows from Python it does not."""
+    listed = ", ".join(sql_row(*row) for row in rows) or "(NULL, NULL, NULL, NULL)"
+    spark.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW hinted_rows AS SELECT id, name, CAST(at AS TIMESTAMP) AS at, op "
+        f"FROM VALUES {listed} AS v (id, name, at, op) WHERE id IS NOT NULL"
+    )
+
+
+def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
+    """The MERGEs that runs of the batches, the last one twice, send to Spark."""
+    spec = load_spec_text(SPEC.replace("TABLE", table).replace("PATTERN", pattern))
+    with listening(spark) as sent:
         for rows in (*BATCHES, BATCHES[1]):
-            # Of a view over values Spark knows the size, of rows from Python it knows nothing.
-            listed = ", ".join(sql_row(*row) for row in rows) or "(NULL, NULL, NULL, NULL)"
-            given(
-                "CREATE OR REPLACE TEMPORARY VIEW hinted_rows AS SELECT id, name, CAST(at AS TIMESTAMP) AS at, op "
-                f"FROM VALUES {listed} AS v (id, name, at, op) WHERE id IS NOT NULL"
-            )
+            bring(spark, rows)
             Runner(spark).run(spec)
     return sent
 
@@ -75,13 +91,74 @@ def test_a_small_batch_is_broadcast_and_merged_as_without_it(spark: SparkSession
         spark.conf.set(BROADCASTS, str(before))
     assert [merge.count(HINT) for merge in with_hint] == [1, 1, 1, 1]
     plain = [merge.replace(HINT, "SELECT * FROM staged WHERE") for merge in with_hint]
-    assert [merge.replace("`yes`", "`no`").replace("hinted.yes", "hinted.no") for merge in plain] == without
+    named = [merge.replace("`yes`", "`no`").replace("hinted.yes", "hinted.no") for merge in plain]
+    # The rows of the query are kept under a name that each run makes.
+    assert [re.sub(r"_scd_source_\d+", "", merge) for merge in named] == [
+        re.sub(r"_scd_source_\d+", "", merge) for merge in without
+    ]
     assert rows_of(spark, "hinted.yes") == rows_of(spark, "hinted.no")
     assert spark.table("hinted.yes").count() == 7
 
 
 def test_what_is_no_batch_of_changes_to_versions_has_no_hint(spark: SparkSession) -> None:
     assert not any("BROADCAST" in merge for merge in merges(spark, "rows", "scd1"))
+
+
+EXTRACT = """
+target: hinted.extract
+pattern: scd2
+source: {query: "SELECT id, name FROM hinted_rows", feed: snapshot}
+snapshot: {taken_at: ":taken", allow_empty: true}
+params: {taken: timestamp}
+on_delete: close
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+def test_an_extract_is_broadcast_where_a_plan_has_counted_few_rows(spark: SparkSession) -> None:
+    def day(number: int, *rows: tuple[Any, ...]) -> dict[str, Any]:
+        bring(spark, [(*row, "2024-01-01", "I") for row in rows])
+        with listening(spark) as sent:
+            counts = Runner(spark).run_counted(load_spec_text(EXTRACT), params={"taken": f"2024-01-0{number}"})
+        return {"hints": [merge.count(HINT) for merge in sent], **counts}
+
+    def told(counts: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(counts[name] for name in ("hints", "inserted", "closed", "unchanged"))
+
+    assert told(day(1, (1, "a"), (2, "a"), (3, "a"))) == ([1], 3, 0, 0)
+    assert told(day(2, (1, "b"), (2, "a"), (4, "a"))) == ([1], 2, 2, 1)
+    # No key is in it: nothing says how large the rows are that it closes.
+    assert told(day(3)) == ([0], 0, 3, 0)
+    with listening(spark) as sent:
+        bring(spark, [(1, "c", "2024-01-01", "I")])
+        Runner(spark).run(load_spec_text(EXTRACT), params={"taken": "2024-01-04"})  # without a plan
+    assert [merge.count(HINT) for merge in sent] == [0]
+    starts = [(row.id, row.name, row.valid_from.day, row.is_current) for row in spark.table("hinted.extract").collect()]
+    assert sorted(starts) == [
+        (1, "a", 1, False), (1, "b", 2, False), (1, "c", 4, True), (2, "a", 1, False), (3, "a", 1, False),
+        (4, "a", 2, False),
+    ]  # fmt: skip
+
+
+def test_what_a_plan_finds_to_change_nothing_is_not_merged(spark: SparkSession, tmp_path: Path) -> None:
+    def counted(text: str, **given: Any) -> tuple[int, int, int]:
+        with listening(spark) as sent:
+            counts = Runner(spark, **given).run_counted(load_spec_text(text))
+        return len(sent), counts["inserted"], counts["unchanged"]
+
+    bring(spark, BATCHES[0])
+    spec = SPEC.replace("TABLE", "idle").replace("PATTERN", "scd2")
+    assert counted(spec) == (1, 4, 0)
+    assert counted(spec) == (0, 0, 3)
+    version = Runner(spark).history(load_spec_text(spec))[0].version
+    # A value that no comparison reads might be refused by the MERGE alone; a template of one's own may do more.
+    untracked = spec.replace("idle", "busy").replace("name: string", "name: string, op: {type: string, track: false}")
+    assert [counted(untracked) for _ in range(2)] == [(1, 4, 0), (1, 0, 3)]
+    template = tmp_path / "scd2_merge.sql.j2"
+    template.write_text((ROOT / "templates" / template.name).read_text())
+    assert counted(spec, templates=str(tmp_path)) == (1, 0, 3)
+    assert Runner(spark).history(load_spec_text(spec))[0].version == version
 
 
 @pytest.mark.parametrize(
