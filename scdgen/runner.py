@@ -147,7 +147,8 @@ class Runner:
                 with around_merge():
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
-            version, commit = table.written(named)
+            wrote = bool(evolution) or any(counts.values())
+            version, commit = table.written(named if wrote else "")
         return RunResult.of(
             spec.target, counts, commit, bool(evolution),
             version=version,

@@ -80,7 +80,7 @@ class TargetTable:
     def written(self, run_id: str) -> tuple[int, Commit | None]:
         """The newest Delta version, and the run's own newest commit, which other writers' may follow.
 
-        No commit is known as its own where the run could not write its name (``run_id`` is empty).
+        No commit is known as its own where ``run_id`` is empty: the run wrote none, or could not write its name.
         """
         newest = commits(self.spark, self.name, 1)
         if not run_id:
