@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 @contextmanager
 def kept(
-    engine: Engine, spec: Spec, given: DataFrame | None, params: Mapping[str, object] | None
+    engine: Engine,
+    spec: Spec,
+    given: DataFrame | None,
+    params: Mapping[str, object] | None,
+    templates: str | None = None,
 ) -> Iterator[DataFrame | None]:
     """The rows to read in the place of the spec's source: those ``given``, or those of its query; else ``None``.
 
@@ -33,7 +37,7 @@ def kept(
         yield given
         return
     bound = bind(spec, None, params or {})
-    pipeline.judged(bound)
+    pipeline.judged(bound, templates)  # before anything is sent to Spark
     with engine.lock:  # the params' variables are set from here on
         yield _rows(engine, bound)
 

@@ -80,7 +80,7 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        with self._measured(spec) as measured, kept(self._engine, spec, source, params) as rows:
+        with self._measured(spec) as measured, self._kept(spec, source, params) as rows:
             return self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
 
     def run_once(
@@ -92,9 +92,14 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, passed over where the table has taken in this batch of this application already."""
-        with self._measured(spec, batch) as measured, kept(self._engine, spec, source, params) as rows:
+        with self._measured(spec, batch) as measured, self._kept(spec, source, params) as rows:
             once = partial(streams.once, self.spark, spec, application, batch)
             return self._run(spec, rows, params, False, once, measured)
+
+    def _kept(
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
+    ) -> AbstractContextManager[DataFrame | None]:
+        return kept(self._engine, spec, source, params, self.templates)
 
     def _measured(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[Measured]:
         return around(self._metrics, self._engine, Measured(spec, self.run_id or new_run_id(), batch))
@@ -194,7 +199,7 @@ class Runner:
         """
         begin = time.monotonic()
         late = self._metrics is not None
-        with self._measured(spec) as measured, kept(self._engine, spec, source, params) as rows:
+        with self._measured(spec) as measured, self._kept(spec, source, params) as rows:
             measured.planned = self._planned(lambda plan, _: plan.run_counts(late), spec, rows, params, adopt)
             result = self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
         return result.counted(spec, measured.planned, time.monotonic() - begin)
@@ -283,7 +288,7 @@ class Runner:
     ) -> Result:
         """What is read of a plan, which begins again like a run where the source grew meanwhile."""
 
-        with kept(self._engine, spec, source, params) as rows:
+        with self._kept(spec, source, params) as rows:
 
             def attempt() -> Result:
                 with self._plan(spec, rows, params, adopt) as (plan, bound):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NAMES = ("scdgen", "floor", "hand-written")
+COLOURS = {"scdgen": "C0", "command": "C9", "floor": "C1", "outer join": "C7", "hand-written": "C2"}
 Point = tuple[Any, Size]
 
 
@@ -51,6 +52,7 @@ def picture(found: dict[str, list[tuple[Any, dict[str, Measured]]]], path: Path)
     import matplotlib as mpl
 
     mpl.use("svg")
+    mpl.rcParams["svg.fonttype"], mpl.rcParams["svg.hashsalt"] = "none", "curves"  # the same numbers, the same file
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(2, (len(found) + 1) // 2, figsize=(3.6 * ((len(found) + 1) // 2), 6.4))
@@ -58,14 +60,15 @@ def picture(found: dict[str, list[tuple[Any, dict[str, Measured]]]], path: Path)
         for name in points[0][1]:
             known = [(str(value), one[name].median) for value, one in points if not one[name].cannot]
             if known:
-                panel.plot(*zip(*known, strict=True), marker="o", markersize=3, linewidth=1, label=name)
+                style = {"marker": "o", "markersize": 3, "linewidth": 1, "color": COLOURS[name]}
+                panel.plot(*zip(*known, strict=True), label=name, **style)
         panel.set_title(axis, fontsize=9)
+        panel.set_ylabel("seconds", fontsize=7)
         panel.set_ylim(bottom=0)
         panel.tick_params(labelsize=7)
         panel.legend(fontsize=7)
     for panel in list(panels.flat)[len(found) :]:
         panel.axis("off")
-    figure.supylabel("seconds", fontsize=9)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
 
