@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 class PlanView:
     """The view that plan.sql makes, while it is there. ``spec`` is the one that the file was made from."""
 
-    def __init__(self, spark: SparkSession, spec: Spec, counts: str, templates: str | None = None):
+    def __init__(self, spark: SparkSession, spec: Spec, counts: str):
         self.spark = spark
         self.spec = spec
-        self.templates = templates
         self._counts = counts
 
     def counts(self, *names: str) -> dict[str, int]:
@@ -31,11 +30,15 @@ class PlanView:
         frame = self.spark.sql(self._counts)
         return _numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
 
-    def run_counts(self, late: bool) -> dict[str, int]:
-        """The rows that a run would write, by action, the keys that need nothing, and the late rows if asked for."""
-        lean = run_counts(self.spec, self.templates, late)
-        if lean is not None:
-            return _numbers(self.spark.sql(lean))
+    def run_counts(self, lean: bool, late: bool = False) -> dict[str, int]:
+        """The rows that a run would write, by action, the keys that need nothing, and the late rows if asked for.
+
+        ``lean``: from the steps of the MERGE alone where they tell, which have the names that scdgen's own templates
+        give them.
+        """
+        query = run_counts(self.spec, late) if lean else None
+        if query is not None:
+            return _numbers(self.spark.sql(query))
         return self.counts(*written_actions(self.spec), "unchanged", *(["late"] if late else []))
 
     def rows(self) -> list[Row]:
@@ -94,7 +97,7 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
 
 
 @contextmanager
-def plan_view(spark: SparkSession, spec: Spec, script: str, templates: str | None = None) -> Iterator[PlanView]:
+def plan_view(spark: SparkSession, spec: Spec, script: str) -> Iterator[PlanView]:
     """The view of a plan.sql, made by its statements, and gone afterwards."""
     found = statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
@@ -105,6 +108,6 @@ def plan_view(spark: SparkSession, spec: Spec, script: str, templates: str | Non
     try:
         for statement in found[:-2]:
             spark.sql(statement).collect()
-        yield PlanView(spark, spec, found[-2], templates)
+        yield PlanView(spark, spec, found[-2])
     finally:
         spark.catalog.dropTempView(VIEW)

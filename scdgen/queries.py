@@ -40,7 +40,7 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
     return f"{incoming(spec)}SELECT COUNT(*), COUNT_IF({bad}) FROM incoming"
 
 
-def run_counts(spec: Spec, templates: str | None = None, late: bool = False) -> str | None:
+def run_counts(spec: Spec, late: bool = False) -> str | None:
     """How many rows of each action a MERGE has, and how many keys need nothing; ``None`` where only plan.sql tells.
 
     So it does of ``late`` rows. Runs where the statements before a MERGE have set their variables.
@@ -48,7 +48,7 @@ def run_counts(spec: Spec, templates: str | None = None, late: bool = False) -> 
     ctx = build(spec)
     if ctx.plan.run_counts is None or (late and ctx.plan.late):
         return None
-    return split_statements(render_template("counts.sql.j2", ctx, templates))[0]
+    return split_statements(render_template("counts.sql.j2", ctx))[0]
 
 
 def plan_rows(spec: Spec) -> str:

@@ -167,7 +167,8 @@ class Runner:
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        return self._planned(lambda plan, _: plan.rows(), spec, source, params)
+        with self._kept(spec, source, params) as rows:
+            return self._planned(lambda plan, _: plan.rows(), spec, rows, params)
 
     def plan_counted(
         self,
@@ -182,7 +183,8 @@ class Runner:
             _, skipped = self._engine.rows_and_skipped(source_counts(bound))
             return plan.result(spec.target, sample, skipped)
 
-        return self._planned(read, spec, source, params)
+        with self._kept(spec, source, params) as rows:
+            return self._planned(read, spec, rows, params)
 
     def run_counted(
         self,
@@ -198,9 +200,9 @@ class Runner:
         which is then merged only where something has to be.
         """
         begin = time.monotonic()
-        late = self._metrics is not None
+        lean, late = self.templates is None, self._metrics is not None
         with self._measured(spec) as measured, self._kept(spec, source, params) as rows:
-            measured.planned = self._planned(lambda plan, _: plan.run_counts(late), spec, rows, params, adopt)
+            measured.planned = self._planned(lambda plan, _: plan.run_counts(lean, late), spec, rows, params, adopt)
             result = self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
         return result.counted(spec, measured.planned, time.monotonic() - begin)
 
@@ -288,13 +290,11 @@ class Runner:
     ) -> Result:
         """What is read of a plan, which begins again like a run where the source grew meanwhile."""
 
-        with self._kept(spec, source, params) as rows:
+        def attempt() -> Result:
+            with self._plan(spec, source, params, adopt) as (plan, bound):
+                return read(plan, bound)
 
-            def attempt() -> Result:
-                with self._plan(spec, rows, params, adopt) as (plan, bound):
-                    return read(plan, bound)
-
-            return retried(spec.target, self.retries, attempt)[0]
+        return retried(spec.target, self.retries, attempt)[0]
 
     @contextmanager
     def _plan(
@@ -304,7 +304,7 @@ class Runner:
         with (
             self._engine.ready(spec, source, params) as bound,
             self._table_or_view(spec, bound, adopt) as planned,
-            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan, self.templates) as plan,
+            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan) as plan,
         ):
             yield plan, bound
 
