@@ -50,7 +50,7 @@ def command(spark: SparkSession, size: Size, table: str) -> None:
 
 def changed(size: Size) -> int:
     """How many keys of the extract have another value."""
-    return (size.keys + size.step - 1) // size.step if size.changed else 0
+    return size.batch_keys if size.changed else 0
 
 
 def outer_join(spark: SparkSession, size: Size, table: str) -> None:
