@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,8 +25,12 @@ SETTINGS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
     "spark.driver.memory": "3g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-Xmn1g",
 }
+# For every Spark that the tests start, in processes of their own too: two of them share two cores, and the threads of a
+# second compiler or collector would take from the other one. With its quick compiler alone Java has room for 48 MB of
+# code unless more is asked for, and throws away what it needs again: MERGEs then took longer from test to test.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -120,10 +120,7 @@ def main() -> None:
     given = parser.parse_args()
     from scdgen.session import local_session
 
-    # Long enough for Java to compile well; one file for the rows of a batch.
-    settings = {
-        **SETTINGS, "spark.driver.extraJavaOptions": "-XX:+UseParallelGC", "spark.sql.shuffle.partitions": "1",
-    }  # fmt: skip
+    settings = {**SETTINGS, "spark.sql.shuffle.partitions": "1"}  # one file for the rows of a batch
     with tempfile.TemporaryDirectory() as folder:
         spark = local_session(folder, settings)
         begin = time.monotonic()

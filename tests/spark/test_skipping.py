@@ -12,12 +12,13 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text
-from tests.conftest import rows_of
+from scdgen.pipeline import render, statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TABLE = "skipping.versions"
+KEYS, VALUES = 20, "abc"
 TIMES = {
     "timestamp": ("CAST(at AS TIMESTAMP)", "'9999-12-31'"),
     "date": ("CAST(at AS DATE)", "'9999-12-31'"),
@@ -35,8 +36,8 @@ def spec_of(kind: str, options: str, source: str = "") -> Spec:
     )
 
 
-def batch(spark: SparkSession, month: int, value: str, keys: int = 20) -> DataFrame:
-    """A change of every key."""
+def batch(spark: SparkSession, month: int, value: str, keys: int) -> DataFrame:
+    """A change of each of so many keys."""
     return spark.createDataFrame(
         [(key, f"2024-{month:02}-01", value) for key in range(keys)], "id int, at string, value string"
     )
@@ -61,6 +62,38 @@ def take_away(spark: SparkSession, gone: set[Path]) -> None:
         spark.sql(f"SELECT SUM(HASH(*)) FROM {TABLE}").collect()
 
 
+def make(spark: SparkSession, spec: Spec, opened: int) -> None:
+    """Twenty keys with a version of each month up to ``opened``, the open ones in a file of their own.
+
+    Batches that touch every key leave such files.
+    """
+    spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
+    for statement in statements(render(spec).create):
+        spark.sql(statement)
+    kind, history = spec.history.type, spec.history
+    starts = [_at(kind, month) for month in range(1, opened + 1)]
+    gap = {"timestamp": "INTERVAL 1 MICROSECOND", "date": "1", "bigint": "1"}[kind]
+    ends = [f"{start} - {gap}" if history.gap is not None else start for start in starts[1:]]
+    for closed in (True, False):
+        chosen = slice(0, -1) if closed else slice(-1, None)
+        versions = zip(VALUES[:opened][chosen], starts[chosen], ends if closed else [_far(spec)], strict=True)
+        rows = ", ".join(f"('{value}', {start}, {end}, {not closed})" for value, start, end in versions)
+        spark.sql(
+            f"INSERT INTO {TABLE} SELECT /*+ COALESCE(1) */ CAST(id AS INT), v.* FROM RANGE({KEYS}) CROSS JOIN "
+            f"(VALUES {rows}) AS v (value, valid_from, valid_to, is_current)"
+        )
+
+
+def _at(kind: str, month: int) -> str:
+    day = f"DATE '2024-{month:02}-01'"
+    return {"timestamp": f"TIMESTAMP '2024-{month:02}-01'", "date": day, "bigint": f"UNIX_DATE({day})"}[kind]
+
+
+def _far(spec: Spec) -> str:
+    kind = spec.history.type
+    return "NULL" if spec.history.open_end is None else f"CAST({TIMES[kind][1]} AS {kind})"
+
+
 @pytest.mark.parametrize("kind", TIMES)
 @pytest.mark.parametrize("open_end", ["", "sentinel", "gap"])
 def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: str, open_end: str) -> None:
@@ -68,19 +101,14 @@ def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: s
     gap = {"timestamp": "1 microsecond", "date": "1 day", "bigint": "1"}[kind]
     options = {"": "", "sentinel": f", open_end: {TIMES[kind][1]}", "gap": f", gap: {gap}"}[open_end]
     spec, runner = spec_of(kind, options), Runner(spark)
-    spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
-    for month, value in ((1, "a"), (2, "b")):
-        runner.run(spec, batch(spark, month, value))
-    runner.run(spec, batch(spark, 3, "c"))
-    _split(spark)
-    expected = {row[0] for row in spark.sql(f"SELECT id FROM {TABLE} WHERE is_current").collect()}
+    make(spark, spec, 3)
     take_away(spark, only_closed(spark))
     result = runner.run(spec, batch(spark, 4, "d", keys=5))
     assert (result.inserted, result.updated, result.deleted) == (5, 5, 0)
     again = runner.run(spec, batch(spark, 4, "d", keys=5))
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     current: dict[int, Any] = {row[0]: row[1] for row in spark.sql(_open(spec)).collect()}
-    assert current == {key: "d" if key < 5 else "c" for key in expected}
+    assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
 
 
 def _open(spec: Spec) -> str:
@@ -89,24 +117,9 @@ def _open(spec: Spec) -> str:
     return f"SELECT id, value FROM {TABLE} WHERE is_current AND (valid_to IS NULL OR valid_to > {ends})"
 
 
-def _split(spark: SparkSession) -> None:
-    """Closed and open versions in files of their own, as batches that touch every key leave them."""
-    rows = rows_of(spark, TABLE)
-    schema = spark.table(TABLE).schema
-    flag = schema.names.index("is_current")
-    spark.sql(f"DELETE FROM {TABLE}").collect()
-    spark.sql(f"VACUUM {TABLE}").collect()
-    for wanted in (False, True):
-        frame = spark.createDataFrame([row for row in rows if row[flag] is wanted], schema).coalesce(1)
-        frame.write.format("delta").mode("append").saveAsTable(TABLE)
-
-
 def test_a_snapshot_does_not_read_what_was_closed_before(spark: SparkSession) -> None:
     spec, runner = spec_of("timestamp", ""), Runner(spark)
-    spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
-    for month, value in ((1, "a"), (2, "b")):
-        runner.run(spec, batch(spark, month, value))
-    _split(spark)
+    make(spark, spec, 2)
     take_away(spark, only_closed(spark))
     snapshot = spec_of("timestamp", "", "feed: snapshot")
     rows = spark.createDataFrame([(key, "c" if key < 3 else "b") for key in range(19)], "id int, value string")
