@@ -1,7 +1,8 @@
 """A batch, the same batch again, a batch in which nothing changed, and what reading for it takes.
 
 ``reading`` joins the batch with the stored versions that it can touch and adds up their values, which every method must
-do that looks at the history at all. ``command`` is what the command line does, which plans before it merges.
+do that looks at the history at all; ``empty merge`` upserts no rows at all, which is what it takes to send a MERGE.
+``command`` is what the command line does, which plans before it merges.
 
     python -m tests.bench.replay [--keys N] [--versions N] [--rounds N]
 """
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING
 from scdgen import Runner
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, names, spec_of
 from tests.bench.history import Measured, clone
-from tests.bench.methods import BATCH, OLD
+from tests.bench.methods import BATCH, OLD, floor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SAME = "same_batch"
+SAME, EMPTY = "same_batch", "empty"
 
 
 def reading(spark: SparkSession, size: Size, batch: str, table: str) -> None:
@@ -37,7 +38,9 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
     """On a prepared history."""
     make_batch(spark, size, BATCH)
     make_batch(spark, size.but(same=True), SAME)
-    found = {name: Measured() for name in ("first", "command", "replay", "nothing changed", "same, command", "reading")}
+    spark.sql(f"CREATE OR REPLACE TABLE {SCHEMA}.{EMPTY} USING DELTA AS SELECT * FROM {SCHEMA}.{OLD} WHERE FALSE")
+    unchanging = ["reading", "nothing changed", "same, command", "empty merge"]
+    found = {name: Measured() for name in ("first", "command", "replay", *unchanging)}
     for number in range(rounds + 1):
         clone(spark, "t_replay")
         versions = []
@@ -46,6 +49,8 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
             begin = time.monotonic()
             if name == "reading":
                 reading(spark, size, of, "t_replay")
+            elif name == "empty merge":
+                floor(spark, size, "t_replay", EMPTY)
             elif "command" in name:
                 counts = Runner(spark).run_counted(spec_of(size, "t_replay", f"{SCHEMA}.{of}"))
                 expected = (*size.expected()[:2], 0) if changes else (0, 0, size.batch_keys)
@@ -57,8 +62,8 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
             if number:  # noqa: B023
                 found[name].seconds.append(time.monotonic() - begin)
 
-        names = ["reading", "nothing changed", "same, command"]
-        for name in names[number % 3 :] + names[: number % 3]:
+        turn = number % len(unchanging)
+        for name in unchanging[turn:] + unchanging[:turn]:
             timed(name, SAME, False)
         for name in ("first", "command") if number % 2 else ("command", "first"):
             clone(spark, "t_replay")
@@ -85,7 +90,7 @@ def main() -> None:
             print(f"  {name:<16} {one.median:6.2f} s  [{' '.join(f'{taken:.1f}' for taken in one.seconds)}]")
         print(f"  replay is {found['replay'].ratio(found['first']):.2f} of the first run")
         print(f"  the command is {found['command'].ratio(found['first']):.2f} of the run alone")
-        for name in ("nothing changed", "same, command"):
+        for name in ("nothing changed", "same, command", "empty merge"):
             print(f"  {name} is {found[name].ratio(found['reading']):.2f} of reading")
 
 

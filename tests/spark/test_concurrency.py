@@ -44,9 +44,9 @@ def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> li
     return versions(spark, table)
 
 
-@pytest.mark.parametrize("writers", [2, 4])
-def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> None:
+def test_writers_in_sessions_of_their_own(spark: SparkSession) -> None:
     """The table is not there when they begin."""
+    writers = 4
     batches = changes_of(random.Random(writers), 8)
     target = f"writers.of_{writers}"
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
@@ -106,7 +106,7 @@ def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
                     assert is_conflict(error), error
                     refused.append(statement)
                     break
-                time.sleep(0.3)  # so that the writer wins as well
+                time.sleep(2)  # so that the writer wins as well, on a slow machine too
             else:
                 gone += 1
         return 0
