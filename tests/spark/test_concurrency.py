@@ -44,9 +44,9 @@ def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> li
     return versions(spark, table)
 
 
-def test_writers_in_sessions_of_their_own(spark: SparkSession) -> None:
+@pytest.mark.parametrize("writers", [2, 4])
+def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> None:
     """The table is not there when they begin."""
-    writers = 4
     batches = changes_of(random.Random(writers), 8)
     target = f"writers.of_{writers}"
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")

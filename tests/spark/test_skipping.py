@@ -20,15 +20,19 @@ if TYPE_CHECKING:
 TABLE = "skipping.versions"
 KEYS, VALUES = 20, "abc"
 TIMES = {
-    "timestamp": ("CAST(at AS TIMESTAMP)", "'9999-12-31'"),
-    "date": ("CAST(at AS DATE)", "'9999-12-31'"),
-    "bigint": ("UNIX_DATE(CAST(at AS DATE))", "99999999"),
+    "timestamp": ("CAST({} AS TIMESTAMP)", "'9999-12-31'"),
+    "date": ("CAST({} AS DATE)", "'9999-12-31'"),
+    "bigint": ("UNIX_DATE(CAST({} AS DATE))", "99999999"),
 }
 
 
+def moment(kind: str, text: str) -> str:
+    """SQL for a time of a type, from a column or a literal with its text."""
+    return TIMES[kind][0].format(text)
+
+
 def spec_of(kind: str, options: str, source: str = "") -> Spec:
-    effective = TIMES[kind][0]
-    given = source or f"effective_at: {effective}"
+    given = source or f"effective_at: {moment(kind, 'at')}"
     return load_spec_text(
         f"target: {TABLE}\npattern: scd2\nsource: {{table: nowhere, {given}}}\nkeys: [id]\n"
         f"columns: {{id: int, value: string}}\nhistory: {{type: {kind}{options}}}\n"
@@ -71,7 +75,7 @@ def make(spark: SparkSession, spec: Spec, opened: int) -> None:
     for statement in statements(render(spec).create):
         spark.sql(statement)
     kind, history = spec.history.type, spec.history
-    starts = [_at(kind, month) for month in range(1, opened + 1)]
+    starts = [moment(kind, f"'2024-{month:02}-01'") for month in range(1, opened + 1)]
     gap = {"timestamp": "INTERVAL 1 MICROSECOND", "date": "1", "bigint": "1"}[kind]
     ends = [f"{start} - {gap}" if history.gap is not None else start for start in starts[1:]]
     for closed in (True, False):
@@ -82,11 +86,7 @@ def make(spark: SparkSession, spec: Spec, opened: int) -> None:
             f"INSERT INTO {TABLE} SELECT /*+ COALESCE(1) */ CAST(id AS INT), v.* FROM RANGE({KEYS}) CROSS JOIN "
             f"(VALUES {rows}) AS v (value, valid_from, valid_to, is_current)"
         )
-
-
-def _at(kind: str, month: int) -> str:
-    day = f"DATE '2024-{month:02}-01'"
-    return {"timestamp": f"TIMESTAMP '2024-{month:02}-01'", "date": day, "bigint": f"UNIX_DATE({day})"}[kind]
+    assert not [check for check in Runner(spark).check(spec) if check.failures], "scdgen would not leave such a table"
 
 
 def _far(spec: Spec) -> str:
@@ -113,7 +113,7 @@ def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: s
 
 def _open(spec: Spec) -> str:
     """The open versions, by a condition that skips the file which is gone."""
-    ends = {"timestamp": "TIMESTAMP '2024-03-15'", "date": "DATE '2024-03-15'", "bigint": "19797"}[spec.history.type]
+    ends = moment(spec.history.type, "'2024-03-15'")
     return f"SELECT id, value FROM {TABLE} WHERE is_current AND (valid_to IS NULL OR valid_to > {ends})"
 
 
