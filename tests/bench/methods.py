@@ -52,13 +52,16 @@ def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
     assert found == size.expected(), (size, found)
 
 
-def floor(spark: SparkSession, size: Size, table: str, result: str = RESULT) -> None:
-    """A plain upsert of finished rows by key and start: what writing them costs where nothing has to be worked out."""
+def floor(spark: SparkSession, size: Size, table: str, result: str = RESULT, bound: str = "") -> None:
+    """A plain upsert of finished rows by key and start: what writing them costs where nothing has to be worked out.
+
+    ``bound`` is one more condition on the rows of the target.
+    """
     columns = ["part", *names(size), "valid_to", "is_current"]
     everything = ["id", "valid_from", *columns]
     spark.sql(
         f"MERGE INTO {SCHEMA}.{table} AS t USING {SCHEMA}.{result} AS s "
-        "ON t.id = s.id AND t.valid_from = s.valid_from "
+        f"ON t.id = s.id AND t.valid_from = s.valid_from{f' AND ({bound})' if bound else ''} "
         f"WHEN MATCHED THEN UPDATE SET {', '.join(f'{name} = s.{name}' for name in columns)} "
         f"WHEN NOT MATCHED THEN INSERT ({', '.join(everything)}) VALUES ({', '.join(f's.{n}' for n in everything)})"
     ).collect()

@@ -24,13 +24,18 @@ if TYPE_CHECKING:
 SAME, EMPTY = "same_batch", "empty"
 
 
+def reachable(spark: SparkSession, batch: str) -> str:
+    """The condition on the versions (``t``) that the batch can touch, its first time read from the batch."""
+    first = spark.sql(f"SELECT CAST(MIN(changed_at) AS STRING) FROM {SCHEMA}.{batch}").collect()[0][0]
+    return f"t.valid_to IS NULL OR t.valid_to >= TIMESTAMP '{first}'"
+
+
 def reading(spark: SparkSession, size: Size, batch: str, table: str) -> None:
     """Every column of the versions that the batch can touch."""
     values = ", ".join(["id", "part", *names(size), "valid_from", "valid_to", "is_current"])
-    first = spark.sql(f"SELECT CAST(MIN(changed_at) AS STRING) FROM {SCHEMA}.{batch}").collect()[0][0]
     spark.sql(
         f"SELECT SUM(HASH({values})) FROM {SCHEMA}.{table} AS t LEFT SEMI JOIN {SCHEMA}.{batch} AS s USING (id) "
-        f"WHERE valid_to IS NULL OR valid_to >= TIMESTAMP '{first}'"
+        f"WHERE {reachable(spark, batch)}"
     ).collect()
 
 
