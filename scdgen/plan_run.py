@@ -18,16 +18,29 @@ if TYPE_CHECKING:
 
 
 class PlanView:
-    """The view that plan.sql makes, while it is there. ``spec`` is the one that the file was made from."""
+    """The view that plan.sql makes, once it is read. ``spec`` is the one that the file was made from."""
 
-    def __init__(self, spark: SparkSession, spec: Spec, counts: str):
+    def __init__(self, spark: SparkSession, spec: Spec, made: str, counts: str):
         self.spark = spark
         self.spec = spec
-        self._counts = counts
+        self._made, self._counts = made, counts
+        self._is_there = False
+
+    def _read(self, query: str) -> DataFrame:
+        """A query of the view, which is made for the first of them: the counts of a run need none."""
+        if not self._is_there:
+            self._is_there = True
+            self.spark.sql(self._made).collect()
+        return self.spark.sql(query)
+
+    def drop(self) -> None:
+        """Drop the view, if it was made."""
+        if self._is_there:
+            self.spark.catalog.dropTempView(VIEW)
 
     def counts(self, *names: str) -> dict[str, int]:
         """The numbers that plan.sql gives, or those it has of ``names``: what the others need is not worked out."""
-        frame = self.spark.sql(self._counts)
+        frame = self._read(self._counts)
         return _numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
 
     def run_counts(self, lean: bool, late: bool = False) -> dict[str, int]:
@@ -43,12 +56,12 @@ class PlanView:
 
     def rows(self) -> list[Row]:
         """Every version (scd1: row) that a run would write or remove: its action, and its columns as they become."""
-        return self.spark.sql(plan_rows(self.spec)).collect()
+        return self._read(plan_rows(self.spec)).collect()
 
     def result(self, target: str, limit: int, skipped: int) -> PlanResult:
         """The numbers, and up to ``limit`` rows of each action."""
         counts = self.counts()
-        rows = self.spark.sql(plan_sample(self.spec, limit)).collect() if limit else []
+        rows = self._read(plan_sample(self.spec, limit)).collect() if limit else []
         return PlanResult(
             target=target,
             counts={action: counts[action] for action in plan_actions(self.spec)},
@@ -98,16 +111,18 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
 
 @contextmanager
 def plan_view(spark: SparkSession, spec: Spec, script: str) -> Iterator[PlanView]:
-    """The view of a plan.sql, made by its statements, and gone afterwards."""
+    """The view of a plan.sql, whose variables are set, and which is gone afterwards."""
     found = statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         raise UsageError(
             f"{spec.pattern}_plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "
             "mend the template or leave out --templates"
         )
+    *before, made, counts, _ = found
+    for statement in before:
+        spark.sql(statement).collect()
+    plan = PlanView(spark, spec, made, counts)
     try:
-        for statement in found[:-2]:
-            spark.sql(statement).collect()
-        yield PlanView(spark, spec, found[-2])
+        yield plan
     finally:
-        spark.catalog.dropTempView(VIEW)
+        plan.drop()

@@ -142,12 +142,14 @@ class Runner:
             # Before the MERGE: where a view cannot be made, nothing has been merged.
             table.make_views(spec.views.current, scripts.views, created)
             *before, merge = pipeline.statements(scripts.merge)
-            self._engine.execute(before)
+            # What a plan has found to change nothing is as if it had been merged when the plan was made.
+            needless = bool(planned) and self.templates is None and is_needless(spec, planned)
             counted = source_counts(bound, wanted=self._metrics is not None)
+            if counted or not needless:
+                self._engine.execute(before)
             rows_in, skipped = self._engine.rows_and_skipped(counted)
             counts: dict[str, Any] = {}
-            # What a plan has found to change nothing is as if it had been merged when the plan was made.
-            if not (planned and self.templates is None and is_needless(spec, planned)):
+            if not needless:
                 merge = small_batch.hinted(self.spark, bound, merge, written_share(spec, planned))
                 with around_merge():
                     rows = self.spark.sql(merge).collect()
