@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scdgen.context_plan import VIEW, plan_actions, written_actions
+from scdgen.engine import Engine
 from scdgen.errors import UsageError
 from scdgen.pipeline import statements
 from scdgen.queries import plan_rows, plan_sample, run_counts
@@ -29,14 +30,9 @@ class PlanView:
     def _read(self, query: str) -> DataFrame:
         """A query of the view, which is made for the first of them: the counts of a run need none."""
         if not self._is_there:
-            self._is_there = True
             self.spark.sql(self._made).collect()
+            self._is_there = True
         return self.spark.sql(query)
-
-    def drop(self) -> None:
-        """Drop the view, if it was made."""
-        if self._is_there:
-            self.spark.catalog.dropTempView(VIEW)
 
     def counts(self, *names: str) -> dict[str, int]:
         """The numbers that plan.sql gives, or those it has of ``names``: what the others need is not worked out."""
@@ -110,7 +106,7 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
 
 
 @contextmanager
-def plan_view(spark: SparkSession, spec: Spec, script: str) -> Iterator[PlanView]:
+def plan_view(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
     """The view of a plan.sql, whose variables are set, and which is gone afterwards."""
     found = statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
@@ -119,10 +115,8 @@ def plan_view(spark: SparkSession, spec: Spec, script: str) -> Iterator[PlanView
             "mend the template or leave out --templates"
         )
     *before, made, counts, _ = found
-    for statement in before:
-        spark.sql(statement).collect()
-    plan = PlanView(spark, spec, made, counts)
     try:
-        yield plan
+        engine.execute(before)
+        yield PlanView(engine.spark, spec, made, counts)
     finally:
-        plan.drop()
+        engine.spark.catalog.dropTempView(VIEW)

@@ -306,7 +306,7 @@ class Runner:
         with (
             self._engine.ready(spec, source, params) as bound,
             self._table_or_view(spec, bound, adopt) as planned,
-            plan_view(self.spark, planned, pipeline.render(planned, self.templates).plan) as plan,
+            plan_view(self._engine, planned, pipeline.render(planned, self.templates).plan) as plan,
         ):
             yield plan, bound
 
