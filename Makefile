@@ -31,7 +31,7 @@ help:
 	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make test-docs  every page's commands against what they print (minutes)"
-	@echo "make bench   measurements, side by side in one run (an hour); PARTS='history replay' chooses some"
+	@echo "make bench   measurements, side by side in one run (two to three hours on 2 cores); PARTS='history replay' chooses some"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
