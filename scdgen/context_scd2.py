@@ -222,9 +222,18 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     def filled(name: str) -> str:
         return f"COALESCE(o.{name}, CASE WHEN {live} THEN n.{name} END)" if name in unknown else f"o.{name}"
 
-    tracked = " <=> ".join(named((name, side(name)) for name in ctx.tracked) for side in (now, filled))
+    # now() for comparisons, in other words: Spark rewrites a filter for each choice of the values that the SELECT names
+    # and the filter holds too, so that its planning would double with each such column (see tests/test_planning.py).
+    def compared(name: str) -> str:
+        then = f"CASE WHEN {live} THEN COALESCE(n.{name}, o.{name}) ELSE n.{name} END"
+        return f"n.{name}" if nulls[name] == "value" else then
+
+    def compared_live(name: str) -> str:  # with a version that lives on
+        return f"n.{name}" if nulls[name] == "value" else f"COALESCE(n.{name}, o.{name})"
+
+    tracked = " <=> ".join(named((name, side(name)) for name in ctx.tracked) for side in (compared, filled))
     pairs = list(zip(ctx.values, ctx.compared, strict=True))
-    new = named((name, shown.replace(name, now(name), 1)) for name, shown in pairs)
+    new = named((name, shown.replace(name, compared_live(name), 1)) for name, shown in pairs)
     old = named((name, shown.replace(name, f"o.{name}", 1)) for name, shown in pairs)
     ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
     ctx.same_tracked = f"NOT o._scd_was_deleted AND {tracked}" if ctx.marks else tracked
