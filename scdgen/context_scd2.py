@@ -207,33 +207,25 @@ def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
     live = f"o._scd_until IS NULL{ctx.and_live}"
 
     def now(name: str) -> str:
+        """What the step "compared" names so, if it is not n.name alone."""
+        gone = f"WHEN {ctx.gone} THEN o.{name} " if ctx.marks else ""
+        stays = f"WHEN {live} THEN COALESCE(n.{name}, o.{name}) " if nulls[name] != "value" else ""
+        return f"CASE {gone}{stays}ELSE n.{name} END AS {name}" if gone or stays else f"n.{name}"
+
+    # The same, where it is compared, in other words: Spark rewrites a filter for each choice of the values that it has
+    # and the SELECT names, so that its planning would double with each such column (see tests/test_planning.py).
+    def compared(name: str) -> str:
         return f"n.{name}" if nulls[name] == "value" else f"COALESCE(n.{name}, CASE WHEN {live} THEN o.{name} END)"
 
-    ctx.compared_values = [
-        f"CASE WHEN {ctx.gone} THEN o.{name} ELSE {now(name)} END AS {name}"
-        if ctx.marks
-        else f"n.{name}"
-        if nulls[name] == "value"
-        else f"{now(name)} AS {name}"
-        for name in ctx.values
-    ]
+    ctx.compared_values = [now(name) for name in ctx.values]
     unknown = [name for name in ctx.values if nulls[name] == "fill"]
 
     def filled(name: str) -> str:
         return f"COALESCE(o.{name}, CASE WHEN {live} THEN n.{name} END)" if name in unknown else f"o.{name}"
 
-    # now() for comparisons, in other words: Spark rewrites a filter for each choice of the values that the SELECT names
-    # and the filter holds too, so that its planning would double with each such column (see tests/test_planning.py).
-    def compared(name: str) -> str:
-        then = f"CASE WHEN {live} THEN COALESCE(n.{name}, o.{name}) ELSE n.{name} END"
-        return f"n.{name}" if nulls[name] == "value" else then
-
-    def compared_live(name: str) -> str:  # with a version that lives on
-        return f"n.{name}" if nulls[name] == "value" else f"COALESCE(n.{name}, o.{name})"
-
     tracked = " <=> ".join(named((name, side(name)) for name in ctx.tracked) for side in (compared, filled))
     pairs = list(zip(ctx.values, ctx.compared, strict=True))
-    new = named((name, shown.replace(name, compared_live(name), 1)) for name, shown in pairs)
+    new = named((name, shown.replace(name, compared(name), 1)) for name, shown in pairs)
     old = named((name, shown.replace(name, f"o.{name}", 1)) for name, shown in pairs)
     ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
     ctx.same_tracked = f"NOT o._scd_was_deleted AND {tracked}" if ctx.marks else tracked

@@ -140,11 +140,8 @@ BY_COLUMN = (
          "key's first row or last delete.", ("in given AS {quoted_name}",),
          lambda f: f.item.nulls == "fill" and not f.from_start),
     Rule("columns.*.nulls", "2s", "A NULL in {named} means \"not given\": the value of the open version stays; after "
-         "a delete it starts anew.", ("in compared THEN o.{quoted_name} END) AS {quoted_name}",),
-         lambda f: f.item.nulls == "ignore" and not f.from_start and not f.marks),
-    Rule("columns.*.nulls", "2s", "A NULL in {named} means \"not given\": the value of the open version stays; after "
-         "a delete it starts anew.", ("in compared THEN o.{quoted_name} END) END AS {quoted_name}",),
-         lambda f: f.item.nulls == "ignore" and not f.from_start and f.marks),
+         "a delete it starts anew.", ("in compared o.{quoted_name}) ELSE n.{quoted_name} END AS {quoted_name}",),
+         lambda f: f.item.nulls == "ignore" and not f.from_start),
     Rule("columns.*.nulls", "2s", "A NULL in {named} means \"not given\": the value of the open version stays; after "
          "a delete it starts anew. The first known value also fills the versions before it that have NULL, since the "
          "key's first row or last delete.", ("in filled AS {quoted_name}", "in compared AS _scd_fills"),
