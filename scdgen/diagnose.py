@@ -10,7 +10,7 @@ from scdgen.context import build
 from scdgen.diagnose_cast import value_error
 from scdgen.errors import DataError, ScdgenError
 from scdgen.failures import translate
-from scdgen.queries import incoming
+from scdgen.queries import incoming, source_rows
 from scdgen.spec import Spec
 from scdgen.tokens import first_line
 
@@ -25,7 +25,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     """
     broken = rule_name(str(error))
     if broken is None:
-        return value_error(spark, spec, error) or translate(spec, error)
+        return value_error(spark, spec, error) or translate(spec, _cause(spark, spec, error))
     rule, message = broken
     message, count, sample = told_to_users(spec, message), None, None
     query = question(spec, rule)
@@ -38,6 +38,20 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
         except Exception:  # the rule itself has been named; numbers are a courtesy
             count = None
     return DataError(message, rule=rule, count=count, sample=sample)
+
+
+def _cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
+    """What is wrong with the source, where Spark names a column of our own.
+
+    A step that explodes the column of a step before it is refused for that column, if the step before it reads a table
+    or a column that is not there.
+    """
+    if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
+        try:
+            spark.sql(source_rows(spec)).schema  # noqa: B018 - looked at, not run
+        except Exception as cause:
+            return cause
+    return error
 
 
 def question(spec: Spec, rule: str) -> str | None:
