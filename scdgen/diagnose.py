@@ -25,7 +25,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     """
     broken = rule_name(str(error))
     if broken is None:
-        return value_error(spark, spec, error) or translate(spec, _cause(spark, spec, error))
+        return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
     message, count, sample = told_to_users(spec, message), None, None
     query = question(spec, rule)
@@ -40,17 +40,17 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     return DataError(message, rule=rule, count=count, sample=sample)
 
 
-def _cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
-    """What is wrong with the source, where Spark names a column of our own.
+def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
+    """What is wrong with the source, where Spark names a column of our own instead; any other error as it is.
 
-    A step that explodes the column of a step before it is refused for that column, if the step before it reads a table
-    or a column that is not there.
+    Runs in the session of the failed statement, whose variables are still set. A step that explodes the column of a
+    step before it is refused for that column, if the step before it reads a table or a column that is not there.
     """
     if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
         try:
             spark.sql(source_rows(spec)).schema  # noqa: B018 - looked at, not run
-        except Exception as cause:
-            return cause
+        except Exception as of_source:
+            return of_source
     return error
 
 

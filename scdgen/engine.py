@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from scdgen import pipeline
 from scdgen.bind import bind
-from scdgen.diagnose import explained
+from scdgen.diagnose import cause, explained
 from scdgen.errors import ScdgenError
 from scdgen.settings import ansi
 from scdgen.spec import Spec
@@ -80,4 +80,5 @@ class Engine:
         except ScdgenError:
             raise
         except Exception as error:
-            raise explained(self.spark, spec, error) from error
+            known = cause(self.spark, spec, error)
+            raise explained(self.spark, spec, known) from known
