@@ -1,0 +1,91 @@
+"""Every text that scdgen renders, for many specs and without Spark: to prove that a change leaves the SQL as it was.
+
+``python -m tests.tools.golden FOLDER`` writes them to files, so that two commits can be compared with ``diff -r``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+from scdgen import Spec, SpecError, load_spec, load_spec_text, pipeline, render
+from scdgen.check_all import check_all
+from scdgen.columns import target_columns
+from scdgen.evolve import script
+from scdgen.queries import plan_rows, plan_sample, run_counts, source_counts, source_rows, versions_query
+from scdgen.sql import unquote
+from tests.explain_specs import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
+from tests.spark.random_specs import make_case
+
+ROOT = Path(__file__).parents[2]
+SEEDS, MIXTURES = 300, 100
+
+
+def specs() -> Iterator[tuple[str, Spec]]:
+    """(name, spec): those of the folder ``specs``, random ones, and each variation of each base."""
+    for path in sorted((ROOT / "specs").rglob("*.yml")):
+        name = str(path.relative_to(ROOT))
+        yield name, load_spec(path).placed_at(name)
+    for seed in range(1, SEEDS + 1):
+        yield f"seed-{seed}", load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text)
+    for base, variations in VARIATIONS.items():
+        for number, (option, value) in enumerate(variations):
+            try:
+                yield f"{base}-{number}", load(changed(BASES[base], option, value))
+            except SpecError:
+                continue
+    for number, (base, options) in enumerate(COMBINED):
+        yield f"combined-{number}", load(combined(base, options))
+    for seed in range(1, MIXTURES + 1):
+        yield f"mixture-{seed}", mixture(seed)[0]
+
+
+def texts(spec: Spec) -> dict[str, str]:
+    """File name -> text: the files of a spec, and the queries that the commands send without writing them."""
+    columns = target_columns(spec)
+    added = tuple(
+        column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
+    )
+    current = {"keys": {spec.keys[0]: 1}, "as_of": None, "current": True}
+    return {
+        **render(spec).files(),
+        "evolve.sql": script(spec, added, adopt=True),
+        "check_all.sql": check_all(spec, [unquote(column.name) for column in columns]).counts,
+        "counts.sql": run_counts(spec) or "",
+        "show.sql": versions_query(spec, **current),
+        "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else "",
+        "plan_rows.sql": plan_rows(spec),
+        "plan_sample.sql": plan_sample(spec, 5),
+        "source_rows.sql": source_rows(spec),
+        "source_counts.sql": source_counts(spec, wanted=True),
+    }
+
+
+def rendered() -> dict[str, dict[str, str]]:
+    """The texts of all specs. The gate is left out: it changes no text."""
+    with mock.patch.object(pipeline, "judge"), mock.patch("scdgen.check_all.judge"), mock.patch("scdgen.evolve.judge"):
+        return {name: texts(spec) for name, spec in specs()}
+
+
+def digest(found: dict[str, dict[str, str]]) -> str:
+    """One hash of all texts."""
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def main(folder: Path) -> None:
+    """Write every text below ``folder``, and print the hash."""
+    found = rendered()
+    for name, files in found.items():
+        for file, text in files.items():
+            path = folder / name.replace("/", "-") / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    print(len(found), "specs", sum(map(len, found.values())), "texts", digest(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
