@@ -41,7 +41,7 @@ $(READY): pyproject.toml
 
 demo: $(READY)
 	@rm -rf .build/demo
-	@$(BIN)/python tests/airports.py .build/airports > /dev/null
+	@$(BIN)/python tests/tools/airports.py .build/airports > /dev/null
 	@for day in $(RELEASES); do \
 		echo "\$$ scdgen run specs/airports.yml --source airports-$$day.csv --param taken=$$day"; \
 		$(BIN)/scdgen run specs/airports.yml --warehouse .build/demo \
@@ -56,27 +56,27 @@ demo: $(READY)
 
 demo-visitor: $(READY)
 	@rm -rf .build/visitor && mkdir -p .build/visitor
-	@$(BIN)/python tests/visitor_demo.py .build/visitor
+	@$(BIN)/python tests/tools/visitor_demo.py .build/visitor
 
 fuzz: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long \
 		tests/spark/test_random.py tests/spark/test_plan.py tests/spark/test_visitor.py
 
 fuzz-specs: $(READY)
-	$(BIN)/python -m tests.fuzz_specs --count $(INPUTS) --seed $(SEED)
+	$(BIN)/python -m tests.tools.fuzz_specs --count $(INPUTS) --seed $(SEED)
 
 crash: $(READY)
-	$(BIN)/python tests/crash.py --what stream --times $(TIMES) --seed $(SEED)
-	$(BIN)/python tests/crash.py --what batch --times $(TIMES) --seed $(SEED)
+	$(BIN)/python tests/tools/crash.py --what stream --times $(TIMES) --seed $(SEED)
+	$(BIN)/python tests/tools/crash.py --what batch --times $(TIMES) --seed $(SEED)
 
 writers: $(READY)
-	$(BIN)/python tests/writers.py --writers 4 --batches $(BATCHES) --seed $(SEED)
+	$(BIN)/python tests/tools/writers.py --writers 4 --batches $(BATCHES) --seed $(SEED)
 
 # Versions of Spark for make matrix; all by default.
 SPARK ?=
 
 matrix: $(READY)
-	$(BIN)/python -m tests.matrix $(SPARK)
+	$(BIN)/python -m tests.tools.matrix $(SPARK)
 
 test: lint types sqlfluff unit wheel
 
@@ -99,18 +99,18 @@ unit: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
 
 wheel: $(READY)
-	$(BIN)/python tests/wheel.py
+	$(BIN)/python tests/tools/wheel.py
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench $(PARTS)
 
 docs: $(READY)
-	$(BIN)/python -m tests.picture > docs/late-row.svg
-	$(BIN)/python -m tests.readme
-	$(BIN)/python -m tests.sessions
+	$(BIN)/python -m tests.tools.picture > docs/late-row.svg
+	$(BIN)/python -m tests.tools.readme
+	$(BIN)/python -m tests.tools.sessions
 
 test-docs: $(READY)
-	$(BIN)/python -m tests.sessions --check
+	$(BIN)/python -m tests.tools.sessions --check
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

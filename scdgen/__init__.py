@@ -1,6 +1,6 @@
 """Slowly changing dimensions on Spark and Delta Lake, from a YAML spec to one MERGE.
 
-The chain is in :mod:`scdgen.pipeline`. ``Runner`` is imported on first use, because it alone needs pyspark.
+The chain is in :mod:`scdgen.patterns.compile`. ``Runner`` is imported on first use, because it alone needs pyspark.
 """
 
 from __future__ import annotations
@@ -8,15 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
-from scdgen.load import load_spec, load_spec_text
-from scdgen.pipeline import Scripts, render
-from scdgen.results import CheckResult, RunResult
-from scdgen.spec import Spec
+from scdgen.patterns.compile import Scripts, render
+from scdgen.run.results import CheckResult, RunResult
+from scdgen.spec.load import load_spec, load_spec_text
+from scdgen.spec.model import Spec
+from scdgen.version import __version__
 
 if TYPE_CHECKING:
-    from scdgen.runner import Runner
-
-__version__ = "0.1.0"
+    from scdgen.run.runner import Runner
 
 __all__ = [
     "CheckResult",
@@ -28,6 +27,7 @@ __all__ = [
     "Scripts",
     "Spec",
     "SpecError",
+    "__version__",
     "load_spec",
     "load_spec_text",
     "render",
@@ -36,7 +36,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Runner":
-        from scdgen.runner import Runner
+        from scdgen.run.runner import Runner
 
         return Runner
     raise AttributeError(f"module 'scdgen' has no attribute {name!r}")

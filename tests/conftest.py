@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.core import CORE
+from tests.support.core import CORE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from scdgen.spec import Spec
+    from scdgen.spec.model import Spec
 
 ROOT = Path(__file__).parent.parent
 Called = Callable[..., tuple[int, str, str]]
@@ -51,7 +51,7 @@ def long(request: pytest.FixtureRequest) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         # Some tests there start a Spark of their own, in a process of its own.
-        if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name == "spark":
+        if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name in {"spark", "long"}:
             item.add_marker("spark")
         if item.nodeid.removeprefix("tests/spark/") in CORE:
             item.add_marker("core")
@@ -69,7 +69,7 @@ def warehouse(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def spark(warehouse: Path, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    from scdgen.session import local_session, remote_session
+    from scdgen.engine.session import local_session, remote_session
 
     url = request.config.getoption("--remote")
     more = dict(setting.split("=", 1) for setting in request.config.getoption("--setting"))
@@ -81,9 +81,9 @@ def spark(warehouse: Path, request: pytest.FixtureRequest) -> Iterator[SparkSess
 @pytest.fixture
 def called(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
     """Runs a command in this process, on the session of the tests: (exit status, stdout, stderr)."""
-    from scdgen.cli import main
+    from scdgen.cli.main import main
 
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
 
     def call(*args: str) -> tuple[int, str, str]:
@@ -144,7 +144,7 @@ def _counted(reporter: Any) -> dict[str, int]:
 
 
 def _rare(counts: dict[str, int]) -> list[str]:
-    from scdgen.reference import options
+    from scdgen.spec.reference import options
 
     places = [option.place for option in options()]
     return [place for place in places if place not in _NOT_RANDOM and counts.get(place, 0) < _AT_LEAST]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen import load_spec_text, render
-from scdgen.pipeline import statements
-from scdgen.spec import Spec
+from scdgen.patterns.compile import statements
+from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -138,7 +138,7 @@ def measured(*command: str) -> tuple[float, float, int]:
     """Seconds, CPU seconds (of all its processes) and peak memory (MB, of the largest of them) of a command."""
     script = (
         "import resource, subprocess, sys\n"
-        "done = subprocess.run([sys.executable, '-m', 'scdgen.cli', *sys.argv[1:]], stdout=subprocess.DEVNULL)\n"
+        "done = subprocess.run([sys.executable, '-m', 'scdgen', *sys.argv[1:]], stdout=subprocess.DEVNULL)\n"
         "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
         "print(used.ru_utime + used.ru_stime, used.ru_maxrss)\n"
         "sys.exit(done.returncode)\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, render
-from scdgen.pipeline import statements
+from scdgen.patterns.compile import statements
 from tests.bench.data import SCHEMA, Size, names, spec_of
 from tests.bench.rivals import Dbt, SqlMesh
 

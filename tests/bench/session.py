@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scdgen.session import local_session
+from scdgen.engine.session import local_session
 from tests.bench.data import SCHEMA
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import tempfile
 import time
 
 from scdgen import Runner, load_spec_text, render
-from scdgen.session import local_session
+from scdgen.engine.session import local_session
 
 SPEC = """
 target: bench.TABLE

@@ -15,8 +15,8 @@ import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec_text
 from scdgen.sql import quote, text_literal
-from tests.case_files import Batch, Block, Case, CaseError, Row, all_cases, block_of, text_of
 from tests.conftest import ROOT, as_of, runnable
+from tests.support.case_files import Batch, Block, Case, CaseError, Row, all_cases, block_of, text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

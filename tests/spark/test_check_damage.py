@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import CheckResult, Runner, Spec, load_spec_text, render
-from scdgen.pipeline import statements
+from scdgen.patterns.compile import statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import EngineError, Runner
-from scdgen.pipeline import render, statements
-from scdgen.results import RunResult
-from scdgen.retry import is_conflict
+from scdgen.patterns.compile import render, statements
+from scdgen.run.results import RunResult
+from scdgen.run.retry import is_conflict
 from tests.conftest import rows_of
-from tests.writers import Change, beside, changes_of, frame_of, spec_of
+from tests.tools.writers import Change, beside, changes_of, frame_of, spec_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ RETRIES = 60
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.retry._LONGEST_WAIT", 1.0)
+    monkeypatch.setattr("scdgen.run.retry._LONGEST_WAIT", 1.0)
 
 
 def versions(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
@@ -185,7 +185,7 @@ def test_retries_that_are_spent(spark: SparkSession, tmp_path: Path, monkeypatch
     """A foreign commit falls into every try, while the MERGE works out its source."""
     from pyspark.sql import functions as f
 
-    monkeypatch.setattr("scdgen.retry._FIRST_WAIT", 0)
+    monkeypatch.setattr("scdgen.run.retry._FIRST_WAIT", 0)
     spec = spec_of("writers.spent")
     Runner(spark).run(spec, frame_of(spark, [(1, "2024-01-01", "a"), (2, "2024-01-01", "a")]))
     before = versions(spark, "writers.spent")

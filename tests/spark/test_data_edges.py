@@ -1,5 +1,5 @@
 """Values at the edges of their types, and data of odd shapes. Each load is run twice, and compared with
-tests/reference.py where a Python value can hold what is stored."""
+tests/support/reference.py where a Python value can hold what is stored."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.spec import Spec
-from tests.reference import Change, History, Meaning, merge_changes
-from tests.visitor import MICROSECOND
+from scdgen.spec.model import Spec
+from tests.support.reference import Change, History, Meaning, merge_changes
+from tests.support.visitor import MICROSECOND
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

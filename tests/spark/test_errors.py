@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.error_cases import Case, Found, Group, called, cases, expected
+from tests.support.error_cases import Case, Found, Group, called, cases, expected
 
 CASES = cases(spark=True)
 Logs = dict[str, list[str]]
@@ -59,7 +59,7 @@ def here(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[pytest.CaptureFixture[str]]:
     """A folder of its own, and the session of the tests in the place of one that a command would start."""
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
     yield capsys

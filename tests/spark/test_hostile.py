@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.inputs import read_source
+from scdgen.cli.inputs import read_source
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.metrics import COLUMNS
-from scdgen.runlog import spec_hash
+from scdgen.run.delta import spec_hash
+from scdgen.run.metrics import COLUMNS
 from tests.conftest import Called, rows_of
 
 FIRST = """target: measured.people

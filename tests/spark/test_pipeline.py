@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from scdgen import load_spec_text
-from scdgen.cli import main
-from scdgen.pipeline import render, statements
+from scdgen.cli.main import main
+from scdgen.patterns.compile import render, statements
 from tests.conftest import rows_of
 
 VIEWS = [("c1", None, "2024-01-01"), ("c1", 7, "2024-01-02"), ("c2", None, "2024-01-03")]
@@ -58,7 +58,7 @@ def load(spark: Any, rows: list[tuple[Any, ...]]) -> None:
 def test_a_failure_in_the_midst(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("scdgen.session.local_session", lambda *_: spark)
+    monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
     Path("specs").mkdir()

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text, render
-from scdgen.context_plan import written_actions
-from scdgen.pipeline import statements
-from scdgen.results import PlanResult, RunResult
+from scdgen.patterns.compile import statements
+from scdgen.patterns.plan import written_actions
+from scdgen.run.results import PlanResult, RunResult
 from tests.conftest import ROOT, Called
-from tests.spark.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
+from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

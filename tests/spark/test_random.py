@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.results import RunResult
-from scdgen.spec import Spec
+from scdgen.run.results import RunResult
+from scdgen.spec.model import Spec
 from tests.conftest import as_of, runnable
-from tests.reference import (
+from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
+from tests.support.reference import (
     History,
     RefusedError,
     merge_changes,
@@ -26,7 +27,6 @@ from tests.reference import (
     merge_snapshot,
     written,
 )
-from tests.spark.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

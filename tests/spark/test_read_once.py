@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.engine import Engine
-from scdgen.read_once import kept
+from scdgen.engine.engine import Engine
+from scdgen.run.read_once import kept
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.runlog import spec_hash
+from scdgen.run.delta import spec_hash
 from tests.conftest import Called, rows_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text
-from scdgen.pipeline import render, statements
+from scdgen.patterns.compile import render, statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text, render
-from scdgen.pipeline import statements
+from scdgen.patterns.compile import statements
 from tests.conftest import rows_of
 
 SPEC = """

@@ -16,11 +16,11 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text
 from scdgen.errors import UsageError
-from scdgen.stream_source import stream_rows
-from scdgen.streams import BatchResult
+from scdgen.run.stream import BatchResult
+from scdgen.run.stream_source import stream_rows
 from tests.conftest import ROOT, Called, rows_of
-from tests.crash import killed
-from tests.visitor import views, write
+from tests.support.visitor import views, write
+from tests.tools.crash import killed
 
 PIPELINE = ("first_dates", "user_mapping", "visitor_lookup", "visitor_lookup_direct")
 RUN = "2030-01-01 00:00:00"
@@ -191,7 +191,7 @@ def test_stops_between_batches(tmp_path: Path) -> None:
     write(tmp_path / "in", views(6, cookies=30, files=3, partitions=2))
     shutil.copytree(ROOT / "specs/visitor", tmp_path / "visitor")
     command = [
-        sys.executable, "-m", "scdgen.cli", "stream", "visitor/first_dates.yml", "--source", "in",
+        sys.executable, "-m", "scdgen", "stream", "visitor/first_dates.yml", "--source", "in",
         "--checkpoint", "cp", "--interval", "1s",
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from scdgen import Runner, load_spec
-from tests.visitor import View, views, write
-from tests.visitor_reference import FirstDate, Lookup, Mapped, first_dates, merged, user_mapping, visitor_lookup
+from tests.support.visitor import View, views, write
+from tests.support.visitor_reference import FirstDate, Lookup, Mapped, first_dates, merged, user_mapping, visitor_lookup
 
 NAMES = ("user_mapping", "first_dates", "visitor_lookup", "visitor_lookup_direct")
 

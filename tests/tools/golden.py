@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
-from scdgen import Spec, SpecError, load_spec, load_spec_text, pipeline, render
-from scdgen.check_all import check_all
-from scdgen.columns import target_columns
-from scdgen.evolve import script
-from scdgen.queries import plan_rows, plan_sample, run_counts, source_counts, source_rows, versions_query
+from scdgen import Spec, SpecError, load_spec, load_spec_text, render
+from scdgen.patterns import compile as pipeline
+from scdgen.patterns.check_all import check_all
+from scdgen.patterns.columns import target_columns
+from scdgen.patterns.evolve import script
+from scdgen.patterns.queries import plan_rows, plan_sample, run_counts, source_counts, source_rows, versions_query
 from scdgen.sql import unquote
-from tests.explain_specs import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
-from tests.spark.random_specs import make_case
+from tests.support.explain_specs import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
+from tests.support.random_specs import make_case
 
 ROOT = Path(__file__).parents[2]
 SEEDS, MIXTURES = 300, 100
@@ -50,13 +51,12 @@ def texts(spec: Spec) -> dict[str, str]:
     added = tuple(
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
     )
-    current = {"keys": {spec.keys[0]: 1}, "as_of": None, "current": True}
     return {
         **render(spec).files(),
         "evolve.sql": script(spec, added, adopt=True),
         "check_all.sql": check_all(spec, [unquote(column.name) for column in columns]).counts,
         "counts.sql": run_counts(spec) or "",
-        "show.sql": versions_query(spec, **current),
+        "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
         "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else "",
         "plan_rows.sql": plan_rows(spec),
         "plan_sample.sql": plan_sample(spec, 5),
@@ -67,7 +67,11 @@ def texts(spec: Spec) -> dict[str, str]:
 
 def rendered() -> dict[str, dict[str, str]]:
     """The texts of all specs. The gate is left out: it changes no text."""
-    with mock.patch.object(pipeline, "judge"), mock.patch("scdgen.check_all.judge"), mock.patch("scdgen.evolve.judge"):
+    with (
+        mock.patch.object(pipeline, "judge"),
+        mock.patch("scdgen.patterns.check_all.judge"),
+        mock.patch("scdgen.patterns.evolve.judge"),
+    ):
         return {name: texts(spec) for name, spec in specs()}
 
 

@@ -1,0 +1,174 @@
+"""What ``scdgen check`` says: a table for people, with a line on how to mend what fails, and JUnit XML for CI."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scdgen.cli import output
+from scdgen.errors import line_and_status
+from scdgen.run.results import CheckResult
+from scdgen.spec.model import Spec
+
+if TYPE_CHECKING:
+    from scdgen.run.runner import Runner
+
+# Per built-in check: what usually makes it fail, and what to do. One line each.
+HINTS = {
+    "one_current": (
+        "usually rows inserted beside the MERGE, or two writers at a time; "
+        "close every version of the key but the newest where the next begins"
+    ),
+    "no_overlap": (
+        "usually a late row that was inserted as if it were the newest; "
+        "end each version where the next of its key begins"
+    ),
+    "contiguous": (
+        "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
+        "end the version where the next begins, or put back what is missing"
+    ),
+    "unique_start": (
+        "usually a batch appended twice, or two changes of one time; keep the one that source.sequence_by would take"
+    ),
+    "end_after_start": (
+        "usually a late row that closed a version begun after it, or an open version without history.open_end; "
+        "end the version where the next of its key begins"
+    ),
+    "no_repeat": (
+        "usually a load that took NULL, or a column that is not tracked, for a change; "
+        "give the first of the equal versions the end of the last and delete the others"
+    ),
+    "flag_matches_end": (
+        "usually an UPDATE of only one of the two columns; set the flag anew from the end, which the views go by"
+    ),
+    "key_not_null": (
+        "usually rows loaded by something that does not refuse NULL; give them the value or delete them, "
+        "then set the column NOT NULL"
+    ),
+    "hash_matches": (
+        "usually tracked columns that were changed by hand, or a hash of another formula; "
+        "set it anew with the expression of this check in checks.sql"
+    ),
+    "unique_key": "usually rows appended in place of merged; keep the newest row of each key",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The checks of one table: when they began (UTC) and took how long, and the error that kept them from running."""
+
+    target: str
+    started: dt.datetime
+    seconds: float
+    results: tuple[CheckResult, ...] = ()
+    error: Exception | None = None
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that some rows break."""
+        return tuple(result for result in self.results if result.failures)
+
+
+def made(runner: Runner, spec: Spec, limit: int) -> Report:
+    """A table's checks, run now; an error is a part of the report, so that it does not keep others from theirs."""
+    started, begin = dt.datetime.now(dt.timezone.utc), time.monotonic()
+    results: tuple[CheckResult, ...] = ()
+    error: Exception | None = None
+    try:
+        results = tuple(runner.check(spec, limit))
+    except Exception as raised:
+        error = raised
+    return Report(spec.target, started, time.monotonic() - begin, results, error)
+
+
+def exit_status(reports: Sequence[Report]) -> int:
+    """0 where every check holds, 1 where one fails, and the greatest that an error has."""
+    errors = (line_and_status(report.error)[1] for report in reports if report.error is not None)
+    return max([*errors, *(1 for report in reports if report.failed)], default=0)
+
+
+def text(reports: Sequence[Report]) -> str:
+    """A line per check and per sampled row, and below it a line per built-in check that fails. '' for no check."""
+    rows = [row for report in reports for result in report.results for row in _rows(report.target, result)]
+    if not rows:
+        return ""
+    styles = {2: lambda result: "green" if result == "ok" else "bold red"}
+    width = 4 if any(row[3] for row in rows) else 3
+    drawn = output.table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows], styles)
+    names = dict.fromkeys(result.name for report in reports for result in report.failed)
+    hints = [f"{name}: {HINTS[name]}" for name in names if name in HINTS]
+    return "\n".join([drawn, *(["", *hints] if hints else [])])
+
+
+def _rows(target: str, result: CheckResult) -> list[tuple[str, str, str, str]]:
+    sample = [output.as_json(row) for row in result.sample]
+    first = (target, result.name, _verdict(result), sample[0] if sample else "")
+    return [first, *(("", "", "", row) for row in sample[1:])]
+
+
+def _verdict(result: CheckResult) -> str:
+    """The number of rows, or of keys where the check speaks of keys, that break it.
+
+    >>> _verdict(CheckResult("no_overlap", 2, []))
+    '2 failures'
+    """
+    if not result.failures:
+        return "ok"
+    return f"{result.failures} failure{'s' if result.failures > 1 else ''}"
+
+
+def junit(reports: Sequence[Report]) -> str:
+    """JUnit XML, as Ant's and Jenkins's schemas both have it: a testsuite per table, a testcase per check."""
+    suites = ET.Element("testsuites")
+    for number, report in enumerate(reports):
+        suites.append(_suite(number, report))
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def _suite(number: int, report: Report) -> ET.Element:
+    cases = [_case(report.target, result) for result in report.results]
+    if report.error is not None:
+        cases.append(_errored(report.target, report.error))
+    suite = ET.Element(
+        "testsuite", name=_xml(report.target), package="scdgen", id=str(number), hostname="localhost",
+        timestamp=report.started.strftime("%Y-%m-%dT%H:%M:%S"), time=f"{report.seconds:.3f}", tests=str(len(cases)),
+        failures=str(len(report.failed)), errors=str(int(report.error is not None)), skipped="0",
+    )  # fmt: skip
+    suite.append(ET.Element("properties"))
+    suite.extend(cases)
+    suite.extend([ET.Element("system-out"), ET.Element("system-err")])
+    return suite
+
+
+def _case(target: str, result: CheckResult) -> ET.Element:
+    # The checks of a table run together: the time is that of the testsuite.
+    case = ET.Element("testcase", name=result.name, classname=_xml(target), time="0.000")
+    if result.failures:
+        sample = [output.as_json(row) for row in result.sample]
+        message = f"{_verdict(result)}{f', such as {sample[0]}' if sample else ''}"
+        failure = ET.SubElement(case, "failure", type="check", message=_xml(message))
+        hint = [HINTS[result.name]] if result.name in HINTS else []
+        failure.text = _xml("\n".join([*sample, *hint]))
+    return case
+
+
+def _errored(target: str, error: Exception) -> ET.Element:
+    case = ET.Element("testcase", name="can_be_checked", classname=_xml(target), time="0.000")
+    ET.SubElement(case, "error", type=type(error).__name__, message=_xml(line_and_status(error)[0]))
+    return case
+
+
+def _xml(given: str) -> str:
+    r"""The text with control characters, and what else XML 1.0 has no place for, written as an escape.
+
+    >>> _xml("a\x00\tb\ud800")
+    'a\\u0000\tb\\ud800'
+    """
+    forbidden = "[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    return re.sub(forbidden, lambda found: f"\\u{ord(found[0]):04x}", given)

@@ -1,0 +1,164 @@
+"""The commands that begin a spec: its schema for editors, and a first draft of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scdgen.cli.options import pairs
+from scdgen.errors import NO_UTF8, UsageError, of_system
+
+if TYPE_CHECKING:
+    from scdgen.init.columns import Given
+    from scdgen.init.data import Sample
+    from scdgen.init.draft import Draft
+
+
+@click.command()
+@click.option("--debug", is_flag=True, help="Show Python's own errors in full.")
+def schema(debug: bool) -> None:
+    """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
+
+    \b
+    Example:  scdgen schema > scdgen.schema.json
+              then, as the first line of a spec:
+              # yaml-language-server: $schema=scdgen.schema.json
+    """
+    from scdgen.spec.schema import schema_text
+
+    click.echo(schema_text(), nl=False)
+
+
+@click.command()
+@click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
+@click.option("--table", metavar="NAME", help="A table to read columns from.")
+@click.option("--dbt", metavar="FILE", help="A dbt snapshot, as YAML or SQL.")
+@click.option("--sqlmesh", metavar="FILE", help="A SQLMesh model of kind SCD_TYPE_2.")
+@click.option("--name", metavar="NAME", help="Which snapshot of the dbt file.")
+@click.option("--target", metavar="NAME", help="The table to keep.")
+@click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
+@click.option("--feed", type=click.Choice(["changes", "snapshot"]), help="With data: guessed by default.")
+@click.option("--keys", metavar="A,B", help="With data: guessed by default.")
+@click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not give.")
+@click.option("--out", metavar="FILE", help="Where the spec goes; without it, to stdout.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times.")
+@click.option(
+    "--warehouse",
+    default="warehouse",
+    show_default=True,
+    metavar="DIR",
+    help="Where the embedded Spark keeps its tables.",
+)
+@click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it.")
+@click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")
+def init(
+    path: str | None, table: str | None, dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None,
+    pattern: str | None, feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool,
+    conf: tuple[str, ...], warehouse: str, remote: str | None, debug: bool,
+) -> None:  # fmt: skip
+    """Write a first draft of a spec: from data, from a dbt snapshot or from a SQLMesh model.
+
+    What is guessed, and what the other tool has and a spec has not, stands in comments. Only data needs Spark.
+
+    \b
+    Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
+               scdgen init --table crm.orders --feed snapshot --keys order_id
+               scdgen init --dbt snapshots/orders.sql --columns id:int,status:string
+               scdgen init --sqlmesh models/menu_items.sql
+    """
+    from scdgen.init.columns import Given, given_columns, split_list
+
+    _require_one(path=path, table=table, dbt=dbt, sqlmesh=sqlmesh)
+    for option, value in (("--pattern", pattern), ("--feed", feed), ("--keys", keys)):
+        if value is not None and (dbt or sqlmesh):
+            raise UsageError(f"{option}: goes with data alone; a dbt snapshot and a SQLMesh model say it themselves")
+    if name is not None and dbt is None:
+        raise UsageError("--name: chooses a snapshot of a dbt file; give --dbt")
+    if target is not None:
+        _require_table_name(target, "--target")
+    if out is not None and Path(out).exists() and not force:
+        raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
+    given = given_columns(columns)
+    sample = _read(path, table, remote, warehouse, conf) if path or table else None
+    draft: Draft
+    if dbt is None and sqlmesh is None:
+        from scdgen.init.data import draft_from_sample
+
+        assert sample is not None
+        draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given)
+    else:
+        draft = _imported(dbt, sqlmesh, name, target, Given(given, sample.types() if sample else {}))
+    text = draft.text()
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    Path(out).parent.mkdir(parents=True, exist_ok=True)
+    Path(out).write_text(text, encoding="utf-8")
+    click.echo(f"wrote {out}")
+
+
+def _require_one(path: str | None, table: str | None, dbt: str | None, sqlmesh: str | None) -> None:
+    if path and table:
+        raise UsageError("--from and --table exclude each other; give one")
+    if dbt and sqlmesh:
+        raise UsageError("--dbt and --sqlmesh exclude each other; give one")
+    if not (path or table or dbt or sqlmesh):
+        raise UsageError("nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --sqlmesh FILE")
+
+
+def _require_table_name(name: str, option: str) -> None:
+    from scdgen.sql import split_name
+
+    try:
+        split_name(name)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def _imported(dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Given) -> Draft:
+    from scdgen.init.dbt import draft_from_dbt
+    from scdgen.init.sqlmesh import draft_from_sqlmesh
+
+    path = Path(dbt or sqlmesh or "")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and path.exists():
+            raise UsageError(of_system(error, path)) from error
+        what = "there is no such file; give the path of one" if isinstance(error, OSError) else NO_UTF8
+        raise UsageError(f"{path}: {what}") from error
+    if dbt is not None:
+        return draft_from_dbt(path, text, name, target, given)
+    return draft_from_sqlmesh(path.as_posix(), text, target, given)
+
+
+def _read(path: str | None, table: str | None, remote: str | None, warehouse: str, conf: Sequence[str]) -> Sample:
+    """What is to be seen of the data, read by a session that ends with the command."""
+    from scdgen.cli import output
+    from scdgen.engine import session
+    from scdgen.init.data import path_format, read_sample
+    from scdgen.sql import split_name
+
+    if table is not None:
+        _require_table_name(table, "--table")
+    if path is not None:
+        path_format(path)  # a path that is not there is said before Spark starts
+    settings = pairs(conf, "--conf")
+    with output.progress("starting Spark"):
+        spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
+    try:
+        if table is not None and not remote:
+            session.know_catalogs(spark, [split_name(table)])
+        with output.progress(f"reading {path or table}"):
+            return read_sample(spark, path, table)
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+
+
+COMMANDS = (schema, init)

@@ -1,0 +1,132 @@
+"""``scdgen stream``: one stream into one or several tables, stopped between two batches."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scdgen import log
+from scdgen.cli.options import engine_options, input_options, merge_options, pairs, specs_argument
+from scdgen.errors import ScdgenError, UsageError
+
+if TYPE_CHECKING:
+    from scdgen.run.stream import BatchResult, MicroBatch
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def interval_of(text: str) -> str:
+    """An interval as Spark takes it.
+
+    >>> interval_of("10m")
+    '10 minutes'
+    """
+    found = re.fullmatch(r"([1-9]\d*)\s*([smhd])", text)
+    if not found:
+        raise UsageError(f"--interval {text}: is no interval; write a number and s, m, h or d, such as 10m")
+    return f"{found[1]} {_UNITS[found[2]]}"
+
+
+@click.command()
+@specs_argument
+@engine_options
+@input_options
+@merge_options
+@click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
+@click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
+@click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per micro-batch.")
+def stream(
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
+    conf: tuple[str, ...], templates: str | None, available_now: bool, interval: str | None, checkpoint: str | None,
+    retries: int, metrics: str | None, as_json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Merge a stream, one MERGE per micro-batch and table; each batch counts once, however often it is delivered.
+
+    Several specs take one stream in the order of their dependencies. Ctrl-C and SIGTERM end it between two batches;
+    the next start goes on from there.
+
+    \b
+    Examples:  scdgen stream specs/visitor --checkpoint checkpoints/visitor
+               scdgen stream specs/customer.yml --interval 10m
+    """
+    from scdgen.cli import output
+    from scdgen.cli.inputs import load_specs
+    from scdgen.cli.run import metrics_of, runner_on
+    from scdgen.engine.failures import translate
+    from scdgen.run.stream import micro_batch, options_of
+    from scdgen.run.stream_source import stream_rows
+
+    if available_now and interval:
+        raise UsageError("--available-now and --interval exclude each other; give one")
+    every = interval_of(interval) if interval else None
+    loaded = load_specs(specs)
+    measured = metrics_of(metrics, loaded)
+
+    def report(done: BatchResult) -> None:
+        log.event("batch done", **done.as_object())
+        click.echo(output.as_json(done.as_object()) if as_json else output.batch_line(done))
+
+    batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report, retries, measured)
+    if remote is None and "://" not in batch.checkpoint:
+        batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
+    with runner_on(loaded, templates, remote, warehouse, conf, metrics=measured) as runner:
+        try:
+            rows = stream_rows(runner.spark, batch.fed, source, options_of(batch.fed))
+            targets = [step.spec.target for step in batch.steps]
+            log.event("stream begins", targets=targets, checkpoint=batch.checkpoint)
+            _follow(batch, rows, every, remote is None)
+        except (ScdgenError, OSError):
+            raise
+        except Exception as error:
+            raise translate(batch.fed[0], error) from error
+
+
+def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> None:
+    """Run the stream to its end, or until a signal; then no batch is broken off."""
+    batch.busy = threading.Lock() if local else None
+    if not local:
+        batch.report = None  # the batches are merged in a process of the server
+    with _signals() as asked:
+        query = batch.start(rows, every)
+        try:
+            while not query.awaitTermination(1):
+                if asked.is_set():
+                    batch.stopping = True
+                    with batch.busy or threading.Lock():
+                        query.stop()
+                    log.note("stopped between two batches; the next start goes on from there")
+                    return
+        except Exception as error:
+            if asked.is_set() and batch.error is None:  # the signal went to Java as well, as service managers send it
+                log.note("stopped inside of a batch, which the next start takes again")
+                return
+            raise batch.error or error from error
+
+
+@contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """The first Ctrl-C or SIGTERM is kept as a wish to stop; a second Ctrl-C breaks off."""
+    asked = threading.Event()
+
+    def note(number: int, _: object) -> None:
+        if asked.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+COMMANDS = (stream,)

@@ -1,0 +1,247 @@
+"""A timeline for the terminal: a chart with a lane per key, and below it what each version changed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from scdgen.cli import timeline_axis as time_axis
+from scdgen.cli.output import one_line, shortened, shown
+from scdgen.cli.timeline import Change, Lane, Timeline, Version
+from scdgen.cli.timeline_axis import Tick, ticks
+
+# Of a longer history the first and the last versions are listed, of a wider change the first columns.
+FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
+_LONGEST_VALUE = 40
+_LEAST_CHART = 20
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """The characters of a chart, one cell each, and two that stand in text."""
+
+    line: str = "─"
+    start: str = "├"
+    next: str = "┼"
+    end: str = "┤"
+    short: str = "│"
+    several: str = "▒"
+    open: str = "▶"
+    before: str = "◀"
+    deleted: str = "╌"
+    gap: str = "·"
+    tick: str = "┬"
+    arrow: str = "→"
+    cut: str = "…"
+    dots: str = "…"
+
+
+ASCII = Glyphs("-", "|", "+", "|", "!", "#", ">", "<", "~", ".", "+", "->", "*", "...")
+
+
+def glyphs_for(encoding: str | None) -> Glyphs:
+    """Those that a stream of this encoding can print.
+
+    >>> glyphs_for("utf-8").open, glyphs_for("cp1252").open
+    ('▶', '>')
+    """
+    try:
+        "".join(getattr(Glyphs(), field.name) for field in fields(Glyphs)).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return Glyphs()
+
+
+def drawn(timeline: Timeline, width: int, glyphs: Glyphs | None = None) -> Text:
+    """The chart and the lists below it, ``width`` cells wide; as plain text it is ``.plain``."""
+    glyphs = glyphs or Glyphs()
+    title = Text.assemble((timeline.target, "bold"), f": {timeline.counted}")
+    if not timeline.lanes:
+        return title
+    lines = [title, Text(), *_chart(timeline, width, glyphs), Text()]
+    for lane in timeline.lanes:
+        lines.append(Text.assemble((shortened(one_line(lane.key), width, glyphs.dots), "bold")))
+        lines += _listed(timeline, lane, width, glyphs)
+    return Text("\n").join(lines)
+
+
+def _chart(timeline: Timeline, width: int, glyphs: Glyphs) -> Iterator[Text]:
+    most = max(4, min(width // 3, width - _LEAST_CHART))
+    names = [shortened(one_line(lane.key), most, glyphs.dots) for lane in timeline.lanes]
+    margin = max(map(cell_len, names)) + 2
+    size = max(width - margin, _LEAST_CHART)
+    scale = _Scale(timeline.lo, timeline.hi, size)
+    labels, rule = _axis(ticks(timeline.lo, timeline.hi, timeline.kind, size), scale, glyphs)
+    yield Text(" " * margin + labels, "dim")
+    yield Text(" " * margin + rule, "dim")
+    used: set[str] = set()
+    for name, lane in zip(names, timeline.lanes, strict=True):
+        cells = _lane(lane, scale, timeline.whole, glyphs)
+        used.update(character for character, _ in cells)
+        line = Text.assemble((name, "bold"), " " * (margin - cell_len(name)))
+        for style, run in itertools.groupby(cells, lambda cell: cell[1]):
+            line.append("".join(character for character, _ in run), style)
+        line.rstrip()
+        yield line
+    told = {
+        glyphs.before: "begins before the axis",
+        glyphs.short: "too short to draw",
+        glyphs.several: "several versions",
+        glyphs.gap: "no version",
+        glyphs.deleted: "deleted",
+        glyphs.open: "open",
+        glyphs.cut: "goes on: cut by --limit",
+    }
+    legend = [f"{glyph} {meaning}" for glyph, meaning in told.items() if glyph in used]
+    for row in _packed(legend, width - margin, "   "):
+        yield Text(" " * margin + row, "dim")
+
+
+@dataclass(frozen=True)
+class _Scale:
+    lo: int
+    hi: int
+    size: int
+
+    def __call__(self, at: int) -> int:
+        return min(max((at - self.lo) * (self.size - 1) // (self.hi - self.lo), 0), self.size - 1)
+
+
+def _axis(found: Sequence[Tick], scale: _Scale, glyphs: Glyphs) -> tuple[str, str]:
+    labels, rule = "", [glyphs.line] * scale.size
+    for tick in found:
+        place = scale(tick.at)
+        rule[place] = glyphs.tick
+        if place + len(tick.label) <= scale.size:
+            labels = labels.ljust(place) + tick.label
+    return labels, "".join(rule)
+
+
+def _lane(lane: Lane, scale: _Scale, whole: bool, glyphs: Glyphs) -> list[tuple[str, str]]:
+    cells = [(" ", "")] * scale.size
+    starts: dict[int, int] = {}
+    for version in lane.versions:
+        place = scale(version.start)
+        starts[place] = starts.get(place, 0) + 1
+    ended = -1  # the cell in which the version before ended
+    for before, version, following in zip(
+        (None, *lane.versions), lane.versions, (*lane.versions[1:], None), strict=False
+    ):
+        style = _style(version)
+        begin = scale(version.start)
+        end = scale.size - 1 if version.until is None else max(scale(version.until), begin)
+        if version.again and whole:
+            cells[ended + 1 : begin] = [(glyphs.gap, "dim")] * (begin - ended - 1)
+        cells[begin:end] = [(glyphs.deleted if version.deleted else glyphs.line, style)] * (end - begin)
+        joins = begin and before is not None and before.until in {version.start, None}
+        cells[begin] = (glyphs.next if joins else glyphs.start, style)
+        if version.start < scale.lo:
+            cells[begin] = (glyphs.before, style)
+        if version.until is None:
+            cells[end] = (glyphs.open, style)
+        elif following is None or following.start != version.until:
+            cells[end] = (glyphs.end if end > begin else glyphs.short, style)
+        elif end == begin:
+            cells[end] = (glyphs.short, style)
+        label = str(version.number)
+        if end - begin > len(label) + 1:
+            cells[begin + 1 : begin + 1 + len(label)] = [(character, f"bold {style}") for character in label]
+        ended = end
+    for place, count in starts.items():
+        if count > 1:
+            cells[place] = (glyphs.several, "yellow")
+    if lane.cut and ended + 1 < scale.size:
+        cells[ended + 1] = (glyphs.cut, "yellow")
+    return cells
+
+
+def _style(version: Version) -> str:
+    if version.deleted:
+        return "red"
+    return "cyan" if version.number % 2 else "magenta"
+
+
+def _listed(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -> Iterator[Text]:
+    """A line or more per version: its number and time, and what it changed."""
+    digits = len(str(len(lane.versions)))
+    begins = max(len(v.begins) for v in lane.versions)
+    ends = max(len(v.ends or "open") for v in lane.versions)
+    margin = 2 + digits + 2 + begins + len(glyphs.arrow) + 2 + ends + 2
+    left_out = len(lane.versions) - FIRST_LISTED - LAST_LISTED
+    for version in lane.versions:
+        if left_out > 1 and FIRST_LISTED < version.number <= FIRST_LISTED + left_out:
+            if version.number == FIRST_LISTED + 1:
+                between = f"{glyphs.dots} {left_out} versions more; --format table has them all"
+                yield Text(" " * (4 + digits) + between, "yellow")
+            continue
+        rows = list(_packed(_parts(timeline, version, glyphs), width - margin, "; ")) or [""]
+        time = f"{version.begins.ljust(begins)} {glyphs.arrow} {(version.ends or 'open').ljust(ends)}"
+        line = Text.assemble(
+            "  ", (str(version.number).rjust(digits), f"bold {_style(version)}"), f"  {time}  ", rows[0]
+        )
+        line.rstrip()
+        yield line
+        for row in rows[1:]:
+            yield Text(" " * margin + row)
+        if version.deletes and version.until is not None:
+            yield Text.assemble(
+                " " * (4 + digits), f"{time_axis.text(version.until, timeline.kind).ljust(begins)} ", ("deleted", "red")
+            )
+    if lane.cut:
+        yield Text(f"{' ' * (4 + digits)}{glyphs.dots} goes on: cut by --limit {timeline.limit}", "yellow")
+
+
+def _parts(timeline: Timeline, version: Version, glyphs: Glyphs) -> list[str]:
+    """What there is to say of a version, in pieces between which a line may end."""
+    if version.deleted:
+        return ["deleted"]
+    first = version.number == 1 or not timeline.whole
+    if first:
+        told = [f"{one_line(name)}={_short(_value(version.row[name]), glyphs)}" for name in timeline.values]
+    else:
+        told = [_changed(change, glyphs) for change in version.changes] or ["as before"]
+    if len(told) > COLUMNS_LISTED + 1:
+        told[COLUMNS_LISTED:] = [f"{glyphs.dots} {len(told) - COLUMNS_LISTED} columns more"]
+    notes = [*(["again"] if version.again else []), *(["overlaps the version before"] if version.overlaps else [])]
+    return notes + told
+
+
+def _changed(change: Change, glyphs: Glyphs) -> str:
+    """``name: old → new``, long values where they differ."""
+    old, new = _value(change.old), _value(change.new)
+    if max(cell_len(old), cell_len(new)) > _LONGEST_VALUE:
+        same = next(
+            (place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new))
+        )
+        if same > _LONGEST_VALUE // 2:
+            from_ = same - 8
+            old, new = glyphs.dots + old[from_:], glyphs.dots + new[from_:]
+    return f"{one_line(change.column)}: {_short(old, glyphs)} {glyphs.arrow} {_short(new, glyphs)}"
+
+
+def _value(value: Any) -> str:
+    """A value on one line; NULL stands for itself alone."""
+    text = one_line(shown(value))
+    return f"'{text}'" if isinstance(value, str) and text in {"", "NULL"} else text
+
+
+def _short(text: str, glyphs: Glyphs) -> str:
+    return shortened(text, _LONGEST_VALUE, glyphs.dots)
+
+
+def _packed(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
+    """The parts on as few lines as hold them; one that is wider than a line has a line of its own."""
+    line = ""
+    for number, part in enumerate(parts):
+        ended = part + (between.rstrip() if number < len(parts) - 1 else "")
+        if line and cell_len(line) + cell_len(ended) + 1 > width:
+            yield line.rstrip()
+            line = ""
+        line += part + (between if number < len(parts) - 1 else "")
+    if line:
+        yield line.rstrip()

@@ -1,0 +1,209 @@
+"""The embedded session: local Spark with Delta, UTC, tables in a folder that the next command finds again by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scdgen.engine.failures import of_engine
+from scdgen.errors import DEBUG, EngineError, UsageError
+from scdgen.sql import quote_parts, text_literal
+from scdgen.sql.tokens import first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Small data is planning and task overhead: few partitions, no UI, no progress bar over the output.
+_SETTINGS = {
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "4g",
+    "spark.log.level": "OFF",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    # As Spark 4 has them: Spark 3 refuses to write a date before 1582.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+_JAVA = "install Java 17 or 21"
+# What the JVM says where it does not start -> what is told.
+_NO_START = (
+    (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
+     "Java got too little memory; give less, as in --conf spark.driver.memory=1g"),
+    (r"Invalid maximum heap size|Invalid initial heap size|Failed to parse byte string|NumberFormatException: .*size",
+     "a size in its settings is none; write it as in --conf spark.driver.memory=2g"),
+    (r"Can't assign requested address|Address already in use|BindException",
+     "it can open no port on this machine; leave out settings of hosts and ports, and SPARK_LOCAL_IP"),
+    (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
+    (r"Unrecognized VM option|Could not create the Java Virtual Machine",
+     "Java does not know one of its options; mend spark.driver.extraJavaOptions, or JAVA_TOOL_OPTIONS"),
+)  # fmt: skip
+
+
+def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None) -> SparkSession:
+    """Start Spark with Delta in this process, and make the tables below ``warehouse`` known by name.
+
+    Raises :class:`EngineError` in one line where pyspark, Java or the Delta packages are missing.
+    """
+    _require_java()
+    try:
+        from delta import configure_spark_with_delta_pip
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        missing = "delta-spark" if error.name == "delta" else error.name
+        raise EngineError(f"{missing} is not installed; run: pip install 'scdgen[spark]'") from error
+    folder = Path(warehouse).absolute()
+    _require_folder(folder, warehouse)
+    builder: Any = SparkSession.builder
+    builder = builder.master("local[*]").appName("scdgen").config("spark.sql.warehouse.dir", str(folder))
+    for key, value in {**_SETTINGS, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Functions in Python run with the packages of this process, not with those of the first python3 on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        with _quiet_start() as noise:
+            spark: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
+    except Exception as error:
+        raise EngineError(_start_problem(noise.text() + str(error))) from error
+    try:
+        register_tables(spark, folder)
+    except Exception as error:
+        raise of_engine(error) from error
+    return spark
+
+
+def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A Spark Connect session. Raises :class:`EngineError` where nobody answers."""
+    if not url.startswith(("sc://", "local")):
+        raise UsageError(f"--remote {url}: is no address of a Spark Connect server; write it as sc://host:port")
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise EngineError("pyspark is not installed; run: pip install 'scdgen[spark]'") from error
+    try:
+        builder: Any = SparkSession.builder
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is too new for pyspark, and not used here
+            spark: SparkSession = builder.remote(url).getOrCreate()
+        for key, value in (conf or {}).items():
+            spark.conf.set(key, value)
+        spark.sql("SELECT 1").collect()
+    except Exception as error:
+        known = of_engine(error)
+        line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
+        raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # what follows may hold a token
+    return spark
+
+
+def register_tables(spark: SparkSession, folder: Path) -> None:
+    """Name the Delta tables below the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
+    for log in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
+        if not (any(log.glob("[0-9]*.json")) or any(log.glob("[0-9]*.checkpoint*"))):
+            continue  # a CREATE that was broken off; the next run of its spec clears it away
+        table = log.parent
+        schema = table.parent.name.removesuffix(".db") if table.parent != folder else "default"
+        name = quote_parts((schema, table.name))
+        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote_parts((schema,))}")
+        spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(table.as_uri())}")
+
+
+def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:
+    """Let the first part of three-part names stand for the one catalog that an embedded session has.
+
+    ``main.crm.dim`` and ``crm.dim`` are then the same table. The catalog is Delta's own, which passes everything on to
+    the session's catalog; that it wants to be told needs the JVM, which only an embedded session has.
+    """
+    for catalog in sorted({parts[0] for parts in names if len(parts) == 3 and parts[0] != "spark_catalog"}):
+        if not re.fullmatch(r"\w+", catalog):
+            raise UsageError(f"'{catalog}' cannot be a catalog of the embedded session; use letters, digits and _")
+        spark.conf.set(f"spark.sql.catalog.{catalog}", _SETTINGS["spark.sql.catalog.spark_catalog"])
+        manager = spark._jsparkSession.sessionState().catalogManager()
+        manager.catalog(catalog).setDelegateCatalog(manager.v2SessionCatalog())
+
+
+def _require_folder(folder: Path, shown: str | Path) -> None:
+    """Tables are written below this folder; Java would say of one that cannot be, deep in a failed statement."""
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    if not place.is_dir():
+        raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None or not shutil.which(java):
+        where = f"JAVA_HOME is {home}, but there is no bin/java in it" if home else "no java on the PATH"
+        raise EngineError(f"Java was not found ({where}); {_JAVA}")
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise EngineError(f"{java}: cannot be run ({error.strerror}); {_JAVA}") from error
+    if done.returncode:
+        said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
+        raise EngineError(f"{java}: cannot be run ({said}); {_JAVA}")
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    if found and int(found[1]) < 17:
+        raise EngineError(f"Java {found[1]} at {java} is too old for Spark 4; {_JAVA}")
+
+
+class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
+    """Keeps what the JVM and Ivy print while Spark starts, which is nothing that a user can act on."""
+
+    def __enter__(self) -> _quiet_start:
+        import tempfile
+
+        self._file = tempfile.TemporaryFile()
+        self._saved = [(fd, os.dup(fd)) for fd in (1, 2)]
+        for fd, _ in self._saved:
+            os.dup2(self._file.fileno(), fd)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd, saved in self._saved:
+            os.dup2(saved, fd)
+            os.close(saved)
+        self._file.seek(0)
+        self._text = self._file.read().decode("utf-8", "replace")
+        self._file.close()
+
+    def text(self) -> str:
+        """What was printed."""
+        return self._text
+
+
+def _start_problem(noise: str) -> str:
+    """Why Spark did not start, in one line."""
+    failed = sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise)))
+    if failed:
+        return (
+            f"the package {failed[0]} could not be copied from the local Maven repository, which has its description "
+            "but not its JAR; remove its folder below ~/.m2/repository and run again"
+        )
+    missing = sorted(set(re.findall(r":: ([\w.-]+#[\w.-]+;[\w.]+): not found", noise)))
+    if missing:
+        return (
+            f"the package {missing[0]} could not be downloaded; check the network or the Maven mirror settings, and "
+            "that delta-spark fits pyspark (pip install 'scdgen[spark]' chooses them)"
+        )
+    if "UnsupportedClassVersionError" in noise:
+        return f"this Java is too old for Spark; {_JAVA}"
+    for pattern, told in _NO_START:
+        if re.search(pattern, noise):
+            return f"Spark did not start: {told}"
+    lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
+    return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"

@@ -1,0 +1,127 @@
+"""Session variables on a Spark whose SQL has none: their values are put into the statements as literals.
+
+They came with Spark 4.0 (SPARK-42849) and Databricks Runtime 14.1. On Spark 3.5 the generated files cannot be pasted,
+but they can be run: what DECLARE and SET say is kept here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from scdgen.errors import EngineError
+from scdgen.sql import text_literal
+from scdgen.sql.tokens import tokens
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def with_variables(spark: SparkSession) -> SparkSession:
+    """The session, or one in its place that knows variables where its own SQL does not."""
+    if not str(spark.version).startswith("3."):
+        return spark
+    try:  # Databricks has had them in runtimes that call their Spark 3.5
+        spark.sql("DECLARE OR REPLACE VARIABLE _scd_probe INT").collect()
+    except Exception as error:
+        if "PARSE_SYNTAX_ERROR" not in str(error):
+            raise
+        return cast("SparkSession", Substituting(spark))
+    return spark
+
+
+def session_of(spark: SparkSession) -> SparkSession:
+    """The session itself, which tells two of them apart."""
+    return cast("SparkSession", spark.session) if isinstance(spark, Substituting) else spark
+
+
+class Substituting:
+    """A session with variables of its own; all else is asked of the session that it stands for."""
+
+    def __init__(self, spark: SparkSession):
+        self.session = spark
+        self._types: dict[str, str] = {}
+        self._literals: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.session, name)
+
+    def sql(self, text: str) -> DataFrame:
+        """A statement; those that declare or set a variable give no rows."""
+        found = tokens(text)
+        words = [token.text.upper() for token in found[:4]]
+        if words == ["DECLARE", "OR", "REPLACE", "VARIABLE"]:
+            self._declare(text, found)
+        elif words[:2] == ["SET", "VARIABLE"]:
+            self._set(text, found)
+        elif words[0] == "CREATE" and "FUNCTION" in words:
+            what = "has no functions in SQL, which came with Spark 4.0; leave out views.as_of"
+            raise EngineError(f"Spark {self.session.version} {what}")
+        else:
+            return self.session.sql(self._put_in(text, found))
+        return self.session.sql("SELECT 1 WHERE FALSE")
+
+    def _declare(self, text: str, found: Sequence[Token]) -> None:
+        """``DECLARE OR REPLACE VARIABLE name TYPE [DEFAULT value]``."""
+        name, *rest = found[4:]
+        default = next((token for token in rest if token.text.upper() == "DEFAULT"), None)
+        end = default.start if default else len(text)
+        self._types[name.text] = text[name.end + 1 : end].strip()
+        value = text[default.end + 1 :].strip() if default else "NULL"
+        self._assign([name.text], value)
+
+    def _set(self, text: str, found: Sequence[Token]) -> None:
+        """``SET VARIABLE name = value``, or ``(name, name) = (SELECT value, value …)``."""
+        equals = next(place for place, token in enumerate(found) if token.token_type is TokenType.EQ)
+        names = [token.text for token in found[2:equals] if token.text not in "(),"]
+        self._assign(names, text[found[equals].end + 1 :].strip())
+
+    def _assign(self, names: Sequence[str], value: str) -> None:
+        kinds = [self._types[name] for name in names]
+        given = self._put_in(value, tokens(value))
+        listed = ", ".join(f"_{number}" for number in range(len(names)))
+        rows = given if len(names) > 1 else f"(SELECT {given})"
+        told = ", ".join(_told(kind, f"CAST(_{number} AS {kind})") for number, kind in enumerate(kinds))
+        (row,) = self.session.sql(f"SELECT {told} FROM {rows} AS v({listed})").collect()
+        for name, kind, text in zip(names, kinds, row, strict=True):
+            self._literals[name] = _literal(kind, text)
+
+    def _put_in(self, text: str, found: Sequence[Token]) -> str:
+        """A statement with literals in the place of ``session.name`` and of our own variables' names."""
+        pieces, at = [], 0
+        for place, token in enumerate(found):
+            before = [other.text for other in found[max(0, place - 2) : place]]
+            qualified = [word.lower() for word in before] == ["session", "."]
+            known = token.token_type is TokenType.VAR and token.text in self._literals
+            if not known or not (qualified or (token.text.startswith("_scd_") and before[-1:] != ["."])):
+                continue
+            pieces += [text[at : found[place - 2].start if qualified else token.start], self._literals[token.text]]
+            at = token.end + 1
+        return "".join([*pieces, text[at:]])
+
+
+_ARRAY = re.compile(r"ARRAY\s*<(.+)>", re.IGNORECASE | re.DOTALL)
+
+
+def _told(kind: str, value: str) -> str:
+    """SQL for a value as text from which :func:`_literal` makes it again, whatever the time zone; NULL stays NULL."""
+    array = _ARRAY.fullmatch(kind)
+    if array:
+        return f"TRANSFORM({value}, _scd_item -> {_told(array[1], '_scd_item')})"
+    if kind.upper() == "TIMESTAMP":
+        return f"CAST(UNIX_MICROS({value}) AS STRING)"
+    return f"HEX({value})" if kind.upper() == "BINARY" else f"CAST({value} AS STRING)"
+
+
+def _literal(kind: str, told: Any) -> str:
+    array = _ARRAY.fullmatch(kind)
+    if array and told is not None:
+        return f"CAST(ARRAY({', '.join(_literal(array[1], item) for item in told)}) AS {kind})"
+    if told is None:
+        return f"CAST(NULL AS {kind})"
+    if kind.upper() == "TIMESTAMP":
+        return f"TIMESTAMP_MICROS({told})"
+    return f"X'{told}'" if kind.upper() == "BINARY" else f"CAST({text_literal(told)} AS {kind})"

@@ -1,0 +1,238 @@
+"""A draft from data: a file, a Delta folder or a table. Columns and types are read, the rest is guessed and said so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scdgen import sql
+from scdgen.errors import UsageError, nearest
+from scdgen.files import find as files
+from scdgen.init import guess as init_guess
+from scdgen.init.columns import dotted
+from scdgen.init.draft import Draft
+from scdgen.init.guess import Seen
+from scdgen.sql.types import data_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 50_000  # as many as are looked at for guesses
+_RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was seen of a source. ``format`` is ``None`` for a table; ``whole``: no row was left unread."""
+
+    origin: str
+    format: str | None
+    columns: tuple[Seen, ...]
+    rows: int
+    whole: bool
+    left_out: tuple[str, ...] = ()
+
+    def types(self) -> dict[str, str]:
+        """Column name -> type as a spec has it."""
+        return {c.name: c.type if "<" in c.type else c.type.lower() for c in self.columns}
+
+
+def path_format(path: str) -> str:
+    """csv, json, parquet or delta; raises :class:`UsageError` where the path is not there."""
+    return files.find(path).kind
+
+
+def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:
+    """Columns, types and the first rows of a path or a table; raises :class:`UsageError` where there is none."""
+    if table is not None:
+        name = sql.quote_parts(sql.split_name(table))
+        if not spark.catalog.tableExists(name):
+            raise UsageError(f"--table {table}: there is no such table; check its name, --warehouse and --remote")
+        return _sample(spark.table(name), table, None, {})
+    assert path is not None
+    kind = path_format(path)
+    where = path if "://" in path else Path(path).absolute().as_uri()
+    if kind != "csv":
+        return _sample(spark.read.format(kind).load(where), path, kind, {})
+    reader = spark.read.options(header="true", escape='"', multiLine="true")
+    text = reader.csv(where)
+    return _sample(text, path, kind, _csv_types(text, reader.csv(where, inferSchema=True)))
+
+
+def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
+    """The types that Spark infers, but for numbers that begin with 0: those are names, not amounts."""
+    from pyspark.sql import functions as f
+
+    columns = {x.name: x.dataType.simpleString().upper() for x in typed.schema.fields}
+    if not columns:
+        return {}
+    tests = [f.max(f.col(sql.quote(name)).rlike("^[+-]?0[0-9]")).alias(name) for name in columns]
+    padded = text.select(f.lit(1), *tests).first()
+    assert padded is not None
+    return {name: "STRING" if padded[name] else kind for name, kind in columns.items()}
+
+
+def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
+    if not frame.columns:
+        raise UsageError(f"{origin}: is empty; give one whose columns have names")
+    rows = frame.limit(ROWS + 1).collect()
+    seen, left_out = [], []
+    for place, field in enumerate(frame.schema.fields):
+        values = tuple(row[place] for row in rows[:ROWS])
+        written = types.get(field.name, field.dataType.simpleString())
+        if written.upper() in {"VOID", "NULL"}:
+            written = "STRING"
+        try:
+            sql_type = data_type(written)
+            if sql_type == "STRING" and kind == "json":
+                sql_type = init_guess.time_in_text(values) or sql_type
+            if field.name != field.name.strip() or not field.name or field.name.lower().startswith("_scd_"):
+                raise ValueError("its name cannot be a column of a spec")
+            seen.append(Seen(field.name, sql_type, values))
+        except ValueError:
+            left_out.append(f"the column '{field.name}' of type {written}: give it a name and a type that a spec has")
+    return Sample(origin, kind, tuple(seen), min(len(rows), ROWS), len(rows) <= ROWS, tuple(left_out))
+
+
+def draft_from_sample(
+    sample: Sample, target: str | None, pattern: str, feed: str | None, keys: Sequence[str], given: Mapping[str, str]
+) -> Draft:
+    """The draft; ``feed`` and ``keys`` are guessed where they are not given, ``given`` are types that count.
+
+    Raises :class:`UsageError` where no key can be guessed or a name is not there.
+    """
+    columns = list(sample.columns)
+    for name in [*keys, *given]:
+        if name not in {c.name for c in columns}:
+            hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
+            raise UsageError(f"{sample.origin}: has no column '{name}'{hint}")
+    kind = "table" if sample.format is None else "from"
+    draft = Draft(header=[f"Begun by scdgen init --{kind} {sample.origin}; what is guessed says so: look at it."])
+    draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
+    entity = re.sub(r"\W+", "_", Path(sample.origin).stem if kind == "from" else sql.split_name(sample.origin)[-1])
+    _target(draft, sample, target, pattern, entity)
+    draft.put("pattern", pattern)
+    _relation(draft, sample)
+    free = [c for c in columns if c.name not in keys]
+    time = init_guess.effective_at(free, feed == "snapshot")
+    meant = feed or ("snapshot" if time is None and pattern == "scd2" else "changes")
+    note = "no column says when a row changed" if time is None else f"{time.name} says when a row changed"
+    draft.put("source.feed", meant, f"Guessed: {note}." if feed is None else None)
+    beside = _meanings(draft, sample, free, time, meant, pattern)
+    _keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
+    types = {**sample.types(), **given}
+    draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
+    for c in columns:
+        if c not in beside and pattern == "scd2" and "MAP<" in c.type:
+            draft.options["columns"][c.name] = {"type": types[c.name], "track": False}
+            draft.note("Spark cannot compare maps, so a change of it opens no version.", "columns", c.name)
+    _history(draft, pattern)
+    return draft
+
+
+def _target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
+    if target is not None:
+        draft.put("target", target)
+        return
+    if sample.format is None:
+        parts = sql.split_name(sample.origin)
+        guess = (*parts[:-1], f"{parts[-1]}_{'history' if pattern == 'scd2' else 'current'}")
+    else:
+        guess = ("default", entity)
+    draft.put("target", dotted(guess), "Guessed from the source; --target gives another.")
+
+
+def _relation(draft: Draft, sample: Sample) -> None:
+    if sample.format is None:
+        draft.put("source.table", sample.origin)
+        return
+    draft.put("source.path", sample.origin)
+    draft.put("source.format", sample.format)
+    if sample.format == "csv":
+        draft.put("source.options", {"escape": '"', "multiLine": True})
+
+
+def _meanings(
+    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str
+) -> list[Seen]:
+    """Write effective_at, sequence_by, delete_when; the columns that say these and nothing of the key itself."""
+    used = []
+    if time is not None:
+        stays = "history.valid_from" if pattern == "scd2" else "updated_at"
+        note = f"Guessed from the name; {stays} keeps it, so it is not among the columns."
+        draft.put("source.effective_at", _reference(time.name), note)
+        used.append(time)
+        if pattern == "scd1":
+            draft.put("updated_at", time.name, "The order of changes across batches.")
+        elif time.type == "DATE" and feed == "changes":
+            draft.put("history.type", "date", f"{time.name} is a date.")
+    elif feed == "changes" and pattern == "scd2":
+        hint = "give --feed snapshot for a full extract, or add such a column"
+        raise UsageError(f"{sample.origin}: no column says when a row changed, which changes need; {hint}")
+    if feed == "snapshot":
+        return used
+    sequence = init_guess.sequence_by([c for c in free if c not in used])
+    if sequence is not None:
+        text = _reference(sequence.name)
+        cast = f"CAST({text} AS BIGINT)" if sample.format == "csv" else text
+        also = "; the values of a CSV are text" if cast != text else ""
+        draft.put("source.sequence_by", [cast], f"Guessed from the name{also}.")
+        used.append(sequence)
+    marked = init_guess.deletes([c for c in free if c not in used])
+    if marked is not None:
+        column, marks = marked
+        text, listed = _reference(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
+        flag = f"CAST({text} AS BOOLEAN)" if sample.format == "csv" else text
+        when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
+        draft.put("source.delete_when", when, "Guessed from the name and the values.")
+        used.append(column)
+        if before := init_guess.before_images(column):
+            listed = ", ".join(sql.text_literal(mark) for mark in before)
+            draft.put("source.where", f"{text} NOT IN ({listed})", "Rows as they were before an update are no changes.")
+    return used
+
+
+def _keys(
+    draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
+) -> None:
+    """Write the keys, and what the rows that were read say of them."""
+    snapshot = draft.options["source"]["feed"] == "snapshot"
+    timed = [] if snapshot else list(beside)
+    marks = init_guess.deletes(timed)
+    gone = [i for i, v in enumerate(marks[0].values) if str(v) in marks[1] or v is True] if marks else []
+    timed = [c for c in timed if marks is None or c != marks[0]]
+    read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
+    together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
+    if keys:
+        places = [c.name for c in [*columns, *beside]]
+        rows = list(zip(*(init_guess.hashable(c.values) for c in [*columns, *beside]), strict=True))
+        rows = [row for place, row in enumerate(rows) if place not in set(gone)]
+        twice = init_guess.shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
+        note = f"Look at it: not unique{together}; {twice} rows share it {read}." if twice else None
+        draft.put("keys", list(keys), note)
+        return
+    found = init_guess.keys(columns, timed, gone, entity)
+    if found is None:
+        why = f"no columns stand out as unique{together} {read}" if sample.rows else "there are no rows"
+        raise UsageError(f"{sample.origin}: no key can be guessed, because {why}; give --keys")
+    why = f"unique{together} {read}" if found.tested else f"the name; {timed[-1].name} differs in all rows by itself"
+    draft.put("keys", list(found.names), f"Guessed: {why}.")
+
+
+def _history(draft: Draft, pattern: str) -> None:
+    """Other names for the history columns that the source has too."""
+    taken = {name.lower() for name in draft.options["columns"]}
+    for name, other in _RENAMED.items() if pattern == "scd2" else ():
+        if name in taken:
+            draft.put(f"history.{name}", other, f"The source has a column {name}.")
+
+
+def _reference(name: str) -> str:
+    """A column in an expression, quoted only where it must be."""
+    try:
+        return name if sql.expression(name).bare == name else sql.quote(name)
+    except ValueError:
+        return sql.quote(name)

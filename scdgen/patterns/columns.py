@@ -1,0 +1,149 @@
+"""How one column is read, compared, hashed and written: small pieces of SQL text.
+
+A hash must be injective: NULL, '' and moved separators differ. Each value becomes text that no other value of its
+type becomes, a JSON array holds the texts apart, and SHA-256 is taken of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class Target:
+    """One column of the target as the templates use it; ``name`` is quoted."""
+
+    name: str
+    type: str
+    comment: str | None = None
+    required: bool = False
+
+
+def cast(expression: str, to: str) -> str:
+    """The expression in the column's type. ANSI mode makes a value that does not fit an error.
+
+    >>> cast("addr", "STRING")
+    'CAST(addr AS STRING)'
+    """
+    if to.startswith(
+        "CHAR("
+    ):  # stored with blanks up to its length; one that is too long is refused when it is written
+        text = f"CAST({expression} AS STRING)"
+        return f"RPAD({text}, GREATEST({to[5:-1]}, LENGTH({text})))"
+    return f"CAST({expression} AS {to})"
+
+
+def struct(parts: Iterable[str]) -> str:
+    """Several values as one, for a single NULL-safe comparison."""
+    return wrapped("STRUCT", parts)
+
+
+def named(fields: Iterable[tuple[str, str]]) -> str:
+    """:func:`struct` of (name, value), to compare with one of the same names: before 4.0 Spark compares no others.
+
+    >>> named([("a", "t.a"), ("b", "LEAST(t.b, s.b)")])
+    'STRUCT(t.a, LEAST(t.b, s.b) AS b)'
+    """
+    return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
+
+
+def wrapped(function: str, parts: Iterable[str], width: int = 88) -> str:
+    """A call on one line, or on as many as its arguments fill.
+
+    >>> wrapped("F", ["a", "b"])
+    'F(a, b)'
+    >>> print(wrapped("F", ["aaaa", "bbbb", "cccc"], width=12))
+    F(
+        aaaa,
+        bbbb,
+        cccc
+    )
+    """
+    listed = list(parts)
+    line = f"{function}({', '.join(listed)})"
+    if len(line) <= width:
+        return line
+    lines = [""]
+    for part in listed:
+        if lines[-1] and len(lines[-1]) + len(part) + 6 > width:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
+    return f"{function}(\n    " + ",\n    ".join(lines) + "\n)"
+
+
+def comparable(name: str, kind: str) -> str:
+    """The value in a form that ``<=>`` takes: Spark does not compare maps."""
+    return f"TO_JSON({name})" if "MAP<" in kind else name
+
+
+def hash_of(columns: Iterable[tuple[str, str]]) -> str:
+    """SHA-256, as hex text, of (name, type) pairs.
+
+    >>> print(hash_of([("`a`", "STRING"), ("`b`", "INT")]))
+    SHA2(TO_JSON(ARRAY(`a`, CAST(`b` AS STRING))), 256)
+    """
+    return f"SHA2(TO_JSON({wrapped('ARRAY', (_hash_text(name, kind) for name, kind in columns))}), 256)"
+
+
+def row_hash(columns: Iterable[tuple[str, str]]) -> str:
+    """SHA-256, as hex text, of (name, type) pairs, each value beside its name.
+
+    NULL leaves no trace, so that a column which is added later, NULL in every row so far, changes no stored hash.
+
+    >>> print(row_hash([("`b`", "STRING"), ("`a`", "INT")]))
+    SHA2(TO_JSON(STRUCT(CAST(`a` AS STRING) AS `a`, `b`), MAP('ignoreNullFields', 'true')), 256)
+    """
+    texts = ((name, _hash_text(name, kind)) for name, kind in sorted(columns))
+    fields = struct(text if text == name else f"{text} AS {name}" for name, text in texts)
+    return f"SHA2(TO_JSON({fields}, MAP('ignoreNullFields', 'true')), 256)"
+
+
+def _hash_text(name: str, kind: str) -> str:
+    if kind == "STRING" or kind.startswith(("VARCHAR", "CHAR")):
+        return name
+    if kind == "TIMESTAMP":
+        return f"CAST(UNIX_MICROS({name}) AS STRING)"  # the same in every time zone
+    if kind in {"DOUBLE", "FLOAT"}:
+        return f"CAST({name} + 0 AS STRING)"  # -0.0 equals 0.0
+    if kind.startswith("DECIMAL"):
+        scale = kind.rstrip(")").partition(",")[2].strip() or "0"
+        return f"FORMAT_NUMBER({name}, {scale})"  # a cast gives 1E-10 or 0.0000000001, by the session's ANSI mode
+    if kind == "BINARY":
+        return f"HEX({name})"
+    if kind.startswith(("STRUCT", "ARRAY", "MAP")):
+        options = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
+        return f"TO_JSON({name}, {options})"
+    return f"CAST({name} AS STRING)"
+
+
+def target_columns(spec: Spec) -> list[Target]:
+    """Every column of the target, in the table's order."""
+    listed = [
+        Target(sql.quote(name), column.type, column.comment, name in spec.keys or not column.nullable)
+        for name, column in spec.columns.items()
+    ]
+    if not spec.is_scd2:
+        if spec.updated_at and spec.updated_at not in spec.columns:
+            listed.append(Target(sql.quote(spec.updated_at), "TIMESTAMP", "Effective time of the newest change"))
+        return listed
+    time, flag = spec.history.type.upper(), spec.history.is_current
+    ends = (
+        "Start of the next version, or time of the delete"
+        if spec.history.gap is None
+        else f"{spec.history.gap} before the next version"
+    )
+    described = {
+        "surrogate_key": ("STRING", "SHA-256 of the key and the start; one per version", True),
+        "valid_from": (time, "Start of the version, inclusive", True),
+        "valid_to": (time, ends, spec.history.open_end is not None),
+        "is_current": (flag.type if flag else "", "Whether the version is the open one", True),
+        "row_hash": ("STRING", "SHA-256 of the tracked columns", True),
+        "action": ("STRING", "I first version, or first after a delete; U a later one; D closed by a delete", True),
+        "deleted": ("BOOLEAN", "Whether the version is a delete", True),
+    }
+    listed += [Target(sql.quote(name), *described[option]) for option, name in spec.history.names()]
+    return listed

@@ -1,0 +1,150 @@
+"""What a table that is there must have in common with its spec, and the columns that a spec may add to it.
+
+What the stored rows depend on (keys, history, tracked columns) is kept in the table's properties, so that a spec that
+has changed since is noticed before it writes rows of another meaning beside the old ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from scdgen import sql
+from scdgen.errors import DataError
+from scdgen.patterns.columns import Target, target_columns
+from scdgen.patterns.context import build
+from scdgen.patterns.gate import judge, way_out
+from scdgen.patterns.render import render_template
+from scdgen.spec.definition import HISTORY, KEYS, PATTERN, TRACKED, definition
+from scdgen.spec.model import Spec
+from scdgen.sql.types import data_type
+
+
+@dataclass(frozen=True)
+class Existing:
+    """A table as it is: its columns (name -> type as Spark writes it, nullable) and its properties."""
+
+    columns: Mapping[str, tuple[str, bool]]
+    properties: Mapping[str, str]
+    kind: str = "delta"  # its format, or "view"
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the table says which spec its rows stand for."""
+        return PATTERN in self.properties
+
+
+def additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target, ...]:
+    """The columns that the spec has and the table lacks. With ``adopt`` what the table's properties say does not count.
+
+    Raises :class:`DataError` with every way in which the table does not fit its spec, a line each.
+    """
+    if table.kind == "view":
+        raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
+    if table.kind != "delta":
+        way_out = "name another target, or make it one with CONVERT TO DELTA"
+        raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
+    stored = {name.lower(): kind for name, kind in table.columns.items()}
+    missing = [c for c in target_columns(spec) if sql.unquote(c.name).lower() not in stored]
+    added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
+    problems = [*_missing(spec, missing, added), *_types(spec, stored), *_unknown(spec, table)]
+    if adopt and added and not problems:
+        names = ", ".join(sql.unquote(column.name) for column in added)
+        problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
+    if not adopt and not table.adopted:
+        hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
+        problems.append(f"the table was not made by scdgen; {hint}")
+    elif not adopt:
+        problems += _properties(spec, table, {sql.unquote(column.name) for column in added})
+    if problems:
+        raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
+    return added
+
+
+def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> Iterator[str]:
+    options = {name: option for option, name in spec.history.names()}
+    for column in missing:
+        name = sql.unquote(column.name)
+        if column not in added:
+            what = f"history.{options[name]}" if name in options else "keys" if name in spec.keys else "updated_at"
+            yield (
+                f"the table has no column '{name}' ({what}), which rows already stored would need; "
+                "take it out of the spec or make the table anew"
+            )
+        elif spec.schema_evolution != "add_columns":
+            yield f"the table has no column '{name}'; set schema_evolution: add_columns or take it out of the spec"
+        elif column.required:
+            yield (
+                f"the new column '{name}' is nullable: false, but rows already stored have no value for it; "
+                "leave out nullable"
+            )
+
+
+def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+    for column in target_columns(spec):
+        name = sql.unquote(column.name)
+        kind, _ = stored.get(name.lower(), (column.type, True))
+        if _plain(kind) != _plain(column.type):
+            yield (
+                f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
+                "write the table's type or make the table anew"
+            )
+
+
+def _written(kind: str) -> str:
+    try:
+        return data_type(kind)
+    except ValueError:  # a type that no spec can have, or names inside of a struct that Spark writes without quotes
+        return kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
+
+
+def _plain(kind: str) -> str:
+    """The type as it is compared: a schema tells VARCHAR and CHAR as STRING."""
+    read = _written(kind)
+    return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
+
+
+def _unknown(spec: Spec, table: Existing) -> Iterator[str]:
+    known = {sql.unquote(column.name).lower() for column in target_columns(spec)}
+    for name, (_, nullable) in table.columns.items():
+        if name.lower() not in known and not nullable:
+            yield f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
+
+
+def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
+    wanted = definition(spec)
+    anew = "make the table anew, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
+    for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
+        was, now = table.properties.get(option, ""), wanted.get(option, "")
+        if was != now:
+            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {anew}"
+    for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
+        before, after = _read(table.properties.get(option)), _read(wanted.get(option))
+        if before != after - added:
+            yield f"the table was made with {label}: {_listed(before)}, the spec says {_listed(after)}; {anew}"
+
+
+def _read(text: str | None) -> set[str]:
+    return set(json.loads(text)) if text else set()
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
+    """The ALTER TABLE statements that add columns and say what the rows stand for now; '' where none is needed."""
+    if not added and not adopt:
+        return ""
+    ctx: SimpleNamespace = build(spec)
+    ctx.additions, ctx.definition = added, _literals(definition(spec))
+    text = render_template("evolve.sql.j2", ctx, templates)
+    with way_out(templates):
+        judge(spec, {"evolve.sql": text})
+    return text
+
+
+def _literals(properties: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(sql.text_literal(name), sql.text_literal(value)) for name, value in properties.items()]

@@ -1,0 +1,272 @@
+"""The gate: everything that is written or sent to Spark is judged here first, in both dialects that have to read it.
+
+sqlglot reads and never prints. Parsing alone lets much through (an empty ON, stray commas, a left-over ``{{ a }}``,
+unknown statements as a bare command), so the tree is looked at too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlglot import exp
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
+
+from scdgen import sql
+from scdgen.errors import Problem, SpecError
+from scdgen.patterns.columns import target_columns
+from scdgen.patterns.dialects import readings
+from scdgen.patterns.names import Columns, Names, Steps, UnsureError, node_types
+from scdgen.patterns.source import SOURCE_VIEW, TAKEN_AT, batch_variables
+from scdgen.patterns.times import LAST_RUN
+from scdgen.patterns.with_clause import WithClause, stands_in
+from scdgen.spec.model import Spec
+from scdgen.spec.rules import sql_texts
+from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens
+
+_TARGET = "_scd_target"
+_QUERY = (exp.Select, exp.Union)
+_SETTING = (exp.Declare, exp.Set)
+# File -> the kinds of statements it may hold, and the kind that it must end with.
+ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
+    "create.sql": ((exp.Create,), (exp.Create,)),
+    "merge.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
+    "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
+    "checks.sql": (_QUERY, _QUERY),
+    "check_all.sql": (_QUERY, _QUERY),
+    "views.sql": ((exp.Create,), (exp.Create,)),
+    "evolve.sql": ((exp.Alter,), (exp.Alter,)),
+}
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is refused here anyway
+
+
+def judge(spec: Spec, files: dict[str, str]) -> None:
+    """Raise :class:`SpecError` with every objection to the texts (file name -> SQL)."""
+    gate = Gate(spec)
+    problems = [
+        Problem(spec.origin, 0, 0, f"{name}: the SQL is refused: {objection}")
+        for name, text in sorted(files.items(), key=lambda file: file[0] != "merge.sql")
+        for objection in gate.objections(name, text)
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+@contextmanager
+def way_out(templates: str | None) -> Iterator[None]:
+    """Adds to what :func:`judge` says inside what to do; ``templates`` is the folder that made some of the texts."""
+    hint = "mend the template or leave out --templates" if templates else "mend the spec's expression that stands there"
+    try:
+        yield
+    except SpecError as error:
+        problems = (Problem(p.file, p.line, p.column, f"{p.message}; {hint}") for p in error.problems)
+        raise SpecError(problems) from error
+
+
+def objections(spec: Spec, name: str, text: str) -> Iterator[str]:
+    """What is wrong with one file's text, each in one line."""
+    yield from Gate(spec).objections(name, text)
+
+
+class Gate:
+    """Judges the files of one spec.
+
+    The MERGE comes first: its WITH clause is the plan's too, and what was found right there is not looked at again.
+    """
+
+    def __init__(self, spec: Spec):
+        self.target = {sql.unquote(column.name): column.type for column in target_columns(spec)}
+        self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
+        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] != "checks")
+        bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
+        self.read = sorted(bare.union(*(text.columns for text in texts)))
+        self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
+        columns = {_TARGET: [name.lower() for name in self.target], SOURCE_VIEW: self.read}
+        self.names = Names({parts: columns[name] for parts, name in self.tables.items()}, self.variables, self.read)
+        # Tables that the user's expressions read in subqueries: what they hold is between the user and Spark.
+        self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
+        self.judged: tuple[WithClause, Steps] | None = None  # the MERGE's WITH clause, and the columns of its steps
+
+    def objections(self, name: str, text: str) -> Iterator[str]:
+        """What is wrong with one file's text, each in one line."""
+        if name == "plan.sql" and self.judged is not None:
+            clause, steps = self.judged
+            rest = clause.taken_from(text)
+            if rest is not None and next(self._objections(name, rest, steps), None) is None:
+                return
+        found = list(self._objections(name, text))
+        if found:
+            self.judged = None
+        yield from found
+
+    def _objections(self, name: str, text: str, steps: Steps | None = None) -> Iterator[str]:
+        """``steps``: those of the WITH clause that was taken from the text."""
+        if not text.endswith("\n") or not text.strip():
+            yield "it is empty or does not end in a newline"
+            return
+        if "{{" in text or "{%" in text or "{#" in text:
+            yield "a piece of the template is left over"
+        try:
+            found = tokens(text)
+            if comma := stray_comma(found):
+                yield f"a stray comma in line {comma}"
+            trees: list[exp.Expression] = []
+            for reading in readings(text, found):
+                trees = trees or reading
+                yield from _kinds(name, reading)
+        except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
+            yield f"it cannot be read ({first_line(error)})"
+            return
+        if name == "plan.sql":
+            yield from self._plan(trees, steps)
+        for tree in trees:
+            if isinstance(tree, exp.Merge):
+                yield from self._merge(tree, WithClause.of_merge(text, found))
+
+    def _merge(self, tree: exp.Merge, clause: WithClause | None) -> Iterator[str]:
+        """The MERGE's own parts: an ON, the spec's columns in each list, no column that is not there."""
+        if tree.args.get("on") is None:
+            yield "the MERGE has no ON"
+            return
+        using = tree.args["using"]
+        query = using.this if isinstance(using, exp.Subquery) else None
+        if query is None or using.alias != "s" or tree.this.alias != "t":
+            yield "the MERGE must be MERGE INTO … AS t USING (…) AS s"
+            return
+        try:
+            steps = self.names.steps(query, {})
+            given = set(self.names.body(query, steps))
+            self.judged = (clause, steps) if clause is not None else None
+        except UnsureError:
+            try:
+                given = {name.lower() for name in self._resolve(query).named_selects}
+            except Exception as error:
+                yield _unresolved_text(error)
+                return
+        yield from self._whens(tree)
+        yield from self._places(tree, {"t": {name.lower() for name in self.target}, "s": given})
+
+    def _whens(self, tree: exp.Merge) -> Iterator[str]:
+        target = list(self.target)
+        for when in tree.args["whens"].expressions:
+            then = when.args["then"]
+            if isinstance(then, exp.Insert):
+                if not isinstance(then.this, exp.Tuple) or not isinstance(then.expression, exp.Tuple):
+                    yield "the INSERT must list its columns and their values"
+                    continue
+                listed = [column.name for column in then.this.expressions]
+                if listed != target:
+                    yield f"the INSERT lists {listed}, the table has {target}"
+                if len(then.expression.expressions) != len(listed):
+                    yield "the INSERT's columns and values differ in number"
+            elif isinstance(then, exp.Update):
+                if not all(isinstance(assignment, exp.EQ) for assignment in then.expressions or [None]):
+                    yield "the UPDATE must list its columns and their values"
+                    continue
+                for assignment in then.expressions:
+                    if assignment.this.name not in self.target:
+                        yield f"the UPDATE sets {assignment.this.name}, which the table does not have"
+
+    def _places(self, tree: exp.Merge, known: dict[str, set[str]]) -> Iterator[str]:
+        """The columns outside of the MERGE's source."""
+        whens = tree.args["whens"].expressions
+        for column in (column for place in (tree.args["on"], *whens) for column in place.find_all(exp.Column)):
+            names = known.get(column.table)
+            if names is not None and column.name.lower() not in names:
+                yield f"{column.table}.{column.name} is not there"
+        conditions = [tree.args["on"], *(when.args.get("condition") for when in whens)]
+        for column in (column for part in conditions if part is not None for column in part.find_all(exp.Column)):
+            if not column.table and column.name not in self.variables:
+                yield f"{column.name} is not there"
+
+    def _plan(self, trees: list[exp.Expression], steps: Steps | None) -> Iterator[str]:
+        """The plan's view, and the queries that read it; ``steps`` are those of the clause that was taken from it."""
+        views: dict[str, Columns] = {}
+        for tree in trees:
+            query = tree.expression if isinstance(tree, exp.Create) else tree
+            if not isinstance(query, _QUERY):
+                continue
+            own = steps if not views else None
+            if own is not None and not stands_in(query):
+                yield "the WITH clause is not at the beginning"
+                return
+            try:
+                columns = self.names.outputs(query, {**(own or {}), **views})
+            except UnsureError:
+                if steps is not None:
+                    yield "a name does not resolve"
+                    return
+                try:
+                    columns = [name.lower() for name in self._resolve(query, views).named_selects]
+                except Exception as error:
+                    yield _unresolved_text(error)
+                    return
+            if isinstance(tree, exp.Create):
+                views[tree.this.name.lower()] = columns
+
+    def _resolve(self, query: exp.Expression, views: Steps | None = None) -> exp.Query:
+        """The query with every name resolved against the target, the views and what the spec reads of the source."""
+        tree = query.copy()
+        for column in list(tree.find_all(exp.Column)):
+            if column.table.lower() == "session" or (not column.table and column.name in self.variables):
+                column.replace(exp.Null())
+        for table in list(tree.find_all(exp.Table)):
+            select = table.find_ancestor(exp.Select)
+            if select is not None and tuple(part.name for part in table.parts) in self.others:
+                for column in list(select.find_all(exp.Column)):
+                    if not column.table:  # of this table, or of the source around it
+                        column.replace(exp.Null())
+        for cte in tree.find_all(exp.CTE):
+            if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
+                given = (exp.column(name, quoted=True) for name in self.read)
+                cte.set("this", exp.select(*given).from_(SOURCE_VIEW))
+        # Names are lowered here, because sqlglot would parse each to do so, and stumble over a semicolon in one.
+        listed: dict[str, object] = {
+            _TARGET: {name.lower(): kind for name, kind in self.target.items()},
+            SOURCE_VIEW: dict.fromkeys(self.read, "STRING"),
+            **{view: dict.fromkeys(columns, "STRUCT<_scd_any STRING>") for view, columns in (views or {}).items()},
+        }
+        schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
+        # One name for each of the two: a schema with names of different lengths is ambiguous to sqlglot.
+        for table in list(tree.find_all(exp.Table)):
+            name = self.tables.get(tuple(part.name for part in table.parts))
+            if name is not None:
+                alias = exp.to_identifier(table.alias or table.name, quoted=True)
+                table.replace(exp.table_(name, alias=alias))
+        resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
+        assert isinstance(resolved, exp.Query)
+        return resolved
+
+
+def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
+    allowed, last = ALLOWED[name]
+    if not trees:
+        yield "it holds no statement"
+        return
+    for tree in trees:
+        if not isinstance(tree, allowed):
+            yield f"a {type(tree).__name__.upper()} statement has no place in {name}"
+        kinds = node_types(tree)
+        if exp.Command in kinds:
+            yield "a statement that sqlglot does not know"
+        if exp.Placeholder in kinds:
+            yield "a placeholder that nobody fills"
+    if not isinstance(trees[-1], last):
+        yield f"it must end with {' or '.join(kind.__name__.upper() for kind in last)}"
+    if sum(isinstance(tree, exp.Merge) for tree in trees) > 1:
+        yield "there is more than one MERGE"
+
+
+def _unresolved_text(error: Exception) -> str:
+    return f"a name does not resolve ({first_line(error)})"
+
+
+def _source_parts(spec: Spec) -> tuple[str, ...]:
+    """What FROM names where rows come from, in parts."""
+    source = spec.source
+    if source.table is not None:
+        return sql.split_name(source.table)
+    return (source.format or "", source.path or "")

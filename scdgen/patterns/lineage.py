@@ -1,0 +1,142 @@
+"""Column lineage of a spec: what each column of the target is made of, and what decides it.
+
+The inputs of an expression are read off its syntax tree. A column of a nested SELECT belongs to the tables of that
+SELECT, which stand for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from scdgen import sql
+from scdgen.patterns import source
+from scdgen.spec.definition import tracked
+from scdgen.spec.model import Snapshot, Spec
+from scdgen.sql.tokens import DIALECT
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is read; ``kind``: ``column`` of the source, ``param``, ``table``, or ``value`` (an expression alone)."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """A column of the target, or (``rule``) what decides on whole rows: its inputs, and those that only decide."""
+
+    name: str
+    of: tuple[Input, ...]
+    by: tuple[Input, ...] = ()
+    rule: bool = False
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The lineage of one spec; ``tables`` are those that the SELECT of the spec reads, where it has one."""
+
+    source: str
+    target: str
+    tables: tuple[str, ...]
+    made: tuple[Made, ...]
+
+
+def lineage(spec: Spec) -> Lineage:
+    """Every column of the target in its order, and the rules on rows."""
+    given, seen = spec.source, _Names(spec)
+    columns = {name: seen.inputs(spec.column_source(name)) for name in spec.columns}
+    time = _time(spec, seen)
+    for name in source.derived(spec):
+        columns[name] = time
+    made = [Made(name, of) for name, of in columns.items()]
+    keys = _all(columns[name] for name in spec.keys)
+    sequence = _all(map(seen.inputs, given.sequence_by))
+    deletes = seen.inputs(given.delete_when) if source.flags_deletes(spec) and given.delete_when else ()
+    if spec.is_scd2:
+        differs = _all(columns[name] for name in tracked(spec)) if spec.unchanged == "skip" else ()
+        made += _history(spec, seen, time, keys, _all([keys, differs, deletes]))
+    elif spec.updated_at and spec.updated_at not in spec.columns:
+        made.append(Made(spec.updated_at, time))
+    left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
+    rules = (
+        ("which rows are read", _all([seen.inputs(given.where) if given.where else (), left_out])),
+        ("which rows are deletes", deletes),
+        ("which row counts", _all([() if spec.is_scd2 or not given.effective_at else time, sequence])),
+    )
+    made += [Made(name, (), by, rule=True) for name, by in rules if by]
+    parts = sorted(sql.query(given.query).tables) if given.query else []
+    called = given.table or given.path or "the SELECT of the spec"
+    return Lineage(called, spec.target, tuple(".".join(name) for name in parts), tuple(made))
+
+
+def _history(
+    spec: Spec, seen: _Names, time: tuple[Input, ...], keys: tuple[Input, ...], decides: tuple[Input, ...]
+) -> list[Made]:
+    """The history columns: ``decides`` is what opens and closes versions."""
+    row_hash = _all(seen.inputs(spec.column_source(name)) for name in tracked(spec))
+    by_run = spec.history.open_end == "last_run"
+    run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
+    deleted = seen.inputs(spec.source.delete_when) if source.flags_deletes(spec) and spec.source.delete_when else ()
+    built = {
+        "surrogate_key": ((*keys, *time), ()),
+        "valid_from": (time, ()),
+        "valid_to": ((*time, *(run if by_run else ())), decides),
+        "is_current": ((), (*time, *decides)),
+        "row_hash": (row_hash, ()),
+        "action": ((), (*time, *decides)),
+        "deleted": ((), keys) if spec.is_snapshot else (deleted, ()),
+    }
+    return [
+        Made(name, of := _all([built[option][0]]), tuple(x for x in _all([built[option][1]]) if x not in of))
+        for option, name in spec.history.names()
+    ]
+
+
+def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
+    """What the time of a version, or of a row, is made of."""
+    own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else ()
+    # A key that comes back, or is missing, has the time of the snapshot.
+    taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.is_snapshot and spec.is_scd2 else ()
+    return _all([own, taken])
+
+
+def _all(groups: Iterable[Iterable[Input]]) -> tuple[Input, ...]:
+    """The inputs of several groups, each once."""
+    return tuple(dict.fromkeys(item for group in groups for item in group))
+
+
+class _Names:
+    """Reads expressions; a column keeps the spelling in which it is met first, because Spark ignores case."""
+
+    def __init__(self, spec: Spec):
+        given = spec.source
+        self._relation = "source" if given.query else sql.split_name(given.table)[-1].lower() if given.table else ""
+        self._spelled: dict[str, str] = {}
+
+    def inputs(self, text: str) -> tuple[Input, ...]:
+        """What an expression reads, in the order of its text; the expression itself where it reads nothing."""
+        tree = sqlglot.parse_one(text, dialect=DIALECT)
+        found = [read for node in tree.find_all(exp.Column, exp.Placeholder, exp.Table, bfs=False)
+                 if (read := self._input(node))]  # fmt: skip
+        return tuple(dict.fromkeys(found)) or (Input("value", " ".join(text.split())),)
+
+    def _input(self, node: exp.Expression) -> Input | None:
+        if isinstance(node, exp.Placeholder):
+            return Input("param", f":{node.name}")
+        if isinstance(node, exp.Table):
+            return Input("table", ".".join(part.name for part in node.parts))
+        assert isinstance(node, exp.Column)
+        parts = [part.name for part in node.parts]
+        qualified = len(parts) > 1 and parts[0].lower() == self._relation
+        if node.find_ancestor(exp.Select) and not qualified:
+            return None
+        if len(parts) > 1 and parts[0].lower() == "session":
+            return Input("param", f":{parts[1]}")
+        name = parts[1] if qualified else parts[0]  # of a path into a struct, the column
+        return Input("column", self._spelled.setdefault(name.lower(), name))

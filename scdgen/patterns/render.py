@@ -1,0 +1,116 @@
+"""From a context to text, SQL or a page of HTML. A folder of the user's templates comes before the package's own."""
+
+from __future__ import annotations
+
+import functools
+import re
+import traceback
+from pathlib import Path
+from types import SimpleNamespace
+
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    select_autoescape,
+)
+from jinja2.sandbox import SandboxedEnvironment
+
+from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
+from scdgen.sql.layout import joined, spread
+
+
+def environment(templates: str | None = None) -> SandboxedEnvironment:
+    """The Jinja environment; ``templates`` is a folder whose files come before the package's own.
+
+    Raises :class:`UsageError` where none of them takes the place of one of the package's.
+    """
+    if templates is None:
+        return _environment(None, ())
+    folder = Path(templates).absolute()
+    try:
+        files = [file for file in folder.glob("*.j2") if file.is_file()]
+        found = tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+    except OSError as error:
+        raise UsageError(of_system(error, templates)) from error
+    known = sorted(name for name in _own().list_templates() if name.endswith(".j2"))
+    if not any(name in known for name, _ in found):
+        hint = next(
+            filter(None, (nearest(name, known) for name, _ in found)), "; name it as one, such as create.sql.j2"
+        )
+        raise UsageError(f"--templates {templates}: no file has the name of one of scdgen's templates{hint}")
+    return _environment(str(folder), found)
+
+
+def _own() -> BaseLoader:
+    try:
+        return PackageLoader("scdgen", "templates")
+    except ValueError:  # a checkout: the folder lies beside the package
+        return FileSystemLoader(Path(__file__).parents[2] / "templates")
+
+
+@functools.lru_cache(maxsize=8)
+def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
+    """One environment per folder and state of its files, because Jinja does not see a file that comes later."""
+    environment = SandboxedEnvironment(
+        loader=ChoiceLoader([FileSystemLoader(templates), _own()]) if templates else _own(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
+    )
+    environment.filters |= {"spread": spread, "joined": joined}
+    return environment
+
+
+def render_template(name: str, ctx: SimpleNamespace, templates: str | None = None) -> str:
+    """One file's text, with one newline at its end. Raises :class:`UsageError` for a broken template."""
+    try:
+        text = environment(templates).get_template(name).render(ctx=ctx)
+    except ScdgenError:
+        raise
+    except Exception as error:  # an expression in a template may fail in any way
+        if templates is None:
+            raise
+        place = _place(name, error)
+        raise UsageError(f"{place}: {_what(error, ctx)}; mend the template or leave out --templates") from error
+    return text.rstrip() + "\n"
+
+
+def _place(name: str, error: Exception) -> str:
+    """``file:line`` of the template's line that failed, which Jinja puts into the traceback."""
+    if isinstance(error, TemplateSyntaxError):
+        return f"{_shown(error.filename or error.name or name)}:{error.lineno}"
+    if isinstance(error, OSError) and error.filename:
+        return _shown(error.filename)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".j2")]
+    return f"{_shown(frames[-1].filename)}:{frames[-1].lineno}" if frames else name
+
+
+def _shown(file: str) -> str:
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _what(error: Exception, ctx: SimpleNamespace) -> str:
+    if isinstance(error, TemplateNotFound):
+        return f"there is no template '{error.name}'"
+    if isinstance(error, UnicodeDecodeError):
+        return NO_UTF8.split(";")[0]
+    if isinstance(error, RecursionError):
+        return "a macro calls itself without end"
+    if isinstance(error, OSError) and error.errno is not None:
+        return of_system(error, "it").split("; ")[0]
+    said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
+    if missing := re.search(r"object' has no attribute '(\w+)'", said):
+        return f"there is no attribute '{missing[1]}'{nearest(missing[1], vars(ctx))}"
+    if unclosed := re.search(r"looking for the following tags: (.*?)\. The innermost block .* is '(\w+)'", said):
+        return f"'{unclosed[2]}' is never closed with {unclosed[1]}"
+    line = (said.splitlines() or [type(error).__name__])[0]
+    return line[:1].lower() + line[1:]

@@ -1,0 +1,333 @@
+"""The source's side of the SQL: the relation, the typed rows, the rules that a row must keep, the session variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.patterns.columns import cast
+from scdgen.patterns.times import BATCH_FROM, LAST_RUN, Times
+from scdgen.spec.model import Spec
+from scdgen.spec.rules import sql_texts
+
+SOURCE_VIEW = "_scd_source"
+TAKEN_AT = "_scd_taken_at"
+# Spark's readers give NULL for what does not fit, drop cells and go by place, unless they are told not to; and with
+# columns left out they do not count the cells of a row.
+_STRICT = {
+    "csv": {"header": "true", "mode": "FAILFAST", "columnPruning": "false", "enforceSchema": "false"},
+    "json": {"mode": "FAILFAST"},
+}
+MEND = "mend the source or set bad_rows: skip"
+# The rule that a row breaks which came into the source after the batch's variables were set.
+SOURCE_CHANGED = "source_changed"
+
+
+def refusal(spec: Spec, rule: str, what: str, hint: str, sample: str | None = None) -> str:
+    """A RAISE_ERROR that stops the statement; the runner reads the rule's name back from the brackets."""
+    message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
+    if sample is None:
+        return f"RAISE_ERROR({sql.text_literal(f'{message}; {hint}')})"
+    return f"RAISE_ERROR(CONCAT({sql.text_literal(message + ', such as ')}, {sample}, {sql.text_literal('; ' + hint)}))"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A session variable: declared, then set by ``value`` (an expression or a scalar query in parentheses)."""
+
+    name: str
+    type: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The first step of every statement: the source's rows in the table's names and types."""
+
+    name: str
+    relation: str
+    query: str | None = None
+    view: str | None = None  # the statement that makes a temporary view over files
+    select: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+    sequence: tuple[str, ...] = ()  # names of the sequence columns
+
+
+def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
+    """The typed rows; ``guarded``: a NULL key or time stops the statement (when the spec does not skip them)."""
+    relation, query, view = _relation(spec)
+    keys = {key: key_expression(spec, key) for key in spec.keys}
+    select = []
+    for column in source_columns(spec):
+        text = typed = cast(fragment(spec, column).text, spec.columns[column].type)
+        if column in keys and guarded and spec.bad_rows == "fail":
+            stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
+            text = f"COALESCE({text}, {stop})"
+        if guarded and column in partition_keys(spec):
+            known = f"ARRAY_CONTAINS({partition_variable(column, spec)}, {typed})"
+            text = _met(spec, f"COALESCE({known}, TRUE)", text)
+        select.append(f"{text} AS {sql.quote(column)}")
+    if spec.source.effective_at is not None:
+        select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
+    if flags_deletes(spec):
+        select.append(f"{deleted_expression(spec)} AS _scd_deleted")
+    sequence = tuple(f"_scd_sequence_{i}" for i in range(1, len(spec.source.sequence_by) + 1))
+    select += [
+        f"{sql.expression(text).text} AS {alias}" for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
+    ]
+    where = tuple(predicates(spec, skip_bad=guarded and spec.bad_rows == "skip"))
+    return Rows(name, relation, query, view, tuple(select), where, sequence)
+
+
+def fragment(spec: Spec, column: str) -> sql.Fragment:
+    """The expression that gives a column, read."""
+    return sql.expression(spec.column_source(column))
+
+
+def derived(spec: Spec) -> dict[str, str]:
+    """Column -> expression, of the columns that are worked out from a version's start and not from a source row.
+
+    Those are the untracked ones whose expression reads nothing but the column ``history.valid_from``: the value of a
+    row in the middle of a version would not be that of its start.
+    """
+    start = spec.history.valid_from.lower()
+    return {
+        name: column.from_
+        for name, column in spec.columns.items()
+        if spec.is_scd2 and not column.track and column.from_ and _reads_only(column.from_, start)
+    }
+
+
+def _reads_only(text: str, name: str) -> bool:
+    read = sql.expression(text)
+    return read.columns == {name} and read.bare is None
+
+
+def source_columns(spec: Spec) -> list[str]:
+    """The target's columns that come from a source row."""
+    return [name for name in spec.columns if name not in derived(spec)]
+
+
+def key_expression(spec: Spec, key: str) -> str:
+    """A key column in its type."""
+    return cast(fragment(spec, key).text, spec.columns[key].type)
+
+
+def time_type(spec: Spec) -> str:
+    """The type of the effective time: that of the column which stores it."""
+    if spec.is_scd2:
+        return spec.history.type.upper()
+    stored = spec.columns.get(spec.updated_at or "")
+    return stored.type if stored else "TIMESTAMP"
+
+
+def time_expression(spec: Spec) -> str:
+    """The effective time of a row."""
+    if spec.source.effective_at is None:
+        return TAKEN_AT
+    return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
+
+
+def _guarded_time(spec: Spec) -> str:
+    time = time_expression(spec)
+    text = _storable(spec, time, "effective_at", " in a source row", MEND, spec.bad_rows == "skip")
+    if not _bounds_times(spec):
+        return text
+    return _met(spec, f"COALESCE({Times(spec).before(time)} >= {BATCH_FROM}, {time} IS NULL)", text)
+
+
+def known(spec: Spec) -> list[str]:
+    """What the batch's variables say of the rows that they were set by, in names of the table.
+
+    The MERGE reads the source once more. A row that came meanwhile, and may need what these variables leave out of the
+    read of the target, must stop it.
+    """
+    since = [f"{Times(spec).before('_scd_at')} >= {BATCH_FROM}"] if _bounds_times(spec) else []
+    return [*since, *in_partitions(spec, "")]
+
+
+def changed(spec: Spec) -> str:
+    """The refusal of a row that is not among the :func:`known`."""
+    return refusal(spec, SOURCE_CHANGED, "the source got rows while it was read", "run again")
+
+
+def _met(spec: Spec, test: str, value: str) -> str:
+    """A value of a row that is among the :func:`known`; changes to versions have one test of all that is known."""
+    if spec.is_scd2 and not spec.is_snapshot:
+        return value
+    indented = value.replace("\n", "\n    ")
+    return f"CASE\n    WHEN {test} THEN {indented}\n    ELSE {changed(spec)}\nEND"
+
+
+def _storable(spec: Spec, time: str, option: str, where: str, hint: str, skipped: bool = False) -> str:
+    """A time that a version can start at; any other stops the statement.
+
+    That is NULL, unless such rows are ``skipped``, one that is not before the open end, and one to which the end before
+    it does not lead back.
+    """
+    end, astray = (Times(spec).open_end, Times(spec).astray(time)) if spec.is_scd2 else (None, None)
+    what = f"{option} is NULL{where}"
+    if end is not None:
+        what = f"{option} is NULL, or not before the open end {spec.history.open_end}{',' if where else ''}{where}"
+    stop = refusal(spec, "null_time", what, hint)
+    if end is None and astray is None:
+        return time if skipped else f"COALESCE({time}, {stop})"
+    whens = []
+    if astray is not None:
+        told = f"{option} comes {spec.history.gap} after a change of the clock{where}, and the gap does not lead back"
+        mend = "set a gap of less than a day, or the session's time zone to UTC"
+        whens.append(f"WHEN {astray} THEN {refusal(spec, 'gap', told, mend)}")
+    if end is not None or not skipped:
+        whens += [f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}"]
+    lines = "\n    ".join([*whens, f"ELSE {time if end is None and skipped else stop}"])
+    return f"CASE\n    {lines}\nEND"
+
+
+def flags_deletes(spec: Spec) -> bool:
+    """Whether the rows carry a mark for deletes."""
+    return spec.source.delete_when is not None and spec.deletes != "ignore"
+
+
+def deleted_expression(spec: Spec) -> str:
+    """Whether a row is a delete; NULL is not."""
+    return f"COALESCE({sql.expression(spec.source.delete_when or 'FALSE').text}, FALSE)"
+
+
+def predicates(spec: Spec, skip_bad: bool) -> list[str]:
+    """The conditions on a source row, each fit to stand beside an AND."""
+    found = []
+    if spec.source.where is not None:
+        part = sql.expression(spec.source.where)
+        found.append(f"({part.text})" if part.loose else part.text)
+    if spec.source.delete_when is not None and spec.deletes == "ignore":
+        found.append(f"NOT {deleted_expression(spec)}")
+    if skip_bad:
+        found += [f"{key_expression(spec, key)} IS NOT NULL" for key in spec.keys]
+        if spec.source.effective_at is not None:
+            found.append(f"{time_expression(spec)} IS NOT NULL")
+    return found
+
+
+def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
+    """(what FROM names, the query that a first CTE holds, the statement that makes a view over files)."""
+    source = spec.source
+    if source.table is not None:
+        return sql.quote_parts(sql.split_name(source.table)), None, None
+    if source.query is not None:
+        return "source", sql.query(source.query).text, None
+    assert source.path is not None and source.format is not None
+    if source.format in {"delta", "parquet"} and not source.options:
+        return f"{source.format}.{sql.quote(source.path)}", None, None
+    given = {name.lower() for name in source.options}
+    strict = {name: value for name, value in _STRICT.get(source.format, {}).items() if name.lower() not in given}
+    options = {"path": source.path, **strict, **source.options}
+    listed = ", ".join(f"{sql.text_literal(k)} {sql.text_literal(v)}" for k, v in options.items())
+    view = f"CREATE OR REPLACE TEMPORARY VIEW {SOURCE_VIEW} USING {source.format} OPTIONS ({listed})"
+    return SOURCE_VIEW, None, view
+
+
+def partition_keys(spec: Spec) -> list[str]:
+    """The partition columns that derive from the key: a row and its stored versions share their value.
+
+    A key column is one; so is a column whose expression reads nothing but source columns that are keys as they are.
+    A snapshot whose missing keys are deleted has none: they may lie in partitions that it does not name.
+    """
+    if spec.is_snapshot and spec.deletes != "ignore":
+        return []
+    bare = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}
+    found = []
+    for name in spec.table.partition_by:
+        if name in spec.keys:
+            found.append(name)
+        elif name in spec.columns:
+            part = fragment(spec, name)
+            if part.columns and part.columns <= bare and not part.params and not part.tables:
+                found.append(name)
+    return found
+
+
+def partition_variable(name: str, spec: Spec) -> str:
+    """The session variable with the partition values of a batch."""
+    return f"_scd_partitions_{partition_keys(spec).index(name) + 1}"
+
+
+def in_partitions(spec: Spec, alias: str = "t.") -> list[str]:
+    """Conditions on the target that leave the partitions of other keys unread."""
+    found = []
+    for name in partition_keys(spec):
+        column = f"{alias}{sql.quote(name)}"
+        test = f"ARRAY_CONTAINS({partition_variable(name, spec)}, {column})"
+        found.append(test if name in spec.keys else f"({column} IS NULL OR {test})")
+    return found
+
+
+def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
+    """The params with a default as variables, and (name, type) of those that the session must bring."""
+    used = {name for _, read, text in sql_texts(spec) for name in read(text).params}
+    used |= {"last_run"} if spec.history.open_end == "last_run" else set()
+    variables, needed = [], []
+    for name, param in spec.params.items():
+        if param.default is None:
+            if name in used:
+                needed.append((name, param.type))
+        else:
+            variables.append(Variable(name, param.type, sql.param_value(param.default, param.type)))
+    return variables, needed
+
+
+def batch_bound(spec: Spec) -> str:
+    """What a stored end is held against: versions that ended before it cannot be touched by the batch."""
+    if spec.is_snapshot and spec.source.effective_at is None:
+        return Times(spec).before(TAKEN_AT)
+    return BATCH_FROM
+
+
+def has_lives(spec: Spec) -> bool:
+    """Whether NULL means "not given" in some column, so that a value lasts until the next delete."""
+    return any(column.nulls != "value" for column in spec.columns.values())
+
+
+def fills(spec: Spec) -> bool:
+    """Whether a value may be written into versions that ended before the batch."""
+    return any(column.nulls == "fill" for column in spec.columns.values())
+
+
+def _bounds_times(spec: Spec) -> bool:
+    """Whether the batch's first time bounds the read of the target."""
+    return spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot)
+
+
+def batch_variables(spec: Spec) -> list[Variable]:
+    """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
+    found = []
+    if _bounds_times(spec):
+        oldest = f"MIN({time_expression(spec)})"
+        if spec.is_snapshot:  # with no row it still closes what is open
+            oldest = f"COALESCE({oldest}, {TAKEN_AT})"
+        first = Times(spec).before(oldest)
+        found.append(Variable(BATCH_FROM, time_type(spec), first))
+    for name in partition_keys(spec):
+        value = f"COLLECT_SET({cast(fragment(spec, name).text, spec.columns[name].type)})"
+        found.append(Variable(partition_variable(name, spec), f"ARRAY<{spec.columns[name].type}>", value))
+    return found
+
+
+def taken_at(spec: Spec) -> Variable | None:
+    """The variable that holds the time of a snapshot, so that each row of a run has the same."""
+    given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
+    if not spec.is_snapshot or not (spec.is_scd2 or (spec.updated_at and given)):
+        return None
+    text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
+    time = cast(sql.expression(text).text, time_type(spec))
+    return Variable(TAKEN_AT, time_type(spec), _storable(spec, time, "snapshot.taken_at", "", "give it a time"))
+
+
+def last_run(spec: Spec) -> Variable | None:
+    """The variable that holds the time of this run, which ends the open versions: the param ``last_run``, or now."""
+    if not (spec.is_scd2 and Times(spec).by_run):
+        return None
+    given = sql.variable("last_run") if "last_run" in spec.params else "current_timestamp()"
+    hint = "give it a value"
+    stop = refusal(spec, "null_time", "the param last_run is NULL", hint)
+    value = cast(given, time_type(spec))
+    return Variable(LAST_RUN, time_type(spec), f"COALESCE({value}, {stop})" if "last_run" in spec.params else value)

@@ -1,0 +1,115 @@
+"""The history columns in SQL: how ends are read and written, and which versions a batch can touch.
+
+Inside the generated SQL an end is always the start of what comes next, NULL while the version is open. ``gap`` and
+``open_end`` only say how that is stored.
+"""
+
+from __future__ import annotations
+
+from scdgen import sql
+from scdgen.spec.model import Spec
+
+BATCH_FROM = "_scd_batch_from"
+LAST_RUN = "_scd_last_run"
+_SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+
+
+class Times:
+    """The time arithmetic of one spec's history."""
+
+    def __init__(self, spec: Spec):
+        self.history = spec.history
+        self.type = spec.history.type.upper()
+        self.start = sql.quote(spec.history.valid_from)
+        self.end = sql.quote(spec.history.valid_to)
+
+    @property
+    def open_end(self) -> str | None:
+        """The literal that stands in the end of an open version; ``None`` for NULL, and where no literal does."""
+        value = self.history.open_end
+        if value is None or self.by_run:
+            return None
+        return str(value) if self.type == "BIGINT" else f"{self.type} {sql.text_literal(str(value))}"
+
+    @property
+    def by_run(self) -> bool:
+        """Whether an open version ends, as it is written, with the last run: only the flag tells that it is open."""
+        return self.history.open_end == "last_run"
+
+    def _shift(self, value: str, sign: str) -> str:
+        gap = self.history.gap
+        if gap is None:
+            return value
+        if self.type == "BIGINT":
+            return f"{value} {sign} {gap}"
+        amount, unit = str(gap).split()
+        return f"{value} {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}"
+
+    def astray(self, start: str) -> str | None:
+        """Whether the end before a start would be read back as another time; ``None`` where it never is.
+
+        Whole days are days of the calendar: a day before 02:30 there may be no 02:30, because the clock was changed.
+        """
+        if self.type != "TIMESTAMP" or self.history.gap is None:
+            return None
+        amount, unit = str(self.history.gap).split()
+        if int(amount) * _SECONDS.get(unit.rstrip("s"), 0) < _SECONDS["day"]:
+            return None
+        return f"{self._shift(self._shift(start, '-'), '+')} <> {start}"
+
+    def before(self, next_start: str) -> str:
+        """The stored end of a version that the next one follows at ``next_start``."""
+        return self._shift(next_start, "-")
+
+    def written_end(self, next_start: str) -> str:
+        """The stored end, for a ``next_start`` that is NULL while the version is open."""
+        end, written = self.before(next_start), LAST_RUN if self.by_run else self.open_end
+        return f"COALESCE({end}, {written})" if written else end
+
+    def until(self, alias: str = "t") -> str:
+        """A stored end read back: the start of what comes next, NULL while open."""
+        end = f"{alias}.{self.end}"
+        if self.by_run:
+            return f"CASE WHEN NOT ({self.is_open(alias)}) THEN {self._shift(end, '+')} END"
+        return self._shift(f"NULLIF({end}, {self.open_end})" if self.open_end else end, "+")
+
+    def is_open(self, alias: str = "t") -> str:
+        """Whether a stored version is open."""
+        if self.by_run:
+            assert self.history.is_current is not None
+            flag = f"{alias}.{sql.quote(self.history.is_current.name)}"
+            return flag if self.history.is_current.open is True else f"{flag} = {self.flag_of(True)}"
+        end = f"{alias}.{self.end}"
+        return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
+
+    def valid_at(self, at: str, alias: str = "t") -> list[str]:
+        """Whether a stored version holds at a time: from its start, until what comes next."""
+        ends = f"{alias}.{self.end} > {self.before(at)}"
+        return [f"{alias}.{self.start} <= {at}", ends if self.open_end else f"({self.is_open(alias)} OR {ends})"]
+
+    def reachable(self, bound: str, alias: str = "t") -> str:
+        """Whether a stored version is open or ended no earlier than ``bound``.
+
+        Delta skips the files of all other versions: it knows the least and greatest end in each file, and session
+        variables are constants by then.
+        """
+        ends = f"{alias}.{self.end} >= {bound}"
+        return ends if self.open_end else f"({self.is_open(alias)} OR {ends})"
+
+    def flag(self, next_start: str) -> str:
+        """The value of the flag for a ``next_start`` that is NULL while the version is open."""
+        flag = self.history.is_current
+        assert flag is not None
+        if flag.open is True and flag.closed is False:  # 1 and 0 are equal to them
+            return f"{next_start} IS NULL"
+        return f"CASE WHEN {next_start} IS NULL THEN {_literal(flag.open)} ELSE {_literal(flag.closed)} END"
+
+    def flag_of(self, is_open: bool) -> str:
+        """The flag's literal."""
+        flag = self.history.is_current
+        assert flag is not None
+        return _literal(flag.open if is_open else flag.closed)
+
+
+def _literal(value: object) -> str:
+    return sql.text_literal(value) if isinstance(value, str) else str(value).upper()

@@ -1,0 +1,1 @@
+"""Runs, plans, checks and streams on a SparkSession."""

@@ -1,0 +1,190 @@
+"""What each run did, as a row of a Delta table that the user names (``--metrics ops.runs``).
+
+A row is added by a plain INSERT, which conflicts with no other writer's. It follows the MERGE and is no part of it:
+what was merged stays merged where the row cannot be written.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scdgen import log, sql
+from scdgen.engine.engine import Engine
+from scdgen.engine.failures import of_place
+from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
+from scdgen.run.delta import spec_hash
+from scdgen.run.results import RunResult
+from scdgen.run.retry import RETRIES, retried
+from scdgen.spec.model import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Name, type and meaning, as they stand in the table.
+COLUMNS = (
+    ("run", "STRING", "The id of the run, which the commits of the table name too"),
+    ("target", "STRING", "The table that the run merged into"),
+    ("spec", "STRING", "The file of the spec"),
+    ("spec_hash", "STRING", "Changes with what the spec says"),
+    ("batch", "BIGINT", "The number of the micro-batch; NULL where the run is none of a stream"),
+    ("started_at", "TIMESTAMP", "When the run began"),
+    ("seconds", "DOUBLE", "How long it took, the tries that were lost to other writers included"),
+    ("error", "STRING", "Why it failed, which left the table as it was; NULL where it is done"),
+    ("rows_in", "BIGINT", "Rows of the source that `where` lets in; NULL where a query is read as it stands"),
+    ("skipped", "BIGINT", "Rows among them that `bad_rows: skip` left out"),
+    ("inserted", "BIGINT", "Rows that the MERGE inserted: with scd2 the versions that it opened"),
+    ("updated", "BIGINT", "Rows that it updated, but for those that are refreshed"),
+    ("deleted", "BIGINT", "Rows that it removed"),
+    ("refreshed", "BIGINT", "Open versions that only got the time of the run as their end, with `open_end: last_run`"),
+    ("closed", "BIGINT", "Open versions that the run ends, by the plan before it; NULL where none was made"),
+    ("late", "BIGINT", "Versions that it writes or removes before the newest one stored of their key, by the plan"),
+    ("unchanged", "BIGINT", "Keys of the source that needed nothing, by the plan"),
+    ("retries", "INT", "How often the run began again because another writer was first, or its source grew"),
+    ("created", "BOOLEAN", "Whether the run made the table"),
+    ("version", "BIGINT", "The Delta version that it wrote; NULL where it wrote none"),
+    ("files_added", "BIGINT", "Data files that the MERGE added"),
+    ("files_removed", "BIGINT", "Data files that it removed from the table"),
+)  # fmt: skip
+
+
+@dataclass
+class Measured:
+    """One run as far as it is known: what is not stays NULL in the table."""
+
+    spec: Spec
+    run: str
+    batch: int | None = None
+    result: RunResult | None = None
+    planned: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+    started_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.timezone.utc))
+    begin: float = field(default_factory=time.monotonic)
+
+    def row(self) -> dict[str, Any]:
+        """Column -> value, for every column of :data:`COLUMNS`."""
+        known: dict[str, Any] = {
+            "run": self.run,
+            "target": self.spec.target,
+            "spec": self.spec.origin,
+            "spec_hash": spec_hash(self.spec),
+            "batch": self.batch,
+            "started_at": self.started_at.isoformat(timespec="milliseconds"),
+            "seconds": round(time.monotonic() - self.begin, 3),
+            "error": self.error,
+        }
+        done = self.result
+        if done is not None:
+            taken = ("rows_in", "skipped", "inserted", "updated", "deleted", "refreshed", "retries", "created")
+            known |= {name: getattr(done, name) for name in taken}
+            known |= {name: self.planned.get(plan) for name, plan in _PLANNED.items()}
+            commit = done.commit
+            known["version"] = commit.version if commit else None
+            known["files_added"] = commit.files_added if commit else 0
+            known["files_removed"] = commit.files_removed if commit else 0
+        return {name: known.get(name) for name, _, _ in COLUMNS}
+
+
+_PLANNED = {"closed": "close", "late": "late", "unchanged": "unchanged"}
+
+
+class Metrics:
+    """The table of metrics. Holds no session, so that a stream may take it to another process."""
+
+    def __init__(self, table: str):
+        """Raises :class:`UsageError` for a name that no table can have."""
+        try:
+            self.parts = sql.split_name(table)
+        except ValueError as error:
+            raise UsageError(f"--metrics: {error}") from error
+        self.table = table
+        self._name = sql.quote_parts(self.parts)
+        self._ready = False
+
+    def apart_from(self, specs: Iterable[Spec]) -> None:
+        """Raises :class:`UsageError` where it is the target of a spec."""
+        for spec in specs:
+            if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
+                raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name a table of its own")
+
+    def prepare(self, spark: SparkSession) -> None:
+        """Make the table where there is none; asks once.
+
+        Raises:
+            DataError, EngineError: it cannot be made, or is there and holds something else.
+        """
+        if not self._ready:
+            retried(self.table, RETRIES, lambda: self._prepare(spark))
+            self._ready = True
+
+    def _prepare(self, spark: SparkSession) -> None:
+        try:
+            if not spark.catalog.tableExists(self._name):
+                for statement in self.statements():
+                    spark.sql(statement).collect()
+            if spark.catalog.getTable(self._name).tableType in {"VIEW", "TEMPORARY"}:
+                raise DataError(f"--metrics {self.table}: is a view, which takes no rows; name another table")
+            there = {name.lower() for name in spark.table(self._name).columns}
+        except ScdgenError:
+            raise
+        except Exception as error:
+            raise of_place(f"--metrics {self.table}", error) from error
+        missing = [name for name, _, _ in COLUMNS if name not in there]
+        if missing:
+            raise DataError(
+                f"--metrics {self.table}: is there without {len(missing)} of the columns, such as {missing[0]}; add "
+                "what is missing, or name another table"
+            )
+
+    def statements(self) -> list[str]:
+        """The SQL that makes the table."""
+        listed = ",\n    ".join(
+            f"{sql.quote(name)} {kind} COMMENT {sql.text_literal(told)}" for name, kind, told in COLUMNS
+        )
+        about = sql.text_literal("A row per run of scdgen and table")
+        made = f"CREATE TABLE IF NOT EXISTS {self._name} (\n    {listed}\n)\nUSING DELTA\nCOMMENT {about}"
+        schema = self.parts[:-1]
+        return [*([f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(schema)}"] if schema else []), made]
+
+    def insertion(self, row: Mapping[str, Any]) -> str:
+        """The SQL that adds a row."""
+        names = ", ".join(sql.quote(name) for name, _, _ in COLUMNS)
+        values = ", ".join(f"CAST({_literal(row[name])} AS {kind})" for name, kind, _ in COLUMNS)
+        return f"INSERT INTO {self._name} ({names}) VALUES ({values})"
+
+    def append(self, spark: SparkSession, row: Mapping[str, Any]) -> None:
+        """Add a row; where that fails, the warning is all that comes of it."""
+        log.event("metrics", **row)
+        try:
+            spark.sql(self.insertion(row)).collect()
+        except Exception as error:
+            what = line_and_status(of_place(f"--metrics {self.table}", error))[0].partition("; ")[0]
+            log.warning(f"{what}; what was merged stands, and the row on {row['target']} is lost")
+
+
+@contextmanager
+def around(metrics: Metrics | None, engine: Engine, measured: Measured) -> Iterator[Measured]:
+    """A run, which gets its row afterwards, done or failed, where there is a table of metrics."""
+    if metrics is None:
+        yield measured
+        return
+    metrics.apart_from([measured.spec])
+    metrics.prepare(engine.spark)
+    try:
+        yield measured
+    except Exception as error:
+        measured.error = line_and_status(error)[0]
+        raise
+    finally:
+        # Nothing is known of a run that was broken off, as by Ctrl-C.
+        if measured.result is not None or measured.error is not None:
+            with engine.lock:  # what another thread has set for its own commits is not for this one
+                metrics.append(engine.spark, measured.row())
+
+
+def _literal(value: object) -> str:
+    return "NULL" if value is None else sql.text_literal(str(value))

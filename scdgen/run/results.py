@@ -1,0 +1,132 @@
+"""What a run and a check give back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scdgen.spec.model import Spec
+
+if TYPE_CHECKING:
+    from scdgen.run.delta import Commit
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run did. ``inserted``, ``updated`` and ``deleted`` are rows, from the result of the MERGE itself.
+
+    ``refreshed`` is how many open versions, beside those, got the time of this run as their end and nothing else (with
+    ``open_end: last_run``).
+    ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
+    ``version`` the Delta version after the run (the one before it where nothing changed), ``created`` whether the run
+    made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run, ``retries`` how often it
+    began again because another writer was first, ``run_id`` its name in Delta's log. ``commit`` is what it wrote last
+    to that log (``None`` where it wrote nothing), ``rows_in`` how many rows the source had, where that was asked.
+    """
+
+    target: str
+    inserted: int
+    updated: int
+    deleted: int
+    version: int
+    created: bool
+    seconds: float
+    skipped: int = 0
+    added: tuple[str, ...] = ()
+    refreshed: int = 0
+    retries: int = 0
+    run_id: str = ""
+    commit: Commit | None = None
+    rows_in: int | None = None
+
+    @classmethod
+    def of(cls, target: str, counts: Mapping[str, Any], commit: Commit | None, altered: bool, **more: Any) -> RunResult:
+        """From the row that the MERGE gives, and the newest commit of this run's name.
+
+        ``altered``: the run made the table or changed its columns. ``more`` are fields as they are.
+        """
+        names = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
+        inserted, updated, deleted = (int(counts.get(name, 0)) for name in names)
+        merged = bool(inserted or updated or deleted)  # a MERGE that changes nothing makes no version
+        refreshed = (commit.refreshed or 0) if commit and merged else 0
+        wrote = commit if merged or altered else None
+        return cls(target, inserted, updated - refreshed, deleted, seconds=0, refreshed=refreshed, commit=wrote, **more)
+
+    def counted(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
+        """The counts as the command line prints them, with those that only the plan before the run can give."""
+        return {
+            "target": self.target,
+            "inserted": self.inserted,
+            "updated": self.updated,
+            "closed": planned.get("close", 0),
+            "removed": self.deleted,
+            **({"refreshed": self.refreshed} if spec.history.open_end == "last_run" else {}),
+            **({"skipped": self.skipped} if spec.bad_rows == "skip" else {}),
+            "unchanged": planned["unchanged"],
+            "version": self.version,
+            "created": self.created,
+            "retries": self.retries,
+            "run": self.run_id,
+            "seconds": round(seconds, 3),
+        }
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """A version (scd1: a row) that a run would write or remove.
+
+    ``old`` is what is stored, ``None`` for a new one; ``new`` what it becomes, ``None`` for one that is removed.
+    ``late``: it lies before the newest start or delete that is stored of its key; ``deletes``: the key is gone by it.
+    """
+
+    action: str
+    late: bool
+    deletes: bool
+    key: dict[str, Any]
+    old: dict[str, Any] | None
+    new: dict[str, Any] | None
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The columns that would hold another value."""
+        if self.old is None or self.new is None:
+            return ()
+        return tuple(name for name, value in self.new.items() if not _same(value, self.old[name]))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other or (one != one and other != other))  # NaN is itself
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """What a run would do.
+
+    ``counts`` are versions (scd1: rows) by action; of keys they are ``unchanged`` (keys of the source that need
+    nothing) and scd2's ``delete`` (current keys that would be gone). ``late`` are rows among them, ``current_keys`` the
+    keys that are current now, ``closed_keys`` those of them whose version would end, ``skipped`` the rows of the source
+    that are left out, ``sample`` some rows of each action.
+    """
+
+    target: str
+    counts: dict[str, int]
+    late: int
+    current_keys: int
+    closed_keys: int
+    skipped: int
+    sample: tuple[PlanRow, ...]
+
+    @property
+    def closed_share(self) -> float | None:
+        """The share of the current keys whose version would end; ``None`` where no key is current."""
+        return self.closed_keys / self.current_keys if self.current_keys else None
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A check's name, how many rows break it (0 is good), and up to ``limit`` of them."""
+
+    name: str
+    failures: int
+    sample: list[dict[str, Any]]

@@ -1,0 +1,132 @@
+"""Which spec reads the table of which, and the order of a run that follows from it.
+
+Two names are the same table where they are equal, upper and lower case aside. A name without a schema means the schema
+``default``, as in the embedded session. A name without a catalog is the same as one with a catalog and an equal rest,
+as long as only one spec of those given has such a table; where several have, the name with the catalog must be written.
+"""
+
+from __future__ import annotations
+
+import graphlib
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.errors import Problem, SpecError
+from scdgen.spec.model import Spec
+from scdgen.spec.tables import read_names, written_names
+
+Name = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Read:
+    """A table that a spec reads: its name as written, and the spec that writes it, ``None`` where none of them does."""
+
+    name: str
+    writer: Spec | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One spec of a run, and what it reads."""
+
+    spec: Spec
+    reads: tuple[Read, ...]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The targets of the other specs that have to be done before this one."""
+        writers = (read.writer for read in self.reads)
+        return tuple(dict.fromkeys(w.target for w in writers if w is not None and w is not self.spec))
+
+
+def order(specs: Sequence[Spec]) -> list[Spec]:
+    """The specs, each after those whose target or view it reads; the given order where nothing else decides.
+
+    Raises :class:`SpecError` where specs read one another in a circle, or a name may be the table of two specs.
+    A spec may read its own target, as a watermark does.
+    """
+    return [step.spec for step in steps(specs)]
+
+
+def steps(specs: Sequence[Spec]) -> list[Step]:
+    """:func:`order` with what each spec reads."""
+    writers = _writers(specs)
+    found = [Step(spec, _reads(spec, writers)) for spec in specs]
+    place = {spec.target: index for index, spec in enumerate(specs)}
+    sorter = graphlib.TopologicalSorter(
+        {index: [place[target] for target in step.needs] for index, step in enumerate(found)}
+    )
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        raise _circle([specs[index] for index in _from_first(error.args[1])]) from error
+    ready: list[int] = []
+    done: list[Step] = []
+    while sorter.is_active():
+        for index in sorter.get_ready():
+            heapq.heappush(ready, index)
+        first = heapq.heappop(ready)
+        done.append(found[first])
+        sorter.done(first)
+    return done
+
+
+def full_name(parts: Name) -> Name:
+    """A name as it is compared: lower case, with a schema.
+
+    >>> full_name(("Customer",)), full_name(("main", "CRM", "customer"))
+    (('default', 'customer'), ('main', 'crm', 'customer'))
+    """
+    lower = tuple(part.lower() for part in parts)
+    return lower if len(lower) > 1 else ("default", *lower)
+
+
+def _writers(specs: Iterable[Spec]) -> list[tuple[Name, Spec]]:
+    return [(full_name(parts), spec) for spec in specs for parts in written_names(spec)]
+
+
+def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]]) -> tuple[Read, ...]:
+    names: dict[Name, Name] = {}
+    for parts in read_names(spec):
+        names.setdefault(full_name(parts), parts)
+    found = [Read(dotted(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
+    if spec.source.path is not None:
+        found.insert(0, Read(spec.source.path))
+    return tuple(found)
+
+
+def _writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, Spec]]) -> Spec | None:
+    """The one spec that a name can be of."""
+    same = [(other, writer) for other, writer in writers if other == name]
+    if not same:
+        same = [(other, writer) for other, writer in writers if len(other) != len(name) and other[-2:] == name[-2:]]
+    if len(same) > 1:
+        listed = " or ".join(f"{'.'.join(other)} of {writer.origin}" for other, writer in same)
+        message = f"reads {dotted(parts)}, which can be {listed}; write the catalog, or give each a name of its own"
+        raise SpecError([Problem(spec.origin, 0, 0, message)])
+    return same[0][1] if same else None
+
+
+def dotted(parts: Name) -> str:
+    """A name to show; parts that hold a dot or a backtick are quoted.
+
+    >>> dotted(("crm", "dim.customer"))
+    'crm.`dim.customer`'
+    """
+    return ".".join(sql.quote(part) if set(part) & {".", "`"} else part for part in parts)
+
+
+def _from_first(circle: Sequence[int]) -> list[int]:
+    """A circle (its first index once more at the end), begun at the spec that was given first."""
+    start = circle.index(min(circle))
+    turned = [*circle[start:-1], *circle[:start]]
+    return [*turned, turned[0]]
+
+
+def _circle(specs: Sequence[Spec]) -> SpecError:
+    path = " -> ".join([f"{spec.target} ({spec.origin})" for spec in specs[:-1]] + [specs[-1].target])
+    message = f"the specs read one another in a circle, so that none can be first: {path}; take out one of the reads"
+    return SpecError([Problem(specs[0].origin, 0, 0, message)])

@@ -1,0 +1,282 @@
+"""Rules that span fields of a spec. Each yields the place of the mistake and one line that says the way out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+
+from scdgen import sql
+from scdgen.errors import nearest
+from scdgen.spec.model import RESERVED_PREFIX, Spec
+
+Location = tuple[int | str, ...]
+Found = Iterator[tuple[Location, str]]
+
+BUILT_IN_CHECKS = (
+    "one_current", "no_overlap", "contiguous", "unique_start", "end_after_start", "no_repeat", "flag_matches_end",
+    "key_not_null", "hash_matches", "unique_key",
+)  # fmt: skip
+# Names that the generated SQL gives to its own steps; a table of one part would be hidden by them.
+STEPS = {
+    "source", "changes", "extract", "timeline", "newest", "ranked", "points", "given", "opening", "known", "marked",
+    "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "t", "s", "c", "n", "o",
+}  # fmt: skip
+GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
+
+
+def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
+    """Everything that is wrong with a spec whose fields are right one by one."""
+    return [problem for rule in RULES for problem in rule(spec)]
+
+
+def _source(spec: Spec) -> Found:
+    source = spec.source
+    given = [name for name in ("table", "query", "path") if getattr(source, name) is not None]
+    if len(given) != 1:
+        what = f"{' and '.join(given)} are given" if given else "none is given"
+        yield ("source",), f"source: exactly one of table, query, path names where rows come from; {what}"
+    if source.path is not None and not source.path.strip():
+        yield ("source", "path"), "path: is empty; name a file or a folder"
+    if source.path is not None and source.format is None:
+        yield ("source", "path"), "path: does not say its format; write 'format:' beside it (csv, json, parquet, delta)"
+    for option in ("format", "options"):
+        if getattr(source, option) and source.path is None:
+            yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
+    if source.effective_at is None and spec.is_scd2 and not spec.is_snapshot:
+        yield ("source",), "source: scd2 changes need 'effective_at:'; write the time at which a row became true"
+    if source.table and sql.split_name(source.table) == spec.target_parts:
+        yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
+    for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
+        if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in STEPS:
+            yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
+
+
+def _snapshot(spec: Spec) -> Found:
+    if spec.is_snapshot:
+        if spec.source.delete_when is not None:
+            message = "delete_when: not with feed: snapshot, where a missing key is the delete; use feed: changes"
+            yield ("source", "delete_when"), message
+        if spec.late_arriving == "apply":
+            message = "late_arriving: apply is not for snapshots; write fail or ignore"
+            yield ("late_arriving",), message
+        elif spec.late_arriving and spec.source.effective_at is None:
+            message = "late_arriving: a snapshot without effective_at has no late rows; remove it or add effective_at"
+            yield ("late_arriving",), message
+    elif spec.snapshot is not None:
+        yield ("snapshot",), "snapshot: goes with 'feed: snapshot' in the source; remove it or change the feed"
+    if spec.snapshot and spec.snapshot.scope:
+        known = {name.lower() for name in _all_columns(spec)}
+        for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
+            names = _all_columns(spec)
+            hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
+            message = f"scope: '{name}' is no column of the target{hint}"
+            yield ("snapshot", "scope"), message
+
+
+def _pattern(spec: Spec) -> Found:
+    if spec.is_scd2:
+        for name, column in spec.columns.items():
+            if "merge" in column.model_fields_set:
+                yield ("columns", name, "merge"), "merge: is for scd1, where rows have no versions; use nulls or track"
+        if spec.updated_at:
+            yield ("updated_at",), "updated_at: is for scd1, scd2 keeps the time in history.valid_from; remove it"
+        if spec.deletes == "remove":
+            yield ("on_delete",), "on_delete: remove is for scd1; scd2 takes close, mark, ignore"
+        if (spec.deletes == "mark") != (spec.history.deleted is not None):
+            message = "on_delete: mark and history.deleted go together; write both or neither"
+            yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message
+        return
+    for option in ("history", "late_arriving", "unchanged"):
+        if option in spec.model_fields_set:
+            yield (option,), f"{option}: is for scd2, an scd1 table keeps no versions; remove it"
+    if spec.deletes in {"close", "mark"}:
+        yield ("on_delete",), f"on_delete: {spec.deletes} is for scd2; scd1 takes remove, ignore"
+    for name, column in spec.columns.items():
+        for option in ("track", "nulls"):
+            if option in column.model_fields_set:
+                yield ("columns", name, option), f"{option}: is for scd2, where changes open versions; remove it"
+    if spec.views.as_of:
+        yield ("views", "as_of"), "as_of: is for scd2, an scd1 table has no history to look back on; remove it"
+    if spec.updated_at and spec.source.effective_at is None:
+        yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
+    if spec.updated_at in spec.keys:
+        yield ("updated_at",), "updated_at: is a key; name a column of its own"
+
+
+def _keys(spec: Spec) -> Found:
+    if not spec.columns:
+        yield ("columns",), "columns: is empty; list the target's columns as name: type"
+    if not spec.keys:
+        yield ("keys",), "keys: is empty; name at least one column"
+    for index, key in enumerate(spec.keys):
+        place = ("keys", index)
+        column = spec.columns.get(key)
+        if key in spec.keys[:index]:
+            yield place, f"keys: '{key}' is named twice; keep one"
+        if column is None and not spec.columns:
+            continue
+        if column is None:
+            hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
+            yield place, f"keys: '{key}' is not among the columns{hint}"
+            continue
+        for option, wrong in (("track", not column.track), ("nulls", column.nulls != "value")):
+            if wrong:
+                yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
+        if column.type.startswith(("MAP", "ARRAY", "STRUCT")):
+            yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
+        if column.type.startswith("CHAR"):
+            message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
+            yield ("columns", key), message
+
+
+def _columns(spec: Spec) -> Found:
+    seen: dict[str, str] = {}
+    for name, column in spec.columns.items():
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
+            yield ("columns", name), message
+        seen[name.lower()] = name
+        if spec.is_scd2 and column.track and "MAP<" in column.type:
+            yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
+    if not spec.is_scd2:
+        return
+    for option, name in spec.history.names():
+        place = ("history", option)
+        if name.lower() in seen:
+            message = f"{option}: '{name}' is already a column; name the history column otherwise"
+            yield place, message
+        seen.setdefault(name.lower(), name)
+
+
+def _history(spec: Spec) -> Found:
+    history = spec.history
+    if not spec.is_scd2:
+        return
+    message = _gap_problem(history.type, history.gap)
+    if message:
+        yield ("history", "gap"), f"gap: '{history.gap}' {message}"
+    if history.open_end not in (None, "last_run") and not _fits(history.type, history.open_end):
+        example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
+        message = f"open_end: '{history.open_end}' is no {history.type}; write null or {example[history.type]}"
+        yield ("history", "open_end"), message
+    if history.open_end == "last_run" and history.is_current is None:
+        message = "needs is_current, which tells the open version; leave is_current as it is by default"
+        yield ("history", "open_end"), f"open_end: last_run {message}"
+    if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
+        message = "of type: bigint has no number of a run by itself; declare a param 'last_run'"
+        yield ("history", "open_end"), f"open_end: last_run {message}"
+    if flag := history.is_current:
+        place = ("history", "is_current")
+        if flag.open == flag.closed:
+            yield place, f"is_current: open and closed are both '{flag.open}'; give each its own"
+        kinds = {"BOOLEAN": (bool,), "STRING": (str,)}.get(flag.type, (int,))
+        for option, value in (("open", flag.open), ("closed", flag.closed)):
+            if not isinstance(value, kinds) or (kinds == (int,) and isinstance(value, bool)):
+                yield place, f"is_current: {option}: '{value}' is no {flag.type}; write a value of that type"
+
+
+def _gap_problem(kind: str, gap: str | int | None) -> str:
+    if gap is None:
+        return ""
+    if kind == "bigint":
+        return "" if isinstance(gap, int) and gap > 0 else "does not fit type: bigint; write a whole number above 0"
+    match = re.fullmatch(rf"([1-9]\d*) ({'|'.join(GAP_UNITS)})s?", str(gap))
+    if kind == "date":
+        return "" if match and match[2] == "day" else "does not fit type: date; write '1 day'"
+    return "" if match else "does not fit type: timestamp; write a number and a unit, such as '1 microsecond'"
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind == "bigint":
+        return isinstance(value, int) and not isinstance(value, bool)
+    try:
+        if kind == "date":
+            return bool(dt.date.fromisoformat(str(value)))
+        return bool(dt.datetime.fromisoformat(str(value)[:26])) and "T" not in str(value)
+    except ValueError:
+        return False
+
+
+def _table(spec: Spec) -> Found:
+    table = spec.table
+    if table.partition_by and table.cluster_by:
+        message = "cluster_by and partition_by exclude each other in Delta; keep one"
+        yield ("table", "cluster_by"), message
+    if len(table.cluster_by) > 4:
+        message = f"cluster_by: {len(table.cluster_by)} columns are more than Delta takes; name at most four"
+        yield ("table", "cluster_by"), message
+    for name in table.properties:
+        if name.lower().startswith("scdgen."):
+            yield ("table", "properties", name), f"properties: '{name}' is written by scdgen itself; remove it"
+    names = _all_columns(spec)
+    if len(set(table.partition_by)) >= len(names):
+        yield ("table", "partition_by"), "partition_by: names every column, and Delta needs one more; name fewer"
+    for option in ("partition_by", "cluster_by"):
+        for index, name in enumerate(getattr(table, option)):
+            if name not in names:
+                hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
+                message = f"{option}: '{name}' is not a column of the target{hint}"
+                yield ("table", option, index), message
+            elif name in spec.columns and spec.columns[name].type.startswith(("MAP", "ARRAY", "STRUCT")):
+                message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
+                yield ("table", option, index), message
+
+
+def _all_columns(spec: Spec) -> list[str]:
+    added = [name for _, name in spec.history.names()] if spec.is_scd2 else [spec.updated_at] if spec.updated_at else []
+    return [*spec.columns, *added]
+
+
+def _params(spec: Spec) -> Found:
+    seen: dict[str, str] = {}
+    for name in spec.params:
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' are one param to Spark, which ignores case; rename one"
+            yield ("params", name), message
+        seen.setdefault(name.lower(), name)
+    for place, read, text in sql_texts(spec):
+        for name in sorted(read(text).params - set(spec.params)):
+            hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"
+            yield place, f"{place[-1]}: the param :{name} is not declared{hint}"
+
+
+def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragment], str]]:
+    """Every piece of SQL in a spec: its place, how to read it, its text."""
+    source, snapshot = spec.source, spec.snapshot
+    if source.query is not None:
+        yield ("source", "query"), sql.query, source.query
+    for option in ("effective_at", "delete_when", "where"):
+        if getattr(source, option) is not None:
+            yield ("source", option), sql.expression, getattr(source, option)
+    for index, text in enumerate(source.sequence_by):
+        yield ("source", "sequence_by", index), sql.expression, text
+    for name, column in spec.columns.items():
+        if column.from_ is not None:
+            yield ("columns", name, "from"), sql.expression, column.from_
+    if snapshot is not None:
+        yield ("snapshot", "taken_at"), sql.expression, snapshot.taken_at
+        if snapshot.scope is not None:
+            yield ("snapshot", "scope"), sql.expression, snapshot.scope
+    for index, check in enumerate(spec.checks):
+        yield ("checks", index, "query"), sql.query, check.query
+
+
+def _names(spec: Spec) -> Found:
+    seen: set[str] = set()
+    for index, check in enumerate(spec.checks):
+        if check.name in BUILT_IN_CHECKS or check.name in seen:
+            yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
+        seen.add(check.name)
+    for option in ("current", "as_of"):
+        name = getattr(spec.views, option)
+        taken = {spec.target_parts} | ({sql.split_name(spec.views.current)} if spec.views.current else set())
+        if name and (sql.split_name(name) in (taken if option == "as_of" else {spec.target_parts})):
+            yield ("views", option), f"{option}: '{name}' is taken already; give the view a name of its own"
+
+
+RULES: tuple[Callable[[Spec], Found], ...] = (
+    _source, _snapshot, _pattern, _keys, _columns, _history, _table, _params, _names,
+)  # fmt: skip
+
+assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -1,0 +1,29 @@
+"""SQL as text: quoting, reading a user's expression, tokens, types and the layout of lists. Knows no spec."""
+
+from scdgen.sql.expression import (
+    LINE_ENDS,
+    Fragment,
+    expression,
+    param_value,
+    query,
+    quote,
+    quote_parts,
+    split_name,
+    text_literal,
+    unquote,
+    variable,
+)
+
+__all__ = [
+    "LINE_ENDS",
+    "Fragment",
+    "expression",
+    "param_value",
+    "query",
+    "quote",
+    "quote_parts",
+    "split_name",
+    "text_literal",
+    "unquote",
+    "variable",
+]

@@ -1,0 +1,276 @@
+"""Pure functions on SQL text: quoting, literals, splitting, and reading a user's expression.
+
+sqlglot reads; it never prints what a user or a template wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from scdgen.sql.tokens import DIALECT, stray_comma, tokens
+
+# What an expression over one row may not hold: it would change the number of rows, or what the statement is.
+_SEVERAL_ROWS = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
+_NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star, *_SEVERAL_ROWS)
+_STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Command, exp.Set, exp.Drop, exp.Alter, exp.Alias)
+_ALONE = "write one expression, which gives one value"
+_OPERAND_ENDS = {
+    TokenType.VAR,
+    TokenType.IDENTIFIER,
+    TokenType.R_PAREN,
+    TokenType.R_BRACKET,
+    TokenType.STRING,
+    TokenType.NUMBER,
+}
+
+
+def quote(name: str) -> str:
+    """A name in backticks, inner backticks doubled.
+
+    >>> quote("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def unquote(name: str) -> str:
+    """The name in backticks.
+
+    >>> unquote("`a``b`")
+    'a`b'
+    """
+    return name[1:-1].replace("``", "`")
+
+
+def quote_parts(parts: Sequence[str]) -> str:
+    """A qualified name.
+
+    >>> quote_parts(("crm", "dim customer"))
+    '`crm`.`dim customer`'
+    """
+    return ".".join(map(quote, parts))
+
+
+_ESCAPED = (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0"), ("${", "$\\{"))
+# What some readers take for the end of a line, Python's splitlines among them, and others do not.
+LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def text_literal(value: str) -> str:
+    r"""A string literal of Spark SQL, in which nothing can end the string early.
+
+    Nor does Spark put a setting or a variable of the environment in the place of ``${name}``, as it does before it
+    reads a statement (``spark.sql.variable.substitute``).
+
+    >>> print(text_literal("it's a \\ and a new\nline of ${env:HOME}"))
+    'it\'s a \\ and a new\nline of $\{env:HOME}'
+    """
+    for plain, escaped in _ESCAPED:
+        value = value.replace(plain, escaped)
+    value = LINE_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", value)
+    return f"'{value}'"
+
+
+def split_name(text: str) -> tuple[str, ...]:
+    """The parts of a qualified name; raises ``ValueError`` with what is wrong.
+
+    >>> split_name("crm.dim_customer")
+    ('crm', 'dim_customer')
+    >>> split_name("crm.`dim.customer`")
+    ('crm', 'dim.customer')
+    """
+    pattern = r"`((?:[^`]|``)+)`|([^.`]+)"
+    whole = re.fullmatch(rf"(?:{pattern})(?:\.(?:{pattern}))*", text)
+    found = re.findall(pattern, text)
+    parts = tuple(a.replace("``", "`") or b for a, b in found)
+    if not whole or any(not part.strip() for part in parts):
+        raise ValueError(f"'{text}' is not a table name; write table, schema.table or catalog.schema.table")
+    if any(b != b.strip() or '"' in b for _, b in found):
+        raise ValueError(f"'{text}' holds a quote, or a blank beside a dot; take it out, or write backticks")
+    if len(parts) > 3:
+        raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
+    for part in parts:
+        if re.search(r"[/\\\x00-\x1f\x7f]", part) or part in {".", ".."}:
+            told = "holds a slash or a control character, which no table name may"
+            raise ValueError(f"'{text}' {told}; write the table's name")
+    return parts
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A user's expression or query: its text as it goes into the SQL, and what it reads.
+
+    ``columns`` are the lower-case names of the columns it refers to, ``params`` the names after a colon.
+    """
+
+    text: str
+    columns: frozenset[str]
+    params: frozenset[str]
+    bare: str | None = None  # the column's name where the expression is nothing but a column
+    loose: bool = False  # an OR on top: needs parentheses beside an AND
+    tables: frozenset[tuple[str, ...]] = frozenset()
+
+
+@functools.lru_cache(maxsize=4096)
+def expression(text: str) -> Fragment:
+    """Read exactly one SQL expression over a row; raises ``ValueError`` with what is wrong.
+
+    >>> expression("op = 'D' OR x").loose
+    True
+    >>> sorted(expression("coalesce(a, :since)").params)
+    ['since']
+    >>> expression("a, b")
+    Traceback (most recent call last):
+    ValueError: 'a, b' is not exactly one SQL expression, it breaks at ','; write one SQL expression
+    """
+    tree = _one(text, "one SQL expression")
+    if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
+        if isinstance(tree, exp.Alias) and tree.alias.upper() in {"ASC", "DESC"}:
+            hint = "the greatest value wins; turn values around in the expression, as in -number"
+            raise ValueError(f"'{_short(text)}' has a sort order, and {hint}")
+        if isinstance(tree, exp.Alias):
+            raise ValueError(f"'{_short(text)}' gives its value a name; {_ALONE}")
+        raise ValueError(f"'{_short(text)}' is a statement and no expression over a row; {_ALONE}")
+    if isinstance(tree, exp.PropertyEQ | exp.Tuple):
+        what = "an assignment" if isinstance(tree, exp.PropertyEQ) else "several values in brackets"
+        raise ValueError(f"'{_short(text)}' is {what}; {_ALONE}")
+    inside = (node for node in tree.walk() if isinstance(node, _NOT_A_ROW_EXPRESSION))
+    bad = next((node for node in inside if not node.find_ancestor(exp.Select)), None)
+    if bad is not None:
+        kind = "a *" if isinstance(bad, exp.Star) else "an aggregate or window function"
+        kind = "a function that makes several rows of one" if isinstance(bad, _SEVERAL_ROWS) else kind
+        hint = "an expression is worked out for each row alone, other work belongs into source.query"
+        raise ValueError(f"'{_short(text)}' holds {kind}; {hint}")
+    bare = tree.name if isinstance(tree, exp.Column) and not tree.table else None
+    return _fragment(text, tree, bare=bare, loose=isinstance(tree, exp.Or | exp.Xor))
+
+
+@functools.lru_cache(maxsize=1024)
+def query(text: str) -> Fragment:
+    """Read exactly one SELECT; raises ``ValueError`` with what is wrong."""
+    tree = _one(text, "one SELECT")
+    if not isinstance(tree, exp.Query):
+        raise ValueError(f"'{_short(text)}' is not a SELECT; write one SELECT")
+    if tokens(text)[0].token_type is TokenType.FROM:
+        raise ValueError(f"'{_short(text)}' begins with FROM, which Spark does not read; write SELECT * before it")
+    if tree.find(exp.Into):
+        raise ValueError(f"'{_short(text)}' writes INTO a table; write a SELECT that only reads")
+    return _fragment(text, tree)
+
+
+def param_value(default: str | int | float | bool, kind: str) -> str:
+    """What a param is set to: a scalar query, an expression, or a text or time written without quotes.
+
+    >>> param_value("SELECT max(a) FROM t", "DATE")
+    '(SELECT max(a) FROM t)'
+    >>> param_value("2024-05-01", "DATE"), param_value("EU", "STRING")
+    ("CAST('2024-05-01' AS DATE)", "CAST('EU' AS STRING)")
+    >>> param_value("current_date() - 1", "DATE")
+    'CAST(current_date() - 1 AS DATE)'
+    """
+    if not isinstance(default, str):
+        return f"CAST({str(default).upper()} AS {kind})"
+    if default.lstrip().upper().startswith(("SELECT", "WITH")):
+        return f"({query(default).text})"
+    if re.fullmatch(r"\d{4}-\d\d-\d\d([ T]\d\d:.*)?", default):
+        return f"CAST({text_literal(default)} AS {kind})"
+    try:
+        read = expression(default)
+    except ValueError:
+        if kind != "STRING":
+            hint = "write an expression, a SELECT, or a time such as 2024-05-01"
+            raise ValueError(f"'{_short(default)}' is not a value for {kind}; {hint}") from None
+        return f"CAST({text_literal(default)} AS {kind})"
+    if read.tables:  # a query in parentheses
+        return f"CAST({read.text} AS {kind})"
+    if read.columns and kind == "STRING":
+        return f"CAST({text_literal(default)} AS {kind})"
+    if read.columns:
+        hint = "write a value or a SELECT"
+        raise ValueError(f"'{_short(default)}' names a column, and a param is set before any row is read; {hint}")
+    return f"CAST({read.text} AS {kind})"
+
+
+def _one(text: str, what: str) -> exp.Expression:
+    if not text.strip():
+        raise ValueError(f"is empty; write {what}, or leave the option out")
+    found = tokens(text)
+    if any(token.comments for token in found) or "--" in _outside_strings(text, found):
+        raise ValueError(f"'{_short(text)}' holds a comment; comments belong in the YAML, after a #")
+    for token in found:
+        if token.token_type is TokenType.STRING and "\n" in text[token.start : token.end + 1]:
+            raise ValueError(f"'{_short(text)}' holds a string over several lines; write \\n in it")
+    if stray_comma(found):
+        raise ValueError(f"'{_short(text)}' has a stray comma; take it out")
+    if any(token.token_type is TokenType.SEMICOLON for token in found):
+        raise ValueError(f"'{_short(text)}' holds a semicolon; write {what} and no more")
+    try:
+        trees = sqlglot.parse(text, dialect=DIALECT)
+    except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
+        near = next((part.get("highlight") for part in getattr(error, "errors", ())), None)
+        place = f", it breaks at '{near}'" if near else ""
+        raise ValueError(f"'{_short(text)}' is not exactly {what}{place}; write {what}") from error
+    tree = trees[0] if trees else None
+    if len(trees) != 1 or not isinstance(tree, exp.Expression):
+        raise ValueError(f"'{_short(text)}' is not exactly {what}; write {what}")
+    for node in tree.walk():
+        if isinstance(node, exp.Parameter):
+            raise ValueError(f"'{_short(text)}' holds a ${{…}}, which nobody fills; write a param as :name")
+        if isinstance(node, exp.In) and not any(node.args.get(part) for part in ("expressions", "query", "unnest")):
+            raise ValueError(f"'{_short(text)}' holds an IN without values; list them in its brackets")
+    return tree
+
+
+def _outside_strings(text: str, found: Sequence[Token]) -> str:
+    """What lies between the tokens: white space, and comments where there are any."""
+    gaps, last = [], 0
+    for token in found:
+        gaps.append(text[last : token.start])
+        last = token.end + 1
+    return "".join([*gaps, text[last:]])
+
+
+def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: bool = False) -> Fragment:
+    written, names = _bind_params(text.strip())
+    placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
+    if placeholders != names:
+        hint = "write a param as :name, set apart from what stands before it"
+        raise ValueError(f"'{_short(text)}' holds a placeholder that is no param; {hint}")
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    tables = {
+        tuple(part.name for part in table.parts)
+        for table in tree.find_all(exp.Table)
+        if len(table.parts) > 1 or table.name.lower() not in ctes
+    }
+    columns = frozenset(column.parts[0].name.lower() for column in tree.find_all(exp.Column))
+    return Fragment(written, columns, frozenset(names), bare, loose, frozenset(tables))
+
+
+def _bind_params(text: str) -> tuple[str, set[str]]:
+    """Replace :name by the session variable; ``a:b`` is a path into a JSON column and stays."""
+    found = tokens(text)
+    out, last, names = [], 0, set()
+    for before, token, after in zip([None, *found], found, [*found[1:], None], strict=False):
+        opens = before is None or before.token_type not in _OPERAND_ENDS or before.end + 1 < token.start
+        if token.token_type is TokenType.COLON and opens and after and after.start == token.end + 1:
+            out.append(text[last : token.start] + variable(after.text))
+            names.add(after.text)
+            last = after.end + 1
+    return "".join([*out, text[last:]]), names
+
+
+def variable(name: str) -> str:
+    """How a param is read in SQL: qualified, so that no column of the same name hides it."""
+    return f"session.{name}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."

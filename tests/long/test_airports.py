@@ -1,0 +1,95 @@
+"""Five real releases as full snapshots, against a plain diff of the files, and by the generated files alone."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import Runner, load_spec
+from scdgen.cli.inputs import read_source
+from scdgen.engine.settings import set_while
+from scdgen.patterns.compile import statements
+from tests.conftest import ROOT
+from tests.tools.airports import fetch
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NUMBERS = {"elevation", "lat", "lon"}
+
+
+@pytest.fixture
+def compiled(spark: SparkSession) -> Iterator[None]:
+    """Spark as users have it: with 28,000 rows at a time compiling saves more time than it takes."""
+    settings = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    with set_while(spark, settings) as taken:
+        assert taken
+        yield
+
+
+@pytest.fixture(scope="module")
+def releases() -> dict[str, Path]:
+    return fetch(ROOT / ".build" / "airports")
+
+
+def expected_history(releases: dict[str, Path], columns: list[str]) -> list[tuple[Any, ...]]:
+    """The versions of every airport by comparing each file with the one before, key by key."""
+    open_rows: dict[str, tuple[tuple[Any, ...], dt.datetime]] = {}
+    closed: list[tuple[Any, ...]] = []
+    for date, file in releases.items():
+        at = dt.datetime.fromisoformat(date)
+        with file.open(encoding="utf-8", newline="") as lines:
+            now = {row["icao"]: tuple(float(row[c]) if c in NUMBERS else row[c] for c in columns)
+                   for row in csv.DictReader(lines)}  # fmt: skip
+        for icao, (row, since) in list(open_rows.items()):
+            if now.get(icao) != row:
+                closed.append((*row, since, at, False))
+                del open_rows[icao]
+        for icao, row in now.items():
+            open_rows.setdefault(icao, (row, at))
+    return sorted([*closed, *((*row, since, None, True) for row, since in open_rows.values())], key=repr)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[str, Path]) -> None:
+    spec, runner = load_spec("specs/airports.yml"), Runner(spark)
+    spark.sql("DROP TABLE IF EXISTS geo.airports")
+    demo = (ROOT / "docs" / "demo.txt").read_text()
+    for date, file in releases.items():
+        result = runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
+        assert f"{result.inserted} inserted, {result.updated} updated" in demo, (
+            "the README shows what make demo printed"
+        )
+    again = runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    by_runner = sorted(map(tuple, spark.table("geo.airports").collect()), key=repr)
+    assert by_runner == expected_history(releases, list(spec.columns))
+    assert not [check for check in runner.check(spec) if check.failures]
+
+    # The committed files by themselves: nothing of scdgen runs here.
+    spark.sql("DROP TABLE geo.airports")
+    folder = ROOT / "generated" / "geo.airports"
+    for statement in statements((folder / "create.sql").read_text()):
+        spark.sql(statement)
+    spark.sql("DROP TABLE IF EXISTS geo.airports_release")
+    for date, file in releases.items():
+        read_source(spark, spec, str(file)).write.format("delta").mode("overwrite").saveAsTable("geo.airports_release")
+        spark.sql(f"DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT TIMESTAMP '{date}'")
+        for statement in statements((folder / "merge.sql").read_text()):
+            spark.sql(statement)
+    assert sorted(map(tuple, spark.table("geo.airports").collect()), key=repr) == by_runner
+    for statement in statements((folder / "views.sql").read_text()):
+        spark.sql(statement)
+    for statement in statements((folder / "checks.sql").read_text()):
+        assert spark.sql(statement).count() == 0
+    for statement in statements((folder / "plan.sql").read_text()):
+        planned = spark.sql(statement)
+    assert planned.count() == 0
+    as_of = spark.sql("SELECT COUNT(*) FROM geo.airports_as_of(TIMESTAMP '2024-01-01')").collect()[0][0]
+    with releases["2023-10-07"].open(encoding="utf-8", newline="") as lines:
+        assert as_of == sum(1 for _ in csv.DictReader(lines))

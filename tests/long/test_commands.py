@@ -1,0 +1,121 @@
+"""The commands that need Spark. One day of work runs as processes of their own, which find the tables again by name;
+the others run in this process on the session of the tests, because starting Spark is what takes the time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Called
+
+SPEC = """target: main.crm.customer
+description: Customers
+pattern: scd2
+source: {table: nowhere, effective_at: at, sequence_by: [lsn], delete_when: op = 'D'}
+keys: [no]
+columns: {no: string, name: string, age: int}
+"""
+ROWS = """no,name,age,at,lsn,op
+0001,Ann,30,2024-01-01,9,I
+0001,Anna,30,2024-02-01,10,U
+0001,Hanna,30,2024-02-01,9,U
+0002,"",,2024-01-01,11,I
+0003,Cid,7,2024-01-01,12,I
+0003,,"",2024-03-01,13,D
+"""
+
+
+@pytest.fixture
+def here(called: Called, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
+    monkeypatch.chdir(folder)
+    return called
+
+
+def scdgen(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scdgen", *args]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Path:  # after the session's own Spark
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "customer.yml").write_text(SPEC)
+    (folder / "rows.csv").write_text(ROWS)
+    return folder
+
+
+def test_a_day_of_work(folder: Path) -> None:
+    planned = scdgen(folder, "plan", "customer.yml", "--source", "rows.csv")
+    assert (planned.returncode, planned.stderr) == (0, "")
+    counts = "4 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged"
+    assert planned.stdout.splitlines()[0] == f"main.crm.customer: {counts}"
+    assert not (folder / "warehouse" / "crm.db").exists(), "a plan makes no table"
+
+    ran = scdgen(folder, "run", "customer.yml", "--source", "rows.csv", "--json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    counts = json.loads(ran.stdout)
+    assert {k: counts[k] for k in ("inserted", "updated", "closed", "removed", "unchanged", "created")} == {
+        "inserted": 4, "updated": 0, "closed": 0, "removed": 0, "unchanged": 0, "created": True
+    }  # fmt: skip
+
+    (folder / "rows.json").write_text(
+        '{"no": "0002", "name": "Bob", "age": 5, "at": "2024-04-01", "lsn": 14, "op": "U"}\n'
+    )
+    ran = scdgen(folder, "run", "customer.yml", "--source", "rows.json")
+    assert ran.stdout.startswith("main.crm.customer: 1 inserted, 1 updated (1 closed), 0 removed, 0 unchanged in ")
+
+    shown = scdgen(folder, "show", "customer.yml", "--format", "csv")
+    assert shown.stdout == (
+        "no,name,age,valid_from,valid_to,is_current\n"
+        "0001,Ann,30,2024-01-01 00:00:00,2024-02-01 00:00:00,false\n"
+        "0001,Anna,30,2024-02-01 00:00:00,,true\n"  # the greatest of 9 and 10 as numbers
+        '0002,"",,2024-01-01 00:00:00,2024-04-01 00:00:00,false\n'  # empty text and NULL
+        "0002,Bob,5,2024-04-01 00:00:00,,true\n"
+        "0003,Cid,7,2024-01-01 00:00:00,2024-03-01 00:00:00,false\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "says"),
+    [
+        (["run", "customer.yml", "--source", "missing.csv"], 2, "missing.csv: there is no such file"),
+        (["run", "customer.yml", "--source", "bad.csv"], 1, "bad.csv:2: column age: 'many' is no INT (1 row, "),
+        (["show", "customer.yml", "--key", "number=1"], 2, "--key number: is not a key of main.crm.customer"),
+        (
+            ["check", "never.yml"],
+            1,
+            "main.crm.never: there is no such table; run the spec first",
+        ),
+    ],
+)
+def test_errors_are_one_line(here: Called, folder: Path, args: list[str], status: int, says: str) -> None:
+    (folder / "bad.csv").write_text("no,name,age,at,lsn,op\n9,x,many,2024-01-01,1,I\n")
+    (folder / "never.yml").write_text(SPEC.replace("crm.customer", "crm.never"))
+    here("run", "customer.yml", "--source", "rows.csv")
+    got, _, err = here(*args)
+    assert got == status, err
+    assert says in err and err.count("\n") == 1, err
+
+
+def test_show_and_check(here: Called, folder: Path) -> None:
+    spec = SPEC.replace("main.crm.customer", "main.crm.checked") + (
+        "checks:\n  - {name: no_children, query: 'SELECT * FROM main.crm.checked WHERE age < 18'}\n"
+    )
+    (folder / "checked.yml").write_text(spec)
+    assert here("run", "checked.yml", "--source", "rows.csv")[0] == 0
+    status, out, _ = here("check", "checked.yml")
+    assert status == 1
+    assert 'main.crm.checked  no_children       1 failure  {"no": "0003"' in out
+    assert "main.crm.checked  no_overlap        ok\n" in out
+    status, out, _ = here("show", "checked.yml", "--key", "no=0002", "--as-of", "2024-02-01", "--format", "json")
+    assert json.loads(out) == {
+        "no": "0002", "name": "", "age": None, "valid_from": "2024-01-01 00:00:00", "valid_to": None,
+        "is_current": True,
+    }  # fmt: skip
+    assert here("show", "checked.yml", "--key", "no=0003", "--current")[1] == "no rows\n"
+    status, out, err = here("show", "checked.yml", "--limit", "2")
+    assert len(out.splitlines()) == 4 and "more than 2 rows" in err

@@ -1,0 +1,172 @@
+"""Spark Connect: a server in a process of its own, the commands with --remote, and the tests of the core behind it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen.cli.main import main
+from tests.conftest import ROOT
+from tests.support.connect_server import server
+from tests.support.core import SMALL
+from tests.tools.command_loop import Called, commands
+
+SPEC = """target: far.people
+pattern: scd2
+source: {table: far.landed, effective_at: at, delete_when: op = 'D'}
+keys: [id]
+columns: {id: int, name: string, age: int}
+"""
+HEAD = "id,name,age,at,op\n"
+DAYS = (
+    f"{HEAD}1,Ann,30,2024-01-01,I\n2,Bob,40,2024-01-01,I\n3,Cid,50,2024-01-01,I\n",
+    f"{HEAD}1,Anna,30,2024-02-01,U\n3,,,2024-03-01,D\n",
+)
+TABLE = """id,name,age,valid_from,valid_to,is_current
+1,Ann,30,2024-01-01 00:00:00,2024-02-01 00:00:00,false
+1,Anna,30,2024-02-01 00:00:00,,true
+2,Bob,40,2024-01-01 00:00:00,,true
+3,Cid,50,2024-01-01 00:00:00,2024-03-01 00:00:00,false
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("connect")
+    (folder / "people.yml").write_text(SPEC)
+    for number, rows in enumerate(DAYS, 1):
+        (folder / f"day{number}.csv").write_text(rows)
+    (folder / "bad.csv").write_text(f"{HEAD}9,Zoe,many,2024-01-01,I\n")
+    (folder / "null.csv").write_text(f"{HEAD},Zoe,1,2024-01-01,I\n")
+    (folder / "daily.yml").write_text(SPEC.replace("far.people", "far.daily"))
+    (folder / "never.yml").write_text(SPEC.replace("far.people", "far.never"))
+    (folder / "function.yml").write_text(SPEC.replace("age: int", "age: {type: int, from: agee(id)}"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    with server(folder / "tables") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def far(folder: Path, url: str) -> Iterator[Called]:
+    with commands(folder, "--remote", url) as call:
+        yield call
+
+
+def counts(answer: tuple[int, str, str]) -> dict[str, Any]:
+    status, out, err = answer
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    return {name: found[name] for name in ("inserted", "updated", "closed", "removed", "unchanged", "created")}
+
+
+NOTHING = {"inserted": 0, "updated": 0, "closed": 0, "removed": 0, "created": False}
+
+
+def test_the_commands(far: Called) -> None:
+    first = far("run", "daily.yml", "--source", "day1.csv", "--json")
+    assert counts(first) == {**NOTHING, "inserted": 3, "unchanged": 0, "created": True}
+    assert counts(far("run", "daily.yml", "--source", "day1.csv", "--json")) == {**NOTHING, "unchanged": 3}
+    status, out, err = far("plan", "daily.yml", "--source", "day2.csv")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == "far.daily: 1 open, 2 close, 0 correct, 0 fold, 1 delete, 0 unchanged"
+    second = far("run", "daily.yml", "--source", "day2.csv", "--json")
+    assert counts(second) == {**NOTHING, "inserted": 1, "updated": 2, "closed": 2, "unchanged": 0}
+    assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json")) == {**NOTHING, "unchanged": 2}
+    assert far("show", "daily.yml", "--format", "csv") == (0, TABLE, "")
+    status, out, err = far("check", "daily.yml")
+    assert (status, err) == (0, "") and "failure" not in out and "no_overlap" in out
+
+    runs = [json.loads(answer[1])["run"] for answer in (first, second)]
+    status, out, err = far("history", "daily.yml", "--json")
+    listed = [json.loads(line) for line in out.splitlines()]
+    assert [(c["version"], c["operation"], c["run"], c["inserted"], c["updated"]) for c in listed] == [
+        (2, "MERGE", runs[1], 1, 2),
+        (1, "MERGE", runs[0], 3, 0),
+        (0, "CREATE TABLE", runs[0], None, None),
+    ]
+    assert far("undo", "daily.yml", "--run", runs[1], "--yes") == (0, (
+        "far.daily: from version 2 back to version 1\n"
+        "  takes back version 2, MERGE: 1 inserted, 2 updated, 0 removed\n"
+        "far.daily: is as version 1; the run can be made again\n"
+    ), "")  # fmt: skip
+    assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json"))["inserted"] == 1
+    assert far("show", "daily.yml", "--format", "csv") == (0, TABLE, "")
+
+
+def test_a_stream(far: Called, folder: Path) -> None:
+    """Its batches are merged in a Python process of the server's, each once."""
+    (folder / "in").mkdir()
+    (folder / "streamed.yml").write_text(SPEC.replace("far.people", "far.streamed"))
+    given = ("stream", "streamed.yml", "--source", "in", "--checkpoint", str(folder / "checkpoint"))
+    for rows in ("day1.csv", "day2.csv"):
+        (folder / "in" / rows).write_text((folder / rows).read_text())
+        assert far(*given) == (0, "", "")
+        assert far(*given) == (0, "", ""), "nothing has come since"
+    assert far("show", "streamed.yml", "--format", "csv") == (0, TABLE, "")
+    status, out, err = far("history", "streamed.yml", "--json")
+    operations = [json.loads(line)["operation"] for line in out.splitlines()]
+    assert (status, err, operations) == (0, "", ["MERGE", "MERGE", "CREATE TABLE"])
+    (folder / "in" / "day3.csv").write_text((folder / "null.csv").read_text())
+    status, out, err = far(*given)
+    assert (status, out) == (1, "") and err.startswith("far.streamed: the key id is NULL in a source row"), err
+    assert err.count("\n") == 1
+    assert far("show", "streamed.yml", "--format", "csv") == (0, TABLE, "")
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "line"),
+    [
+        ("run people.yml --source bad.csv", 1, "bad.csv:2: column age: 'many' is no INT (1 row, such as key id=9); "
+         "mend the file or the type"),
+        ("run people.yml --source null.csv", 1, "far.people: the key id is NULL in a source row; mend the source or "
+         'set bad_rows: skip (1 in all, such as {"effective_at":"2024-01-01T00:00:00.000Z"})'),
+        ("run people.yml", 1, "far.people: there is no table or view far.landed; name one that is there, or give the "
+         "rows with --source"),
+        ("plan never.yml", 1, "far.never: there is no table or view far.landed; name one that is there, or give the "
+         "rows with --source"),
+        ("check never.yml", 1, "far.never: there is no such table; run the spec first"),
+        ("run function.yml --source day1.csv", 1, "far.people: Spark has no function agee (columns.age.from in "
+         "function.yml:5); mend its name"),
+        ("history people.yml --conf spark.executor.cores=2", 3, "URL: the session does not let spark.executor.cores "
+         "be set; leave it out, or set it where the session is started"),
+    ],
+)  # fmt: skip
+def test_errors_end_in_one_line(
+    spark: Any, far: Called, url: str, folder: Path, args: str, status: int, line: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """The same one as with a session of one's own, whose --conf is set where it is started."""
+    far("run", "people.yml", "--source", "day1.csv")
+    before = far("show", "people.yml", "--format", "csv")
+    assert far(*args.split()) == (status, "", line.replace("URL", url) + "\n")
+    assert far("show", "people.yml", "--format", "csv") == before
+    if line.startswith("URL"):
+        return
+    monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    monkeypatch.chdir(folder)
+    for command in ("run people.yml --source day1.csv", args):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main(command.split())
+    out, err = capsys.readouterr()
+    assert (stopped.value.code, out, err) == (status, "", line + "\n")
+
+
+def test_the_runner(url: str, folder: Path) -> None:
+    """Tests of the core with a session of Spark Connect, each load twice."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--remote", url]
+    command += ["--warehouse", str(folder / "tables"), *(f"tests/spark/{test}" for test in SMALL)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert f"{len(SMALL)} passed" in done.stdout or done.stdout.count(".") == len(SMALL), done.stdout[-4000:]

@@ -1,0 +1,117 @@
+"""What SQL a text is made of, by the names under which a manual has it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
+from scdgen.sql.tokens import DIALECT, tokens
+
+# Words that a bracket may stand behind without a call.
+_NO_CALL = {
+    "ALL", "AND", "AS", "BY", "CASE", "DISTINCT", "ELSE", "EXISTS", "FROM", "IN", "INSERT", "NOT", "ON",
+    "OPTIONS", "OR", "OVER", "PROPERTIES", "RETURN", "SELECT", "SET", "TABLE", "TBLPROPERTIES", "THEN", "UNION",
+    "USING", "VALUES", "WHEN", "WHERE", "CHAR", "DECIMAL", "VARCHAR",
+}  # fmt: skip
+# Node types that say nothing by themselves: names, literals, brackets, and parts of what stands around them.
+_PARTS = {
+    "Alias", "Boolean", "Column", "ColumnConstraint", "ColumnDef", "DataTypeParam", "DeclareItem", "From",
+    "Identifier", "Insert", "Literal", "Null", "Ordered", "Paren", "Properties", "PropertyEQ", "Return",
+    "ReturnsProperty", "Schema", "SetItem", "Star", "Subquery", "TableAlias", "TemporaryProperty", "Tuple",
+    "Update", "UserDefinedFunction", "Var", "Whens",
+}  # fmt: skip
+_NAMES = {
+    "Add": "+", "And": "AND", "Case": "CASE", "ClusterProperty": "CLUSTER BY",
+    "CommentColumnConstraint": "COMMENT", "CTE": "WITH", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
+    "Div": "/", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING", "Filter": "FILTER", "GT": ">",
+    "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN", "Interval": "INTERVAL",
+    "Is": "IS NULL", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%", "Mul": "*",
+    "NEQ": "<>", "Not": "NOT", "NotNullColumnConstraint": "NOT NULL", "NullSafeEQ": "<=>",
+    "OptionsProperty": "OPTIONS", "Or": "OR", "Order": "ORDER BY", "PartitionedByProperty": "PARTITIONED BY",
+    "SchemaCommentProperty": "COMMENT", "Sub": "-", "Where": "WHERE", "Window": "OVER",
+    "WindowSpec": "ROWS BETWEEN", "With": "WITH",
+}  # fmt: skip
+_FILES = {"csv", "delta", "json", "parquet"}
+
+
+def constructs(text: str) -> set[str]:
+    """The names of all that a script uses; a node type that has no name here goes by its own."""
+    found = calls(text)
+    for tree in sqlglot.parse(text, dialect=DIALECT):
+        assert tree is not None
+        found.add(statement(tree))
+        for node in tree.walk():
+            found.update(_clauses(node))
+    return found
+
+
+def calls(text: str) -> set[str]:
+    """The functions of a text, by the names that stand in it: ``MAX()``.
+
+    >>> sorted(calls("SELECT max(a), `b`(c) FROM t WHERE d IN (1) AND e = CAST(f AS DECIMAL(3, 2))"))
+    ['CAST()', 'MAX()']
+    """
+    found = tokens(text)
+    return {
+        f"{token.text.upper()}()"
+        for token, after in itertools.pairwise(found)
+        if after.token_type is TokenType.L_PAREN
+        and token.token_type is not TokenType.IDENTIFIER
+        and re.fullmatch(r"\w+", token.text)
+        and text[token.start : token.end + 1] == token.text  # no string
+        and after.start == token.end + 1
+        and token.text.upper() not in _NO_CALL
+    }
+
+
+def statement(tree: exp.Expr) -> str:
+    """What kind of statement it is.
+
+    >>> statement(sqlglot.parse_one("CREATE OR REPLACE TEMPORARY VIEW a AS SELECT 1", dialect=DIALECT))
+    'CREATE TEMPORARY VIEW'
+    """
+    if isinstance(tree, exp.Create):
+        temporary = "TEMPORARY " if tree.find(exp.TemporaryProperty) else ""
+        returns = " RETURNS TABLE" if tree.find(exp.ReturnsProperty) else ""
+        return f"CREATE {temporary}{tree.args['kind']}{returns}"
+    names: dict[type[exp.Expr], str] = {
+        exp.Declare: "DECLARE VARIABLE", exp.Set: "SET VARIABLE", exp.Merge: "MERGE INTO", exp.Select: "SELECT",
+        exp.Union: "SELECT",
+    }  # fmt: skip
+    return names.get(type(tree), type(tree).__name__)
+
+
+def _clauses(node: exp.Expr) -> Iterator[str]:
+    kind = type(node).__name__
+    if isinstance(node, exp.Select):
+        if node.args.get("windows"):
+            yield "WINDOW"
+    elif isinstance(node, exp.Table):
+        if node.db in _FILES and node.this.args.get("quoted"):
+            yield "format.`path`"
+    elif isinstance(node, exp.Join):
+        yield " ".join(word for word in (node.side, node.kind, "JOIN") if word)
+    elif isinstance(node, exp.Union):
+        yield "UNION" if node.args.get("distinct") else "UNION ALL"
+    elif isinstance(node, exp.Group):
+        yield "GROUP BY ALL" if node.args.get("all") else "GROUP BY"
+    elif isinstance(node, exp.Lateral):
+        yield "LATERAL VIEW" if node.args.get("view") else "LATERAL"
+    elif isinstance(node, exp.When):
+        then = node.args["then"]
+        does = then.name if isinstance(then, exp.Var) else then.key.upper()
+        source = " BY SOURCE" if node.args.get("source") else ""
+        yield f"WHEN {'' if node.args['matched'] else 'NOT '}MATCHED{source} THEN {does}"
+    elif isinstance(node, exp.DataType):
+        yield f"type {re.split(r'[(<]', node.sql(dialect=DIALECT))[0]}"
+    elif type(node) is exp.Property:
+        yield "OPTIONS" if isinstance(node.parent, exp.OptionsProperty) else "TBLPROPERTIES"
+    elif kind in _NAMES:
+        yield _NAMES[kind]
+    elif kind not in _PARTS and not isinstance(node, exp.Func | exp.Create | exp.Declare | exp.Set | exp.Merge):
+        yield kind

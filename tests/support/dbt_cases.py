@@ -1,0 +1,189 @@
+"""The cases of tests/cases/dbt (see the README there), and what is made of them: python -m tests.support.dbt_cases.
+
+That fills in the draft of each case and the table of docs/dbt.md. No Spark and no dbt here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import io
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import LiteralScalarString
+
+from tests.support.case_files import Block, CaseError, Text, _merged, _Model, block_of
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "cases" / "dbt"
+DOC = ROOT / "docs" / "dbt.md"
+CLOCK = "taken_at"
+
+
+class Load(_Model):
+    """What the source holds at a time, and the tables after a run at that time."""
+
+    at: dt.datetime
+    rows: str
+    dbt: str | None = None
+    dbt_stops: str | None = Field(None, alias="dbt stops")
+    scdgen: str | None = None
+    scdgen_stops: str | None = Field(None, alias="scdgen stops")
+    because: str | None = None
+
+    @model_validator(mode="after")
+    def _said(self) -> Load:
+        if (self.dbt is None) == (self.dbt_stops is None):
+            raise ValueError("takes either 'dbt', its table, or 'dbt stops', a part of its message")
+        if self.dbt_stops and not (self.scdgen or self.scdgen_stops):
+            raise ValueError("says what scdgen does where dbt stops: 'scdgen' or 'scdgen stops'")
+        if self.scdgen and self.scdgen_stops:
+            raise ValueError("'scdgen stops' says that the table stays as it was; no 'scdgen' beside it")
+        return self
+
+    @property
+    def differs(self) -> bool:
+        """Whether scdgen's table is another one than dbt's, or one of the two has none."""
+        return bool(self.scdgen or self.scdgen_stops)
+
+
+class DbtCase(_Model):
+    """A snapshot of dbt, its draft, and a sequence of inputs."""
+
+    name: str
+    why: Text
+    adapter: Literal["spark", "duckdb"] = "spark"
+    source: Annotated[str, Field(pattern=r"^\w+\.\w+$")]
+    schema_: Text = Field(alias="source schema")
+    yaml: Text | None = None
+    sql: Text | None = None
+    draft: str = ""
+    edit: dict[str, Any] = Field(default_factory=dict)
+    loads: Annotated[list[Load], Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _whole(self) -> DbtCase:
+        if not (self.yaml or self.sql):
+            raise ValueError("has no snapshot: give 'yaml', 'sql' or both")
+        said = False
+        for number, load in enumerate(self.loads, 1):
+            said = said or load.because is not None
+            if load.differs and not said:
+                raise ValueError(f"load {number} differs, and nothing says because of what")
+            if load.because and not load.differs:
+                raise ValueError(f"load {number} does not differ; 'because' has no place")
+        return self
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """Ending of a file of dbt -> the snapshot in that form."""
+        return {ending: text for ending, text in (("yml", self.yaml), ("sql", self.sql)) if text}
+
+    @property
+    def types(self) -> dict[str, str]:
+        """``name -> type`` of the source's columns."""
+        listed = [part.split(None, 1) for part in re.split(r",\s*(?![^()]*\))", self.schema_)]
+        return {name: kind for name, kind in listed}
+
+    def drafted(self, ending: str) -> str:
+        """What ``scdgen init`` prints for one form of the snapshot."""
+        from scdgen.cli.main import main
+
+        columns = ",".join(f"{name}:{kind}" for name, kind in self.types.items())
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+            path = Path(folder, f"snapshot.{ending}")
+            path.write_text(self.forms[ending], encoding="utf-8")
+            with contextlib.suppress(SystemExit):
+                main(["init", "--dbt", str(path), "--columns", columns])
+        return out.getvalue()
+
+    def spec_text(self) -> str:
+        """The draft with the case's edits, and with the time of a snapshot as a param; else it is that of the clock."""
+        spec = _merged(YAML(typ="safe").load(self.draft), self.edit)
+        if spec["source"]["feed"] == "snapshot":
+            spec = _merged(spec, {"params": {CLOCK: "timestamp"}, "snapshot": {"taken_at": f":{CLOCK}"}})
+        return json.dumps(spec, default=str)
+
+    def source_select(self, load: Load) -> str:
+        """A SELECT of the rows of a load, in the types of the source."""
+        block = self.source_block(load)
+        names = ", ".join(["none", *block.columns])
+        rows = [[0, *map(_literal, row)] for row in block.rows] or [[1, *("NULL" for _ in block.columns)]]
+        values = ", ".join(f"({', '.join(map(str, row))})" for row in rows)
+        columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in self.types.items())
+        return f"SELECT {columns} FROM (VALUES {values}) AS v ({names}) WHERE none = 0"
+
+    def source_block(self, load: Load) -> Block:
+        """The rows of a load; raises :class:`CaseError` where they are not of the source."""
+        block = block_of(load.rows)
+        if set(block.columns) != set(self.types):
+            raise CaseError(f"{self.name}: {load.at}: rows have {block.columns}, the source {tuple(self.types)}")
+        block.typed(self.types)
+        return block
+
+
+def _literal(cell: str | None) -> str:
+    return "NULL" if cell is None else "'" + cell.replace("'", "''") + "'"
+
+
+def cases() -> Iterator[DbtCase]:
+    """Every case, a file each; raises :class:`CaseError`."""
+    for path in sorted(FOLDER.glob("*.yml")):
+        document = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        try:
+            case = DbtCase.model_validate({"name": path.stem, **document})
+        except ValidationError as error:
+            found = [f"{' '.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_url=False)]
+            raise CaseError(f"{path.name}: {'; '.join(found)}") from error
+        for load in case.loads:
+            case.source_block(load)
+        yield case
+
+
+def write(name: str, place: tuple[str | int, ...], text: str) -> None:
+    """Put a text into the file of a case; the rest of the file stays as it is written."""
+    path = FOLDER / f"{name}.yml"
+    yaml = YAML()
+    yaml.width = 4096
+    yaml.preserve_quotes = True
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    document = yaml.load(path.read_text(encoding="utf-8"))
+    inner = document
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = LiteralScalarString(text.rstrip("\n") + "\n")
+    with path.open("w", encoding="utf-8") as out:
+        yaml.dump(document, out)
+
+
+def table() -> str:
+    """The cases as a table of Markdown: what each shows, and where scdgen's table is another one."""
+    lines = ["| example | what it shows | scdgen's table |", "|---|---|---|"]
+    for case in cases():
+        of = " (dbt-duckdb)" if case.adapter == "duckdb" else ""
+        reasons = [f"load {number}: {' '.join(load.because.split())}" for number, load in _reasons(case)]
+        verdict = f"differs. {'. '.join(reasons)}" if reasons else "the same"
+        lines.append(f"| [{case.name}](../tests/cases/dbt/{case.name}.yml){of} | {case.why.strip()} | {verdict} |")
+    return "\n".join(lines)
+
+
+def _reasons(case: DbtCase) -> Iterator[tuple[int, Any]]:
+    return ((number, load) for number, load in enumerate(case.loads, 1) if load.because)
+
+
+def filled(text: str) -> str:
+    """The page with the table of now in it."""
+    return re.sub(r"(<!-- cases -->\n).*?(<!-- end -->)", lambda m: f"{m[1]}{table()}\n{m[2]}", text, flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    for each in cases():
+        write(each.name, ("draft",), each.drafted(next(iter(each.forms))))
+    DOC.write_text(filled(DOC.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,191 @@
+"""Reads the case files of tests/cases/errors, and runs a case in this process; what they hold is said in the README
+there. No Spark here."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from ruamel.yaml import YAML
+
+from scdgen.cli.main import main
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "tests" / "cases" / "errors"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class File(_Model):
+    """A file of a case: a text in an encoding, bytes in hex, a link, or a folder."""
+
+    text: str = ""
+    encoding: str = "utf-8"
+    hex: str | None = None
+    mode: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: object) -> object:
+        return {"text": value} if isinstance(value, str) else value
+
+    def write(self, path: Path) -> None:
+        """Write it; ``HERE`` in the text is the working folder."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = _placed(self.text)
+        path.write_bytes(bytes.fromhex(self.hex) if self.hex is not None else text.encode(self.encoding))
+        if self.mode is not None:
+            path.chmod(self.mode)
+
+
+def _placed(text: str) -> str:
+    return re.sub(r"\bHERE\b", str(Path.cwd()), text)
+
+
+class Fault(_Model):
+    """Something that fails where it cannot be made to: a function that raises, once its arguments match ``when``."""
+
+    at: str
+    when: str = ""
+    raises: str
+    args: tuple[Any, ...] = ()
+    prints: str = ""
+
+    def apply(self, patch: pytest.MonkeyPatch) -> None:
+        """Put the failing function in the place of the real one."""
+        module, _, name = self.raises.rpartition(".")
+        kind = getattr(importlib.import_module(module or "builtins"), name)
+        holder, _, function = self.at.rpartition(".")
+        original = getattr(_resolved(holder), function)
+
+        def fails(*args: Any, **options: Any) -> Any:
+            if not re.search(self.when, repr(args)):
+                return original(*args, **options)
+            if self.prints:
+                import os
+
+                os.write(2, self.prints.encode())
+            raise kind(*self.args)
+
+        patch.setattr(self.at, fails)
+
+
+def _resolved(dotted: str) -> Any:
+    parts = dotted.split(".")
+    for end in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found = importlib.import_module(".".join(parts[:end]))
+            for part in parts[end:]:
+                found = getattr(found, part)
+            return found
+    raise LookupError(dotted)
+
+
+class Case(_Model):
+    """A command that ends in an error: the files it meets, its exit status and the lines on stderr, word for word."""
+
+    name: str
+    spec: str | None = None
+    files: dict[str, File | None] = Field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    command: str = "validate spec.yml"
+    status: int = 1
+    errors: tuple[str, ...]
+    cause: str = ""
+    env: dict[str, str] = Field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    meanwhile: str = ""
+    changed: list[str] = Field(default_factory=list)
+
+    def run(self, capture: Callable[[], Any]) -> tuple[int, str, list[str]]:
+        """What :func:`called` gives of its command."""
+        return called(_placed(self.command), capture)
+
+    def write(self, base: Mapping[str, File | None]) -> None:
+        """Write the files of the case, and before them those that all cases of its file share."""
+        spec = {"spec.yml": File(text=self.spec)} if self.spec is not None else {}
+        for name, file in {**base, **spec, **self.files}.items():
+            if file is None:
+                Path(name).mkdir(parents=True, exist_ok=True)
+            else:
+                file.write(Path(name))
+
+    @contextlib.contextmanager
+    def surroundings(self) -> Iterator[None]:
+        """The environment, the modules that are not installed and the functions that fail."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self.env.items():
+                patch.setenv(name, _placed(value))
+            # pyspark takes a process whose main module has no file, as pytest-xdist's have none, for one of its own.
+            patch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
+            for module in self.without:
+                patch.setitem(sys.modules, module, None)
+            for fault in self.faults:
+                fault.apply(patch)
+            yield
+
+
+class Group(_Model):
+    """A case file: the cases of one kind, with what they share."""
+
+    title: str
+    about: str = ""
+    files: dict[str, File | None] = Field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    schema_name: str = Field(default="", alias="schema")
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A case of a case file."""
+
+    file: Path
+    group: Group
+    case: Case
+
+    @property
+    def id(self) -> str:
+        return f"{self.file.stem}: {self.case.name}"
+
+
+def read(file: Path) -> Group:
+    """One case file."""
+    return Group.model_validate(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
+
+
+def groups(spark: bool | None = None) -> dict[Path, Group]:
+    """The case files in order of name: all, or those with or without Spark (a folder tells them apart)."""
+    files = sorted(FOLDER.glob("*.yml")) if spark is not True else []
+    files += sorted((FOLDER / "spark").glob("*.yml")) if spark is not False else []
+    return {file: read(file) for file in files}
+
+
+def cases(spark: bool) -> list[Found]:
+    """Every case that needs Spark, or none."""
+    return [Found(file, group, case) for file, group in groups(spark).items() for case in group.cases]
+
+
+def called(command: str, capture: Callable[[], Any]) -> tuple[int, str, list[str]]:
+    """(exit status, stdout, lines on stderr) of a command in this process; the working folder is written ``HERE``."""
+    capture()
+    with pytest.raises(SystemExit) as stopped:
+        main(shlex.split(command))
+    out, err = capture()
+    return int(stopped.value.code or 0), out, [line.replace(str(Path.cwd()), "HERE") for line in err.splitlines()]
+
+
+def expected(case: Case) -> tuple[int, Sequence[str]]:
+    return case.status, list(case.errors)

@@ -1,0 +1,363 @@
+"""Random specs and batches. A case is made from its seed alone, so that a failure can be run again by it."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import json
+import random
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tests.support.reference import Change, Key, Meaning, Values, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+EPOCH = dt.datetime(2024, 1, 1)
+TYPES = {"timestamp": "timestamp", "date": "date", "bigint": "bigint"}
+GAPS: dict[str, list[tuple[Any, Any]]] = {
+    "timestamp": [
+        (None, None),
+        ("1 microsecond", dt.timedelta(microseconds=1)),
+        ("1 millisecond", dt.timedelta(milliseconds=1)),
+        ("1 day", dt.timedelta(days=1)),
+    ],
+    "date": [(None, None), ("1 day", dt.timedelta(days=1))],
+    "bigint": [(None, None), (1, 1), (10, 10)],
+}
+LAST_RUN = "last_run"
+OPEN_ENDS: dict[str, list[tuple[Any, Any]]] = {
+    "timestamp": [
+        (None, None),
+        (LAST_RUN, LAST_RUN),
+        ("9999-12-31 23:59:59.999", dt.datetime(9999, 12, 31, 23, 59, 59, 999000)),
+    ],
+    "date": [(None, None), (LAST_RUN, LAST_RUN), ("9999-12-31", dt.date(9999, 12, 31))],
+    "bigint": [(None, None), (LAST_RUN, LAST_RUN), (9999999999, 9999999999)],
+}
+FLAGS: list[tuple[Any, tuple[Any, Any] | None]] = [
+    ("is_current", (True, False)),
+    ({"name": "current_flag", "type": "string", "open": "Y", "closed": "N"}, ("Y", "N")),
+    ({"name": "is_current", "type": "int", "open": 1, "closed": 0}, (1, 0)),
+    (None, None),
+]
+
+
+@dataclass
+class Case:
+    """One random spec with what it means and how it is written."""
+
+    seed: int
+    document: dict[str, Any]
+    meaning: Meaning
+    how: Written
+    kind: str
+    snapshot: bool
+    random: random.Random
+    deletes: bool
+    sequenced: bool
+    merges: dict[str, str] = field(default_factory=dict)  # scd1: column -> how its rows become one value
+    least: int | None = None  # the param of source.where: rows whose b is less are not read
+    reads: str = "frame"  # where the rows lie: a frame, a table, a query, or files at a path
+    grows: bool = False  # the column c comes into the spec after the first batch
+
+    @property
+    def scd1(self) -> bool:
+        return bool(self.document["pattern"] == "scd1")
+
+    @property
+    def updated_at(self) -> str | None:
+        return self.document.get("updated_at")
+
+    def before(self) -> Case:
+        """The case of the first batch, where the column c is still to come."""
+        document = copy.deepcopy(self.document)
+        del document["columns"]["c"], document["schema_evolution"]
+        less = [name for name in self.how.tracked if name != "c"]
+        nulls = {name: how for name, how in self.meaning.nulls.items() if name != "c"}
+        merges = {name: how for name, how in self.merges.items() if name != "c"}
+        return replace(
+            self, document=document, meaning=replace(self.meaning, tracked=less, nulls=nulls), merges=merges,
+            how=replace(self.how, tracked=less, columns=[name for name in self.how.columns if name != "c"]),
+        )  # fmt: skip
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.document, indent=1)  # JSON is YAML, and keeps the order of the columns
+
+    def time(self, tick: int) -> Any:
+        if self.kind == "bigint":
+            return tick
+        return (EPOCH + dt.timedelta(days=tick)).date() if self.kind == "date" else EPOCH + dt.timedelta(days=tick)
+
+    @property
+    def source_schema(self) -> str:
+        keys = ", ".join(f"{key} {'int' if i == 0 else 'string'}" for i, key in enumerate(self.how.keys))
+        return f"{keys}, src_a string, b int, c string, happened {TYPES[self.kind]}, lsn int, op string"
+
+    def params(self, now: Any) -> dict[str, Any]:
+        """The values of a run at a time."""
+        declared = {"taken": now, LAST_RUN: now, "least": self.least}
+        return {name: value for name, value in declared.items() if name in self.document.get("params", {})}
+
+    def read(self, changes: list[Change]) -> list[Change]:
+        """Those that source.where lets through."""
+        return [c for c in changes if self.least is None or c.values["b"] is None or c.values["b"] >= self.least]
+
+    def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
+        return [
+            (*c.key, *(c.values[name] for name in "abc"), c.at, c.sequence[0] if c.sequence else None,
+             "D" if c.deleted else None)
+            for c in changes
+        ]  # fmt: skip
+
+
+def make_case(seed: int, target: str, folder: str) -> Case:
+    """A random spec: of four, one is a snapshot of scd2, one scd1, of either feed."""
+    rng = random.Random(seed)
+    make = _scd1 if seed % 4 == 3 else _scd2
+    case = make(rng, seed, target, snapshot=seed % 4 == 2 or seed % 8 == 7)
+    _add_common(case, rng, f"{folder}/{seed}")
+    return case
+
+
+def _columns(keys: list[str]) -> dict[str, Any]:
+    columns: dict[str, Any] = {key: {"type": "int" if i == 0 else "string"} for i, key in enumerate(keys)}
+    columns |= {"a": {"type": "string", "from": "src_a"}, "b": {"type": "int"}, "c": {"type": "string"}}
+    return columns
+
+
+def _scd2(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
+    kind = rng.choice(list(TYPES))
+    gap, open_end, flag = rng.choice(GAPS[kind]), rng.choice(OPEN_ENDS[kind]), rng.choice(FLAGS)
+    if open_end[0] == LAST_RUN and flag[0] is None:
+        flag = FLAGS[1]
+    keys = ["id", "region"] if rng.random() < 0.5 else ["id"]
+    untracked = [name for name in "abc" if rng.random() < 0.3]
+    if len(untracked) == 3:
+        untracked = untracked[1:]
+    extras = {name: rng.random() < 0.4 for name in ("row_hash", "surrogate_key", "action")}
+    on_delete = rng.choice(["close", "mark", "mark", "ignore"])
+    unchanged = rng.choice(["skip", "keep"])
+    nulls = {name: mode for name in "abc" if (mode := rng.choice(["", "", "ignore", "fill"]))}
+    sequenced, deletes = rng.random() < 0.6, rng.random() < 0.7
+    columns = _columns(keys)
+    for name in untracked:
+        columns[name]["track"] = False
+    for name, mode in nulls.items():
+        columns[name]["nulls"] = mode
+    source: dict[str, Any] = {"table": "nowhere", "effective_at": "happened"}
+    document: dict[str, Any] = {
+        "target": target, "pattern": "scd2", "source": source, "keys": keys, "columns": columns,
+        "history": {
+            "type": kind, "valid_from": "begins", "valid_to": "ends", "gap": gap[0], "open_end": open_end[0],
+            "is_current": flag[0], **{name: f"the_{name}" for name, wanted in extras.items() if wanted},
+        },
+        "on_delete": on_delete,
+        "unchanged": unchanged,
+    }  # fmt: skip
+    if on_delete == "mark":
+        document["history"]["deleted"] = "is_deleted"
+    if open_end[0] == LAST_RUN:
+        document["params"] = {LAST_RUN: kind}
+    late, own_time = "fail", False
+    if snapshot:
+        _add_snapshot(document, rng, kind)
+        own_time = rng.random() < 0.5
+        if own_time:
+            late = document["late_arriving"] = rng.choice(["ignore", "fail"])
+        else:
+            del source["effective_at"]
+    else:
+        late = document["late_arriving"] = rng.choice(["apply", "apply", "apply", "ignore", "fail"])
+        if deletes:
+            source["delete_when"] = "op = 'D'"
+    tracked = [name for name in "abc" if name not in untracked]
+    meaning = Meaning(
+        tracked, on_delete, late, unchanged=unchanged, nulls=nulls, own_time=own_time, **_guards(document)
+    )
+    how = Written(
+        keys, list(columns), tracked, gap[1], open_end[1], flag[1], extras["row_hash"], extras["surrogate_key"],
+        extras["action"], on_delete == "mark",
+    )  # fmt: skip
+    return Case(seed, document, meaning, how, kind, snapshot, rng, deletes and not snapshot, sequenced)
+
+
+def _scd1(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
+    merges = {name: rng.choice(["last", "first", "min", "max"]) for name in "abc"}
+    if rng.random() < 0.4:
+        merges = dict.fromkeys("abc", rng.choice(["last", "last", "first"]))
+    columns = _columns(["id"])
+    for name, merge in merges.items():
+        columns[name]["merge"] = merge
+    on_delete, deletes = rng.choice(["remove", "remove", "ignore"]), rng.random() < 0.7
+    document: dict[str, Any] = {
+        "target": target, "pattern": "scd1",
+        "source": {"table": "nowhere", "effective_at": "happened"},
+        "keys": ["id"], "columns": columns, "on_delete": on_delete,
+    }  # fmt: skip
+    if rng.random() < 0.5:
+        document["updated_at"] = "changed"
+    if snapshot:
+        _add_snapshot(document, rng, "timestamp")
+    elif deletes:
+        document["source"]["delete_when"] = "op = 'D'"
+    meaning = Meaning([], on_delete, **_guards(document))
+    how = Written(["id"], list(columns), [])
+    return Case(seed, document, meaning, how, "timestamp", snapshot, rng, deletes and not snapshot, True, merges)
+
+
+def _add_snapshot(document: dict[str, Any], rng: random.Random, kind: str) -> None:
+    document["source"]["feed"] = "snapshot"
+    document["params"] = {**document.get("params", {}), "taken": kind}
+    document["snapshot"] = {"taken_at": ":taken", "max_deleted": rng.choice([0.9, 1.0])}
+    if rng.random() < 0.4:
+        document["snapshot"]["scope"] = "id < 70"
+    if rng.random() < 0.4:
+        document["snapshot"]["allow_empty"] = rng.random() < 0.7
+
+
+def _guards(document: dict[str, Any]) -> dict[str, Any]:
+    snapshot = document.get("snapshot", {})
+    scoped = "scope" in snapshot
+    return {
+        "allow_empty": snapshot.get("allow_empty", False),
+        "max_deleted": snapshot.get("max_deleted", 1.0),
+        "scope": lambda key: not scoped or key[0] < 70,
+    }
+
+
+def _add_common(case: Case, rng: random.Random, folder: str) -> None:
+    """The options that every kind of spec has."""
+    document, columns, source = case.document, case.document["columns"], case.document["source"]
+    case.meaning = replace(
+        case.meaning, bad_rows=rng.choice(["fail", "skip"]), conflicts=rng.choice(["fail", "fail", "any"])
+    )
+    document |= {"bad_rows": case.meaning.bad_rows, "conflicts": case.meaning.conflicts}
+    if case.sequenced:
+        source["sequence_by"] = ["lsn"]
+    if rng.random() < 0.4:
+        document["description"] = f"it's \\ number {case.seed} -- of */ many"
+        columns["a"]["comment"] = "the first; 'quoted'"
+    columns["id"]["nullable"] = False
+    kind = rng.choice(["partition", "cluster", "plain", "plain"])
+    if kind == "partition":
+        columns["bucket"] = {"type": "int", "from": "id % 3", **({} if case.scd1 else {"track": False})}
+        case.how = replace(case.how, columns=list(columns))
+        case.merges |= {"bucket": "last"} if case.scd1 else {}
+        document["table"] = {"partition_by": ["bucket"]}
+    elif kind == "cluster":
+        document["table"] = {"cluster_by": ["id"], "format": "delta"}
+    if rng.random() < 0.4:
+        document.setdefault("table", {})["properties"] = {"delta.enableDeletionVectors": rng.choice(["true", "false"])}
+    if rng.random() < 0.3:
+        document.setdefault("table", {})["location"] = f"{folder}/table"
+    if rng.random() < 0.3:
+        source["where"] = "b IS NULL OR b >= :least"
+        document["params"] = {**document.get("params", {}), "least": {"type": "int", "default": 2}}
+        case.least = rng.choice([1, 2])
+    document["checks"] = [{"name": "known_b", "query": f"SELECT * FROM {document['target']} WHERE b > 2"}]
+    if rng.random() < 0.5:
+        document["views"] = {"current": f"{document['target']}_now"}
+        if not case.scd1:
+            document["views"]["as_of"] = f"{document['target']}_at"
+    # min and max of rows that were stored without the column are those of the rows to come
+    case.grows = rng.random() < 0.25 and (case.scd1 or bool({"a", "b"} & {*case.how.tracked}))
+    if case.grows:
+        document["schema_evolution"] = "add_columns"
+    case.reads = rng.choice(["frame", "table", "query", "path", "path"])
+    if case.reads == "table":
+        source["table"] = f"incoming_{case.seed}"
+    elif case.reads == "query":
+        del source["table"]
+        source["query"] = f"SELECT * FROM incoming_{case.seed} WHERE 1 = 1"
+    elif case.reads == "path":
+        del source["table"]
+        source |= {"path": f"{folder}/rows", "format": "parquet", "options": {"mergeSchema": "false"}}
+
+
+def source_of(spark: SparkSession, case: Case, changes: list[Change]) -> DataFrame | None:
+    """Puts the rows where the spec reads them; a frame, where it is to be given one."""
+    rows = spark.createDataFrame(case.rows(changes), case.source_schema).coalesce(1)
+    if case.reads == "frame":
+        return rows
+    if case.reads == "path":
+        rows.write.mode("overwrite").parquet(case.document["source"]["path"])
+    else:
+        rows.createOrReplaceTempView(f"incoming_{case.seed}")
+    return None
+
+
+def values(case: Case, key: Key) -> Values:
+    rng = case.random
+    found: Values = {
+        "a": rng.choice(["x", "y", "", None]), "b": rng.choice([1, 2, None]), "c": rng.choice(["p", "q", None])
+    }  # fmt: skip
+    if "bucket" in case.how.columns:
+        found["bucket"] = key[0] % 3
+    return found
+
+
+def key(case: Case, number: int) -> Key:
+    return (number, f"r{number % 2}") if len(case.how.keys) == 2 else (number,)
+
+
+def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
+    """The rows of a batch, and the time of the run: when a snapshot was taken, the end of open versions."""
+    if case.snapshot:
+        taken = 20 * (number + 1)
+        empty = number == 1 and "allow_empty" in case.document["snapshot"]
+        return [] if empty else extract(case, keys, taken), case.time(taken)
+    # The batches overlap in time, so that the second and third bring late rows; where those are refused, the third.
+    overlap = 15 if case.meaning.late_arriving != "fail" or number == 2 or case.scd1 else 9
+    return changes(case, keys, range(10 * number, 10 * number + overlap)), case.time(100 + number)
+
+
+def changes(case: Case, keys: int, ticks: range) -> list[Change]:
+    """A batch: several changes per key, in any order, with duplicates, no-ops, deletes and rows to skip."""
+    rng = case.random
+    found: list[Change] = []
+    for number in range(keys):
+        if rng.random() < 0.2:
+            continue
+        name = key(case, number)
+        for tick in rng.sample(ticks, min(rng.choice([1, 1, 2, 3, 5]), len(ticks))):
+            deleted = case.deletes and rng.random() < 0.25
+            state = values(case, name)
+            sequence = (rng.randint(1, 3),) if case.sequenced else ()
+            found.append(Change(name, case.time(tick), state, sequence, deleted))
+            if sequence and rng.random() < 0.3:  # an earlier row of the same time, which loses
+                lower = rng.choice([sequence[0] - 1, None])
+                gone = case.deletes and rng.random() < 0.5
+                found.append(Change(name, case.time(tick), values(case, name), (lower,), gone))
+            if rng.random() < 0.1:
+                found.append(found[-1])
+        if case.meaning.conflicts == "any" and not case.scd1 and rng.random() < 0.3:
+            best = max((c for c in found if c.key == name), key=lambda c: c.sequence[0] or 0 if c.sequence else 0)
+            found.append(replace(best, values=values(case, name)))
+    if case.meaning.bad_rows == "skip":
+        found.append(Change((None, *key(case, 1)[1:]), case.time(ticks[0]), values(case, (0,))))
+        found.append(Change(key(case, 1), None, values(case, key(case, 1))))
+    rng.shuffle(found)
+    return found
+
+
+def extract(case: Case, keys: int, taken: int) -> list[Change]:
+    """A snapshot: most keys, each once, some repeated exactly."""
+    rng = case.random
+    found = []
+    for number in range(keys):
+        if rng.random() < 0.3:
+            continue
+        name = key(case, number)
+        tick = taken
+        if case.meaning.own_time or case.scd1:
+            tick = taken - (rng.randint(0, 12) if case.meaning.late_arriving == "ignore" or case.scd1 else 0)
+        found.append(Change(name, case.time(tick), values(case, name), (1,) if case.sequenced else ()))
+        if rng.random() < 0.1:
+            found.append(found[-1])
+        if case.meaning.conflicts == "any" and not case.scd1 and rng.random() < 0.1:
+            found.append(replace(found[-1], values=values(case, name)))
+    rng.shuffle(found)
+    return found

@@ -1,0 +1,175 @@
+"""Runs dbt itself over the cases of tests/cases/dbt: python -m tests.tools.dbt_record [--write] [NAME…].
+
+It needs an environment of its own (see the README there). Of each case it makes a project of dbt, runs
+``dbt snapshot`` once per load and holds dbt's table against the one in the file; ``--write`` puts dbt's into the file.
+The one thing that is not as dbt has it is the clock: the macro ``current_timestamp`` gives the time of the load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tests.support.case_files import text_of
+from tests.support.dbt_cases import DbtCase, cases, write
+
+PROJECT = """name: cases
+version: '1.0'
+profile: cases
+config-version: 2
+flags: {send_anonymous_usage_stats: false}
+on-run-start:
+  - create schema if not exists SCHEMA
+  - "create or replace view SOURCE as {{ var('source') }}"
+snapshots: {+file_format: delta}
+"""
+PROFILES = """cases:
+  target: ADAPTER
+  outputs:
+    spark: {type: spark, method: session, host: none, schema: kept, threads: 1}
+    duckdb: {type: duckdb, path: FOLDER/cases.duckdb, schema: kept, threads: 1}
+"""
+CLOCK = """{% macro spark__current_timestamp() %}to_timestamp('{{ var('clock') }}'){% endmacro %}
+{% macro duckdb__current_timestamp() %}cast('{{ var('clock') }}' as timestamp){% endmacro %}
+"""
+SOURCES = "sources: [{name: SCHEMA, schema: SCHEMA, tables: [{name: TABLE}]}]\n"
+META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
+
+
+class Project:
+    """A project of dbt with one case; its snapshot in SQL has a name of its own beside the one in YAML."""
+
+    def __init__(self, case: DbtCase, folder: Path):
+        self.case, self.folder = case, folder
+        schema, table = case.source.split(".")
+        files = {
+            "dbt_project.yml": PROJECT, "profiles.yml": PROFILES, "macros/clock.sql": CLOCK, "models/s.yml": SOURCES,
+            **{f"snapshots/snapshot.{ending}": text for ending, text in case.forms.items()},
+        }  # fmt: skip
+        if len(case.forms) == 2:
+            name = "snapshots/snapshot.sql"
+            files[name] = re.sub(r"({%-?\s*snapshot\s+\w+)", r"\1_in_sql", files[name])
+        words = {
+            "SCHEMA": schema,
+            "TABLE": table,
+            "SOURCE": case.source,
+            "ADAPTER": case.adapter,
+            "FOLDER": str(folder),
+        }
+        for path, text in files.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            for word, value in words.items():
+                text = re.sub(rf"\b{word}\b", value, text)
+            (folder / path).write_text(text)
+
+    def run(self, number: int) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
+        """(relation, message where dbt stopped, config) of each form of the snapshot."""
+        runner = import_module("dbt.cli.main").dbtRunner()
+        load = self.case.loads[number]
+        given = {"source": self.case.source_select(load), "clock": str(load.at)}
+        where = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
+        done = runner.invoke(["--quiet", "snapshot", *where, "--vars", repr(given)])
+        if done.result is None:
+            raise RuntimeError(f"{self.case.name}: {done.exception}")
+        for result in done.result.results:
+            if result.node.resource_type == "snapshot":
+                stopped = None if str(result.status) == "success" else str(result.message)
+                yield result.node.relation_name, stopped, result.node.config.to_dict()
+
+
+def table_of(case: DbtCase, relation: str, config: dict[str, Any], folder: Path) -> str:
+    """dbt's table, without the two columns that a draft names as not mapped; of these what the draft says must hold."""
+    if case.adapter == "spark":
+        frame = session().table(relation)
+        columns, rows = frame.columns, [tuple(row) for row in frame.collect()]
+    else:
+        connection = import_module("duckdb").connect(str(folder / "cases.duckdb"))
+        found = connection.execute(f"select * from {relation}")
+        columns, rows = [column[0] for column in found.description], found.fetchall()
+        connection.close()
+    renamed = config.get("snapshot_meta_column_names") or {}
+    names = {name: renamed.get(name) or name for name in META}
+    start, changed = columns.index(names["dbt_valid_from"]), columns.index(names["dbt_updated_at"])
+    if any(row[start] != row[changed] for row in rows):
+        raise RuntimeError(f"{case.name}: {names['dbt_updated_at']} is not {names['dbt_valid_from']}")
+    kept = [name for name in columns if name not in (names["dbt_scd_id"], names["dbt_updated_at"])]
+    picked = [tuple(row[columns.index(name)] for name in kept) for row in rows]
+    return text_of(kept, sorted(picked, key=lambda row: [(value is not None, str(value)) for value in row]))
+
+
+def session() -> Any:
+    """The Spark that dbt's method ``session`` finds and uses."""
+    builder = import_module("pyspark.sql").SparkSession.builder.master("local[2]")
+    settings = {
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "dbt-record-warehouse")),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return import_module("delta").configure_spark_with_delta_pip(builder).getOrCreate()
+
+
+def record(case: DbtCase, change: bool) -> int:
+    """How many loads of a case give another table than its file has."""
+    wrong = 0
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        project = Project(case, folder)
+        for number, load in enumerate(case.loads):
+            told: dict[str, str] = {}
+            for relation, stopped, config in project.run(number):
+                told[relation] = f"dbt stops: {stopped}" if stopped else table_of(case, relation, config, folder)
+            found = next(iter(told.values()))
+            if not (load.dbt_stops and load.dbt_stops in found):
+                same = found == (load.dbt or "").rstrip("\n")
+                if change and not same and not found.startswith("dbt stops"):
+                    write(case.name, ("loads", number, "dbt"), found)
+                wrong += not same
+                print(f"{case.name}, load {number + 1}: {'as in the file' if same else found}", flush=True)
+            if len({text.replace("_in_sql", "") for text in told.values()}) > 1:
+                raise RuntimeError(f"{case.name}: the forms differ: {told}")
+        if case.adapter == "spark":
+            drop(case, [*told])
+    return wrong
+
+
+def drop(case: DbtCase, relations: list[str]) -> None:
+    """No trace of a case, because the next one may have tables of the same names."""
+    for relation in relations:
+        session().sql(f"DROP TABLE IF EXISTS {relation}")
+    session().sql(f"DROP VIEW IF EXISTS {case.source}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Run dbt over the cases of tests/cases/dbt.")
+    parser.add_argument("--write", action="store_true", help="put dbt's tables into the files")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="cases, all by default; spark and duckdb name many")
+    given = parser.parse_args()
+    os.environ["TZ"] = "UTC"  # of the JVM, which begins later, and of the times that Spark hands over
+    time.tzset()
+    shutil.rmtree(Path(tempfile.gettempdir(), "dbt-record-warehouse"), ignore_errors=True)
+    chosen = [case for case in cases() if not given.names or {case.name, case.adapter} & {*given.names}]
+    if any(case.adapter == "spark" for case in chosen):
+        session()
+    return min(1, sum(record(case, given.write) for case in chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

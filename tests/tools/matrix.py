@@ -1,0 +1,163 @@
+"""The core of the tests on each version of Spark: python -m tests.tools.matrix [VERSION...]
+
+Each version has an environment of its own below .build/matrix, made once. Prints a line per version, and what PySpark
+is on the package index without a Delta Lake that takes it. Exit status 1 where a test failed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from tests.support.core import NOT_ON_SPARK_3
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = ROOT / ".build" / "matrix"
+# Spark -> PySpark, and the newest Delta Lake that has packages for it.
+VERSIONS = {
+    "3.5": ("pyspark~=3.5.3", "delta-spark~=3.3.0"),
+    "4.0": ("pyspark~=4.0.1", "delta-spark==4.4.0"),
+    "4.1": ("pyspark~=4.1.0", "delta-spark==4.4.0"),
+    "4.2": ("pyspark==4.2.0", "delta-spark==4.4.0"),
+}
+
+
+_NOT_PASSED = {"failure", "error", "skipped"}  # of JUnit; a test may have properties and output besides
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the core gave on a version; ``failures`` are the names of the tests that failed."""
+
+    spark: str
+    delta: str
+    passed: int
+    failures: tuple[str, ...]
+    seconds: float
+
+
+def tried(version: str) -> Outcome:
+    """Run the core on a version. What pytest prints goes to .build/matrix/VERSION.log."""
+    python = _environment(version)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, (PLACE / f"{version}.log").open("w") as log:
+        report = Path(folder, "core.xml")
+        left_out = NOT_ON_SPARK_3 if version.startswith("3.") else ()
+        tests = ["-m", "core", "tests/spark", *(f"--deselect=tests/spark/{name}" for name in left_out)]
+        command = [python, "-m", "pytest", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests]
+        subprocess.run(
+            list(map(str, command)), cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=log, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        passed, failures = read_report(report)
+    found = {name: _installed(python, name) for name in ("pyspark", "delta-spark")}
+    return Outcome(found["pyspark"], found["delta-spark"], passed, failures, time.monotonic() - begin)
+
+
+def _environment(version: str) -> Path:
+    """The Python of a version's environment, which is made where it is missing."""
+    place = PLACE / version
+    python = place / "bin" / "python"
+    asked = [*VERSIONS[version], "pytest>=8", "sqlglot[c]>=30.30,<31"]
+    note = place / "requirements.txt"
+    if not note.is_file() or note.read_text().split("\n") != asked:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, "-e", str(ROOT), *asked], check=True)
+        note.write_text("\n".join(asked))
+    return python
+
+
+def _installed(python: Path, name: str) -> str:
+    code = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
+    return subprocess.run([python, "-c", code, name], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def read_report(report: Path) -> tuple[int, tuple[str, ...]]:
+    """(how many tests passed, the names of those that did not) of a JUnit file; one that is missing is a failure."""
+    if not report.is_file():
+        return 0, ("no test was run",)
+    cases = list(ET.parse(report).getroot().iter("testcase"))
+    failed = tuple(str(case.get("name")) for case in cases if {part.tag for part in case} & _NOT_PASSED)
+    return len(cases) - len(failed), failed
+
+
+def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The lines of the table, and below it what failed."""
+    yield "PySpark  Delta   passed  failed  seconds"
+    for outcome in outcomes:
+        counts = f"{outcome.passed:6}  {len(outcome.failures):6}  {outcome.seconds:7.0f}"
+        yield f"{outcome.spark:7}  {outcome.delta:6}  {counts}"
+        for name in outcome.failures:
+            yield f"  failed: {name}"
+
+
+def newer(spark: Sequence[Version], delta: Version, takes: Requirement) -> Iterator[str]:
+    """A line for each PySpark beyond those of :data:`VERSIONS`, and for a patch of the last that Delta does not take.
+
+    ``spark`` is what there is, ``takes`` what the newest Delta Lake, ``delta``, asks for.
+    """
+    known = max(map(Version, VERSIONS))
+    released = [version for version in spark if not version.is_prerelease]
+    for line in sorted({version.release[:2] for version in released}):
+        patches = [version for version in released if version.release[:2] == line]
+        name = ".".join(map(str, line))
+        if Version(name) < known:
+            continue
+        if not any(version in takes.specifier for version in patches):
+            yield f"PySpark {max(patches)}: no Delta Lake yet; the newest delta-spark, {delta}, needs {takes}"
+        elif name not in VERSIONS:
+            yield f"PySpark {max(patches)}: delta-spark {delta} takes it; add it to VERSIONS in tests/tools/matrix.py"
+        elif max(patches) not in takes.specifier:
+            yield f"PySpark {max(patches)}: not taken by the newest delta-spark, {delta}, which needs {takes}"
+
+
+def _listed(name: str) -> list[Version]:
+    """The versions of a package on the index."""
+    pip = [sys.executable, "-m", "pip", "index", "versions", name, "--disable-pip-version-check"]
+    done = subprocess.run(pip, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    listed = re.search(r"Available versions: (.*)", done.stdout)
+    return [Version(text) for text in listed[1].split(", ")] if listed else []
+
+
+def _takes(delta: Version) -> Requirement:
+    """The PySpark that a delta-spark asks for."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
+        subprocess.run([*pip, f"delta-spark=={delta}"], check=True, stderr=subprocess.DEVNULL)
+        (metadata,) = Path(folder).glob("*.dist-info/METADATA")
+        asked = re.findall(r"^Requires-Dist: (pyspark\b.*)$", metadata.read_text(), re.MULTILINE)
+    return Requirement(asked[0])
+
+
+def main(versions: Sequence[str]) -> int:
+    """Try the versions, or all of them."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    unknown = [version for version in versions if version not in VERSIONS]
+    if unknown:
+        print(f"{', '.join(unknown)}: is none of {', '.join(VERSIONS)}", file=sys.stderr)
+        return 2
+    outcomes = []
+    for version in versions or VERSIONS:
+        outcomes.append(tried(version))
+        print(list(table(outcomes[-1:]))[1], flush=True)
+    print("\n" + "\n".join(table(outcomes)))
+    delta = max(version for version in _listed("delta-spark") if not version.is_prerelease)
+    for line in newer(_listed("pyspark"), delta, _takes(delta)):
+        print(line)
+    return int(any(outcome.failures for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

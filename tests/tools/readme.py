@@ -1,0 +1,78 @@
+"""Fills what needs no Spark into the pages: the blocks of files, the options, the commands.
+
+Run: python -m tests.tools.readme
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+
+import click
+
+from scdgen.cli.main import cli
+from scdgen.run.metrics import COLUMNS
+from scdgen.spec.reference import table
+from tests.conftest import ROOT
+from tests.support.pages import PAGES
+
+LANGUAGES = {".yml": "yaml", ".sql": "sql", ".txt": ""}
+
+
+def filled(text: str) -> str:
+    """A page with its files, options and commands as they are now."""
+
+    def block(found: re.Match[str]) -> str:
+        file = ROOT / found[1]
+        return f"<!-- file: {found[1]} -->\n```{LANGUAGES[file.suffix]}\n{file.read_text().rstrip()}\n```\n<!-- end -->"
+
+    text = re.sub(r"<!-- file: (\S+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
+    for name, made in (("options", table()), ("commands", commands()), ("metrics", metrics())):
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        if mark:
+            text = f"{before}{mark}{made}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+    return text
+
+
+def commands() -> str:
+    """Each command with its help and its options, as click has them."""
+    return "\n\n".join("\n".join(_command(name, command)) for name, command in cli.commands.items())
+
+
+def metrics() -> str:
+    """The columns of the table that --metrics names."""
+    rows = [f"| `{name}` | {kind} | {told} |" for name, kind, told in COLUMNS]
+    return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
+
+
+def _command(name: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=name)
+    places = " ".join(param.make_metavar(context) for param in command.params if isinstance(param, click.Argument))
+    yield f"### `scdgen {name}{f' {places}' if places else ''}`\n"
+    words, _, examples = inspect.cleandoc(command.help or "").partition("\n\n\b\n")
+    yield re.sub(r"(?<!\n)\n(?!\n)", " ", words) + "\n"
+    lines = [line.strip() for line in re.sub(r"^Examples?:", "", examples).splitlines()]
+    shown = [re.sub(r" {3,}", "  # ", line) for line in lines if line.startswith("scdgen ")]
+    yield "\n".join(["```sh", *shown, "```\n"])
+    yield "| option | default | meaning |"
+    yield "|---|---|---|"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
+
+
+def _written(option: click.Option, context: click.Context) -> str:
+    value = "" if option.is_flag else f" {option.make_metavar(context)}"
+    return f"{option.opts[-1]}{value}".replace("|", "\\|")
+
+
+def _default(option: click.Option) -> str:
+    if option.is_flag or not isinstance(option.default, str | int):
+        return option.show_default if isinstance(option.show_default, str) else ""
+    return f"`{option.default}`"
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(filled(page.read_text()))

@@ -1,0 +1,139 @@
+"""Four writers bring 200 batches to one table: python tests/tools/writers.py --writers 4 --batches 200 --seed 1
+
+The writers are sessions of one Spark, as the jobs of a cluster or the users of a Spark Connect server are. Changes of
+one key come from all of them; with ``unchanged: keep`` the table does not depend on who was first, and so must equal
+the one that a single batch with all changes makes. Each run has its row in one table of metrics as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scdgen import Runner, load_spec_text  # noqa: E402
+from scdgen.spec.model import Spec  # noqa: E402
+from tests.conftest import SETTINGS, rows_of  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+KEYS, RETRIES = 12, 200
+Change = tuple[int, str, str | None]
+Done = TypeVar("Done")
+
+
+def spec_of(target: str) -> Spec:
+    return load_spec_text(
+        f"target: {target}\npattern: scd2\nunchanged: keep\non_delete: mark\nhistory: {{deleted: gone}}\n"
+        "source: {table: nowhere, effective_at: CAST(at AS TIMESTAMP), delete_when: value IS NULL}\n"
+        f"keys: [id]\ncolumns: {{id: int, value: string}}\n"
+    )
+
+
+def changes_of(rng: random.Random, count: int) -> list[list[Change]]:
+    """Batches of changes of the same keys; every time is there once, in no order."""
+    times = list(range(count * KEYS))
+    rng.shuffle(times)
+    day = "2024-01-01 00:00:{:02d}.{:03d}"
+    changes = [(rng.randrange(KEYS), day.format(t // 1000, t % 1000), rng.choice(["a", "b", "c", None])) for t in times]
+    return [changes[i::count] for i in range(count)]
+
+
+def frame_of(spark: SparkSession, changes: list[Change]) -> DataFrame:
+    return spark.createDataFrame(changes, "id int, at string, value string").coalesce(1)
+
+
+def beside(work: Callable[[int], Done], count: int) -> list[Done]:
+    """``work`` in ``count`` threads, all begun at once; what each of them gives."""
+    start = threading.Barrier(count)
+
+    def begun(number: int) -> Done:
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(begun, range(count)))
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What one writer did."""
+
+    batches: int
+    retries: int
+    most: int  # of one batch
+    seconds: float
+
+
+def brought(spark: SparkSession, writers: int, batches: int, seed: int) -> tuple[list[Brought], list[str]]:
+    """What each writer did, and what is wrong afterwards: nothing, if all is well."""
+    given = changes_of(random.Random(seed), batches)
+    spec, once = spec_of("writers.many"), spec_of("writers.once")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
+
+    def write(number: int) -> Brought:
+        session, begin = spark.newSession(), time.monotonic()
+        runner = Runner(session, retries=RETRIES, metrics="writers.runs")
+        lost = []
+        for batch in given[number::writers]:
+            lost.append(runner.run(spec, frame_of(session, batch)).retries)
+            if len(lost) % 10 == 0:
+                print(f"writer {number + 1}: {len(lost)} batches after {time.monotonic() - begin:.0f} s", flush=True)
+        return Brought(len(lost), sum(lost), max(lost), time.monotonic() - begin)
+
+    done = beside(write, writers)
+    runner = Runner(spark)
+    runner.run(once, frame_of(spark, [change for batch in given for change in batch]))
+    found, expected = rows_of(spark, "writers.many"), rows_of(spark, "writers.once")
+    wrong = [f"the check {result.name} fails" for result in runner.check(spec) if result.failures]
+    if found != expected:
+        wrong.append(f"{len(found)} versions, or others, where one batch makes {len(expected)}")
+    if len(found) != batches * KEYS:
+        wrong.append(f"{len(found)} versions of {batches * KEYS} changes")
+    again = runner.run(spec, frame_of(spark, given[0]))
+    if again.inserted or again.updated or again.deleted:
+        wrong.append(f"the first batch once more is not nothing: {again}")
+    counts = ("COUNT(*)", "COUNT(DISTINCT version)", "SUM(retries)", "COUNT(error)")
+    measured = tuple(spark.table("writers.runs").selectExpr(*counts).collect()[0])
+    if measured != (batches, batches, sum(writer.retries for writer in done), 0):
+        wrong.append(f"the table of metrics counts {measured} runs, versions, retries and errors")
+    return done, wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Several writers bring batches to one table.")
+    parser.add_argument("--writers", type=int, default=4)
+    parser.add_argument("--batches", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    from scdgen.engine.session import local_session
+
+    settings = {**SETTINGS, "spark.sql.shuffle.partitions": "1"}  # one file for the rows of a batch
+    with tempfile.TemporaryDirectory() as folder:
+        spark = local_session(folder, settings)
+        begin = time.monotonic()
+        done, wrong = brought(spark, given.writers, given.batches, given.seed)
+        seconds = time.monotonic() - begin
+        spark.stop()
+    print("writer  batches  retries  most of one batch  seconds")
+    for number, writer in enumerate(done, 1):
+        print(f"{number:6}  {writer.batches:7}  {writer.retries:7}  {writer.most:17}  {writer.seconds:7.1f}")
+    print(f"{'all':>6}  {given.batches:7}  {sum(w.retries for w in done):7}  {'':17}  {seconds:7.1f}")
+    print("\n".join(wrong) or f"each of {given.batches * KEYS} changes is in the table once, and all checks pass")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

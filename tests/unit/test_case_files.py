@@ -1,0 +1,88 @@
+"""The case files of tests/cases/rows say clearly what is wrong with them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support.case_files import Case, CaseError, all_cases, block_of, cases_of, text_of
+
+RIGHT = """
+- name: late
+  why: it is late
+  spec: {source: {effective_at: at}, keys: [id], columns: {id: int}}
+  source schema: id int, amount decimal(10,2), at timestamp
+  batches:
+    - rows: |
+        id | amount | at
+        1  | 1.50   | 2024-01-01
+      table: id
+"""
+WRONG = [
+    ("    - rows: |", "    - rowz: |", "batches 1 rows: Field required; batches 1 rowz: unknown field; "
+     "did you mean 'rows'? (the fields: rows, params, options, table, counts, error, again)"),
+    ("  why: it is late", "  wy: it is late", "why: Field required; wy: unknown field; did you mean 'why'? "
+     "(the fields: name, why, spec, source schema, batches, table, queries)"),
+    ("1.50   | 2024-01-01", "2024-01-01", "batch 1: rows: '1  | 2024-01-01' has 2 cells; 3 columns are named"),
+    ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
+    ("1.50   |", "'1.50  |", "batch 1: rows: '1  | '1.50  | 2024-01-01': a quoted cell is 'text', and '' in it is "
+     "one quote"),
+    ("1.50", "much", "batch 1: rows: column 'amount': 'much' is no decimal(10,2)"),
+    ("2024-01-01", "01.01.2024", "batch 1: rows: column 'at': '01.01.2024' is no timestamp"),
+    ("id | amount | at", "id | amout | at", "batch 1: rows: there is no column 'amout'; did you mean 'amount'? "
+     "(the columns: id, amount, at)"),
+    ("id | amount | at", "id | at | at", "batch 1: rows: a column is named twice in 'id | at | at'"),
+    ("decimal(10,2)", "money", "batch 1: rows: column 'amount': type 'money' is not for cases; use one of string, "
+     "tinyint, smallint, int, bigint, double, decimal, date, timestamp, boolean"),
+    ("id int, amount", "id, amount", "batch 1: rows: source schema: 'id, amount decimal(10,2), at timestamp' is not "
+     "'name type, name type'"),
+    ("      table: id", "      counts: {insert: 1}", "batches 1 counts insert: unknown field; did you mean "
+     "'inserted'? (the fields: inserted, updated, deleted)"),
+    ("      table: id", "      counts: {inserted: 1}", "has no 'table': the last batch, or the case, says what the "
+     "table is in the end"),
+    ("      table: id", "      error: late", "every batch is an error; let one of them be right"),
+    ("      table: id", "      table: id\n      error: late", "batches 1: 'error' says that the table stays as it was; "
+     "no table, counts or again beside it"),
+    ("      table: id", "      table: id\n      again: {why: so it is}", "batches 1 again: takes either 'table' or "
+     "'error'"),
+    ("      table: id", "      table: ''", "batch 1: table: is empty; a table begins with a line of column names"),
+]  # fmt: skip
+
+
+def test_a_case() -> None:
+    (case,) = cases_of(RIGHT, "x.yml")
+    assert isinstance(case, Case)
+    assert case.types == {"id": "int", "amount": "decimal(10,2)", "at": "timestamp"}
+    assert '"target": "cases.late"' in case.spec_text({})
+    assert '"source": {"table": "nowhere", "effective_at": "at", "where": "id > 0"}' in case.spec_text(
+        {"source": {"where": "id > 0"}}
+    )
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), WRONG, ids=[message[:40] for *_, message in WRONG])
+def test_a_wrong_case(right: str, wrong: str, message: str) -> None:
+    assert right in RIGHT
+    (found,) = cases_of(RIGHT.replace(right, wrong), "x.yml")
+    assert isinstance(found, CaseError)
+    assert str(found) == f"x.yml: case 'late': {message}"
+
+
+def test_a_wrong_file() -> None:
+    for text, message in (
+        ("a: b", "x.yml: a case file is a list of cases, each beginning with '- name:'"),
+        ("- a: 1\n  a: 2", "x.yml: not valid YAML: "),
+        ("- 1", "x.yml: case '1': "),
+    ):
+        (found,) = cases_of(text, "x.yml")
+        assert str(found).startswith(message)
+
+
+def test_the_files() -> None:
+    cases = all_cases(ROOT / "tests" / "cases" / "rows")
+    assert [str(case) for case in cases if isinstance(case, CaseError)] == []
+    assert len(cases) > 25
+
+
+def test_what_is_shown_can_be_read() -> None:
+    rows = [("", None), ("NULL", " a"), ("it's", "'"), ("a|b", "# c"), ("plain text", "d")]
+    assert list(block_of(text_of(["x", "y"], rows)).rows) == rows

@@ -1,0 +1,130 @@
+"""What is said of checks: as text, on a terminal, and as JUnit XML."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from scdgen import Spec, load_spec_text
+from scdgen.cli.check import HINTS, Report, exit_status, junit, text
+from scdgen.errors import DataError, EngineError, UsageError
+from scdgen.patterns.check_all import check_all
+from scdgen.run.results import CheckResult
+from scdgen.spec.rules import BUILT_IN_CHECKS
+
+STARTED = dt.datetime(2024, 5, 1, 6, 30, tzinfo=dt.timezone.utc)
+SOUND = Report("crm.a", STARTED, 1.25, (CheckResult("unique_key", 0, []), CheckResult("key_not_null", 0, [])))
+DAMAGED = Report(
+    "crm.`b & \x85`",
+    STARTED,
+    2.0,
+    (
+        CheckResult("unique_key", 2, [{"id": 1, "row_count": 2}, {"id": "\x01<\ufffe>", "row_count": 3}]),
+        CheckResult("mine", 1, []),
+    ),
+)
+MISSING = Report("crm.c", STARTED, 0.0, (), DataError("crm.c: there is no such table\x00"))
+
+
+def test_text() -> None:
+    lines = text([SOUND, DAMAGED, MISSING]).split("\n")
+    assert lines[0] == "target          check         result      sample"
+    assert lines[2:5] == [
+        "crm.a           unique_key    ok",
+        "crm.a           key_not_null  ok",
+        r'crm.`b & \x85`  unique_key    2 failures  {"id": 1, "row_count": 2}',
+    ]
+    assert lines[5] == " " * 42 + '{"id": "\\u0001<\ufffe>", "row_count": 3}'
+    assert lines[-3] == r"crm.`b & \x85`  mine          1 failure"
+    assert lines[-1] == f"unique_key: {HINTS['unique_key']}"
+    assert text([MISSING]) == ""
+
+
+def test_each_built_in_check_has_a_hint_of_one_line() -> None:
+    assert set(HINTS) == set(BUILT_IN_CHECKS)
+    assert not any("\n" in hint or not hint.startswith("usually ") for hint in HINTS.values())
+
+
+def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    drawn = text([SOUND])
+    assert "┃" in drawn and "unique_key" in drawn and "ok" in drawn
+
+
+def test_exit_status() -> None:
+    engine = Report("crm.d", STARTED, 0.0, (), EngineError("crm.d: no space"))
+    assert exit_status([]) == exit_status([SOUND]) == 0
+    assert exit_status([SOUND, DAMAGED]) == exit_status([MISSING, SOUND]) == 1
+    assert exit_status([MISSING, engine, DAMAGED]) == 3
+
+
+def test_junit() -> None:
+    written = junit([SOUND, DAMAGED, MISSING])
+    assert ET.fromstring(written).tag == "testsuites"
+    assert (
+        written
+        == f"""<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="crm.a" package="scdgen" id="0" hostname="localhost" timestamp="2024-05-01T06:30:00" time="1.250" \
+tests="2" failures="0" errors="0" skipped="0">
+    <properties />
+    <testcase name="unique_key" classname="crm.a" time="0.000" />
+    <testcase name="key_not_null" classname="crm.a" time="0.000" />
+    <system-out />
+    <system-err />
+  </testsuite>
+  <testsuite name="crm.`b &amp; \\u0085`" package="scdgen" id="1" hostname="localhost" \
+timestamp="2024-05-01T06:30:00" time="2.000" tests="2" failures="2" errors="0" skipped="0">
+    <properties />
+    <testcase name="unique_key" classname="crm.`b &amp; \\u0085`" time="0.000">
+      <failure type="check" message="2 failures, such as {{&quot;id&quot;: 1, &quot;row_count&quot;: 2}}">\
+{{"id": 1, "row_count": 2}}
+{{"id": "\\u0001&lt;\\ufffe&gt;", "row_count": 3}}
+{HINTS["unique_key"]}</failure>
+    </testcase>
+    <testcase name="mine" classname="crm.`b &amp; \\u0085`" time="0.000">
+      <failure type="check" message="1 failure" />
+    </testcase>
+    <system-out />
+    <system-err />
+  </testsuite>
+  <testsuite name="crm.c" package="scdgen" id="2" hostname="localhost" timestamp="2024-05-01T06:30:00" time="0.000" \
+tests="1" failures="0" errors="1" skipped="0">
+    <properties />
+    <testcase name="can_be_checked" classname="crm.c" time="0.000">
+      <error type="DataError" message="crm.c: there is no such table\\x00" />
+    </testcase>
+    <system-out />
+    <system-err />
+  </testsuite>
+</testsuites>
+"""
+    )
+
+
+@pytest.fixture
+def spec() -> Spec:
+    return load_spec_text(
+        "target: crm.t\npattern: scd1\nsource: {table: crm.s}\nkeys: [id]\ncolumns: {id: int, name: string}\n"
+    )
+
+
+def test_a_template_of_one_s_own_is_read_and_judged(spec: Spec, tmp_path: Path) -> None:
+    template = tmp_path / "check_all.sql.j2"
+    template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
+    queries = check_all(spec, ["ID", "name"], templates=str(tmp_path))
+    assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null FROM `crm`.`t`"
+    assert (queries.names, len(queries.rows)) == (("unique_key", "key_not_null"), 2)
+    template.write_text("{{ ctx.nothing }}\n")
+    with pytest.raises(UsageError, match=r"check_all\.sql\.j2"):
+        check_all(spec, ["id", "name"], templates=str(tmp_path))
+
+
+def test_a_template_with_a_query_too_few(spec: Spec, tmp_path: Path) -> None:
+    (tmp_path / "checks.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
+    with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in checks\.sql\.j2 is 1, not 2; "):
+        check_all(spec, ["id", "name"], templates=str(tmp_path))

@@ -1,0 +1,94 @@
+"""The commands that need no Spark: output, files, exit status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scdgen import load_spec_text
+from scdgen.cli.main import cli, main
+from tests.conftest import ROOT
+
+SPEC = """target: crm.t
+pattern: scd2
+source: {table: crm.s, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(arg) for arg in args])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return int(stopped.value.code or 0), out, err
+
+
+def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, "validate", "specs")[0] == 0
+    bad = tmp_path / "bad.yml"
+    bad.write_text(SPEC.replace("keys: [id]", "keys: [customer_no]"))
+    status, out, err = run(capsys, "validate", bad)
+    assert (status, out) == (1, "")
+    assert err == f"{bad}:4:8: keys: 'customer_no' is not among the columns; the columns are id, name\n"
+
+
+def test_generate_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    specs, out = tmp_path / "specs", tmp_path / "generated"
+    specs.mkdir()
+    (specs / "t.yml").write_text(SPEC + "views: {current: crm.v}\n")
+    assert run(capsys, "generate", specs, "--out", out)[0] == 0
+    merge = out / "crm.t" / "merge.sql"
+    assert "Made from specs/t.yml;" in merge.read_text(), "the spec as seen from beside the output"
+    assert run(capsys, "generate", "--check", specs, "--out", out) == (0, "", "")
+    merge.write_text(merge.read_text().replace("MERGE", "merge"))
+    (specs / "t.yml").write_text(SPEC)
+    status, diff, err = run(capsys, "generate", "--check", specs, "--out", out)
+    assert status == 1
+    assert "-merge INTO `crm`.`t` AS t" in diff and "+MERGE INTO `crm`.`t` AS t" in diff
+    assert "views.sql (on disk)" in diff, "a file that the spec no longer asks for"
+    assert "2 generated files differ; run: scdgen generate" in err
+    assert (out / "crm.t" / "views.sql").exists(), "--check writes nothing"
+    run(capsys, "generate", specs, "--out", out)
+    assert not (out / "crm.t" / "views.sql").exists()
+    assert run(capsys, "generate", "--check", specs, "--out", out)[0] == 0
+
+
+def test_templates_override(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "create.sql.j2").write_text("-- ours\nCREATE TABLE {{ ctx.target }} (a INT);\n")
+    out = tmp_path / "out"
+    assert run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)[0] == 0
+    assert (out / "geo.airports" / "create.sql").read_text() == "-- ours\nCREATE TABLE `geo`.`airports` (a INT);\n"
+    (tmp_path / "create.sql.j2").write_text("CREATE TABLE {{ ctx.nothing }};")
+    status, _, err = run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)
+    assert status == 2 and "create.sql.j2:1: there is no attribute 'nothing'" in err
+    (tmp_path / "create.sql.j2").write_text("DROP TABLE {{ ctx.target }};")
+    status, _, err = run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)
+    assert status == 1 and "the SQL is refused: a DROP statement has no place in create.sql" in err
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_help_has_an_example(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, out, _ = run(capsys, name, "--help")
+    assert status == 0 and "Example" in out and f"scdgen {name}" in out
+
+
+def test_no_pyspark_until_it_is_needed() -> None:
+    code = (
+        "import sys, scdgen; from scdgen.cli.main import main\n"
+        "try: main(['generate', '--check', 'specs'])\n"
+        "except SystemExit as stop: assert not stop.code, stop.code\n"
+        "assert not {'pyspark', 'delta', 'rich'} & set(sys.modules), 'imported too early'"
+    )
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    print(f"generate --check: {time.monotonic() - begin:.2f} s")
+
+
+def test_a_spec_equals_itself_wherever_it_was_read() -> None:
+    assert load_spec_text(SPEC).columns == load_spec_text(SPEC, name="other").columns

@@ -1,0 +1,59 @@
+"""The tests that every engine is tried with, and how they are counted. No Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from tests.conftest import ROOT
+from tests.support.case_files import Case, all_cases
+from tests.support.core import CASES, CORE, SMALL
+from tests.tools import matrix
+
+
+def test_what_the_core_names_is_there() -> None:
+    cases = {case.name for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)}
+    assert len(CORE) == len(set(CORE)) > 30 and len(SMALL) >= 9
+    for test in CORE:
+        place, _, parameter = test.removesuffix("]").partition("[")
+        file, _, name = place.partition("::")
+        assert f"def {name}(" in (ROOT / "tests" / "spark" / file).read_text(), test
+        assert place != CASES or parameter in cases, test
+
+
+JUNIT = """<testsuites><testsuite>
+<testcase name="one"/><testcase name="two"><properties/><system-out>x</system-out></testcase>
+<testcase name="three"><failure message="x"/></testcase><testcase name="four"><error message="x"/></testcase>
+<testcase name="five"><skipped message="x"/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_what_is_counted(tmp_path: Path) -> None:
+    """Only what passed has passed: a test that was left out, or no report at all, has not."""
+    report = tmp_path / "core.xml"
+    assert matrix.read_report(report) == (0, ("no test was run",))
+    report.write_text(JUNIT)
+    passed, failures = matrix.read_report(report)
+    assert (passed, failures) == (2, ("three", "four", "five"))
+    outcome = matrix.Outcome("4.2.0", "4.4.0", passed, failures, 61.2)
+    assert list(matrix.table([outcome])) == [
+        "PySpark  Delta   passed  failed  seconds",
+        "4.2.0    4.4.0        2       3       61",
+        "  failed: three",
+        "  failed: four",
+        "  failed: five",
+    ]
+
+
+def test_what_is_newer() -> None:
+    spark = [Version(text) for text in ("4.4.0.dev1", "4.3.0", "4.2.1", "4.2.0", "4.1.4", "3.5.9")]
+    delta, needs = Version("4.4.1"), "pyspark<=4.2.0,>=4.0.1"
+    assert list(matrix.newer(spark, delta, Requirement(needs))) == [
+        f"PySpark 4.2.1: not taken by the newest delta-spark, 4.4.1, which needs {needs}",
+        f"PySpark 4.3.0: no Delta Lake yet; the newest delta-spark, 4.4.1, needs {needs}",
+    ]
+    assert list(matrix.newer(spark, Version("4.5.0"), Requirement("pyspark>=4.0.1,<4.4"))) == [
+        "PySpark 4.3.0: delta-spark 4.5.0 takes it; add it to VERSIONS in tests/tools/matrix.py"
+    ]

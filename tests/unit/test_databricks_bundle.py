@@ -1,0 +1,194 @@
+"""The bundle in docs/examples/databricks: documented fields, files that are there and current, Python that runs."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+import scdgen
+from scdgen import load_spec, render
+from scdgen.patterns.compile import folder
+from tests.conftest import ROOT
+from tests.support.pages import blocks
+
+BUNDLE = ROOT / "docs/examples/databricks"
+DOCUMENTED = YAML(typ="safe").load((ROOT / "tests/cases/databricks_bundle.yml").read_text())
+OWN_NAMES = {"variables", "artifacts", "targets", "resources.jobs"}  # mappings whose keys are names of one's own
+ROOT_FILE = BUNDLE / "databricks.yml"
+
+
+def read(path: Path) -> Any:
+    return YAML(typ="safe").load(path.read_text())
+
+
+FILES = [ROOT_FILE, *(path for pattern in read(ROOT_FILE)["include"] for path in sorted(BUNDLE.glob(pattern)))]
+
+
+def values(node: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """(field, value) of everything that is no mapping and no list."""
+    if isinstance(node, dict):
+        for key, below in node.items():
+            name = "*" if place in OWN_NAMES else key
+            yield from values(below, f"{place}.{name}" if place else name)
+    elif isinstance(node, list):
+        for below in node:
+            yield from values(below, f"{place}[]")
+    else:
+        yield place, node
+
+
+def of_field(name: str) -> list[tuple[Path, str]]:
+    """(file, value) of a field, by its last part."""
+    return [(file, str(value)) for file in FILES for place, value in values(read(file)) if place.endswith(name)]
+
+
+def jobs() -> dict[str, Any]:
+    return {name: job for file in FILES[1:] for name, job in read(file)["resources"]["jobs"].items()}
+
+
+def test_the_files() -> None:
+    names = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*") if path.is_file()}
+    resources = {"resources/runner.yml", "resources/sql_files.yml"}
+    assert {path.relative_to(BUNDLE).as_posix() for path in FILES} == {"databricks.yml", *resources}
+    assert {name for name in names if "__pycache__" not in name} == {
+        "databricks.yml",
+        *resources,
+        "src/merge.py",
+        "README.md",
+    }
+
+
+def test_every_field_is_documented_and_every_entry_is_used() -> None:
+    used = {place for file in FILES for place, _ in values(read(file))}
+    assert used == set(DOCUMENTED["fields"])
+    assert set(DOCUMENTED["fields"].values()) == set(DOCUMENTED["pages"]), "a page that is named but not used"
+    told = (BUNDLE / "README.md").read_text()
+    for page in ("configuration", "resources", "tasks", "jobs"):
+        assert f"`{DOCUMENTED['pages'][page]['path']}`" in told, page
+
+
+def test_the_bundle_of_the_tutorial_has_documented_fields() -> None:
+    (found,) = (block for block in blocks((ROOT / "docs/tutorial.md").read_text()) if block.path == "databricks.yml")
+    assert {place for place, _ in values(YAML(typ="safe").load(found.text))} <= set(DOCUMENTED["fields"])
+
+
+def test_an_unknown_field_would_be_found() -> None:
+    assert dict(values({"resources": {"jobs": {"a": {"tasks": [{"sql_taks": {"b": 1}}]}}}})) == {
+        "resources.jobs.*.tasks[].sql_taks.b": 1
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["sync.paths[]", "artifacts.*.path", "sql_task.file.path", "python_file", "libraries[].whl"]
+)
+def test_every_file_is_there(name: str) -> None:
+    found = of_field(name)
+    assert found
+    for file, path in found:
+        place = (file.parent / path).resolve()
+        if name == "libraries[].whl":  # the artifact's build puts it there
+            assert place == (BUNDLE / read(ROOT_FILE)["artifacts"]["scdgen"]["path"]).resolve() / "dist/*.whl"
+        else:
+            assert place.is_relative_to(ROOT) and place.exists(), path
+    if name == "artifacts.*.path":
+        assert all((file.parent / path / "pyproject.toml").is_file() for file, path in found)
+
+
+def test_what_the_jobs_read_is_deployed() -> None:
+    deployed = [(BUNDLE / path).resolve() for _, path in of_field("sync.paths[]")]
+    for file, path in [*of_field("sql_task.file.path"), *of_field("python_file")]:
+        assert any((file.parent / path).resolve().is_relative_to(place) for place in deployed), path
+    for _, path in of_field("spark_python_task.parameters[]"):
+        # Where the deployed paths have their nearest common folder, which is the root of the repository.
+        place = ROOT / path.removeprefix("${workspace.file_path}/")
+        assert path.startswith("${workspace.file_path}/") and place.is_file()
+        assert any(place.is_relative_to(one) for one in deployed)
+
+
+def test_the_sql_files_are_those_of_their_spec_in_order_and_need_no_param() -> None:
+    tasks = jobs()["customer_sql_files"]["tasks"]
+    paths = [(BUNDLE / "resources" / task["sql_task"]["file"]["path"]).resolve() for task in tasks]
+    assert [path.name for path in paths] == ["create.sql", "merge.sql", "checks.sql"]
+    specs = {folder(load_spec(path)): path for path in (ROOT / "specs").rglob("*.yml")}
+    spec = specs[paths[0].parent.name]
+    files = render(load_spec(spec).placed_at(spec.relative_to(ROOT).as_posix())).files()
+    assert [path.read_text() for path in paths] == [files[path.name] for path in paths]
+    assert "-- Set before this runs:" not in files["merge.sql"]
+    assert spec == ROOT / of_field("spark_python_task.parameters[]")[0][1].removeprefix("${workspace.file_path}/")
+
+
+@pytest.mark.parametrize("job", jobs())
+def test_each_task_waits_for_the_one_before_it(job: str) -> None:
+    tasks = jobs()[job]["tasks"]
+    before = [[task["task_key"]] for task in tasks]
+    assert [[one["task_key"] for one in task.get("depends_on", [])] for task in tasks] == [[], *before[:-1]]
+
+
+@pytest.mark.parametrize("job", jobs())
+def test_keys_variables_and_schedules_are_right(job: str) -> None:
+    given = jobs()[job]
+    clusters = {cluster["job_cluster_key"] for cluster in given.get("job_clusters", [])}
+    assert {task["job_cluster_key"] for task in given["tasks"] if "job_cluster_key" in task} == clusters
+    assert len(given["schedule"]["quartz_cron_expression"].split()) == 6
+    named = re.findall(r"\$\{var\.(\w+)\}", "".join(value for _, value in of_field("")))
+    assert set(named) == set(read(ROOT_FILE)["variables"])
+    told = (BUNDLE / "README.md").read_text()
+    assert all(f"BUNDLE_VAR_{name}=" in told for name in named) and f"[`{job}`]" in told
+
+
+def test_one_job_has_the_schedule() -> None:
+    assert sorted(job["schedule"]["pause_status"] for job in jobs().values()) == ["PAUSED", "UNPAUSED"]
+
+
+def run_merge(monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
+    """Runs src/merge.py on the bundle's spec with a session and a runner that only note what they are asked."""
+    asked: list[str] = []
+
+    class Runner:
+        def __init__(self, spark: object):
+            assert spark == "the session"
+
+        def run(self, spec: scdgen.Spec) -> SimpleNamespace:
+            asked.append(f"run {spec.target}")
+            return SimpleNamespace(inserted=3, updated=2, deleted=1)
+
+        def check(self, spec: scdgen.Spec) -> list[SimpleNamespace]:
+            asked.append(f"check {spec.target}")
+            return [SimpleNamespace(name="ok", failures=0), SimpleNamespace(name="one_current", failures=failures)]
+
+    session = SimpleNamespace(builder=SimpleNamespace(getOrCreate=lambda: "the session"))
+    module = ModuleType("pyspark.sql")
+    module.SparkSession = session  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    monkeypatch.setattr(scdgen, "Runner", Runner)
+    monkeypatch.setattr(
+        sys, "argv", ["merge.py", str(ROOT / "specs/customer.yml"), str(ROOT / "specs/product_price.yml")]
+    )
+    try:
+        runpy.run_path(str(BUNDLE / "src/merge.py"), run_name="__main__")
+    except RuntimeError as error:
+        asked.append(str(error))
+    return asked
+
+
+def test_the_python_file_merges_and_checks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    done = ["run crm.customer", "check crm.customer", "run shop.product_price", "check shop.product_price"]
+    assert run_merge(monkeypatch, failures=0) == done
+    assert capsys.readouterr().out.splitlines()[0] == "crm.customer: 3 inserted, 2 updated, 1 removed"
+    told = "checks failed: crm.customer: one_current, shop.product_price: one_current"
+    assert run_merge(monkeypatch, failures=1) == [*done, told]
+
+
+def test_the_links_of_the_page_exist() -> None:
+    links = re.findall(r"\]\(([^)]+)\)", (BUNDLE / "README.md").read_text())
+    assert len(links) >= 7
+    for link in links:
+        assert (BUNDLE / link).exists(), link

@@ -1,0 +1,126 @@
+"""Generated SQL holds nothing but what cases/databricks_constructs.yml finds in the Databricks documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+import sqlglot
+from ruamel.yaml import YAML
+from sqlglot import exp
+
+import scdgen.patterns.compile
+from scdgen import load_spec, load_spec_text, render
+from scdgen.sql.tokens import DIALECT
+from tests.conftest import ROOT
+from tests.support.constructs import constructs
+from tests.support.explain_specs import BASES, VARIATIONS, changed, load
+from tests.support.random_specs import make_case
+
+TABLE = YAML(typ="safe").load((ROOT / "tests/cases/databricks_constructs.yml").read_text())
+KNOWN = {
+    *TABLE["constructs"],
+    *(f"{name.upper()}()" for name in TABLE["functions"]),
+    *TABLE["undocumented"],
+}
+SEEDS = range(1, 101)
+
+
+@pytest.fixture(scope="module")
+def files() -> list[tuple[str, Mapping[str, str]]]:
+    """(name, files) of each committed spec, of a hundred random ones, and of specs with each option varied."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            scdgen.patterns.compile, "judge", lambda spec, files: None
+        )  # it takes most of the time, and has its own tests
+        return list(_files())
+
+
+def _files() -> Iterator[tuple[str, Mapping[str, str]]]:
+    for path in sorted((ROOT / "specs").rglob("*.yml")):
+        yield path.name, render(load_spec(path)).files()
+    for seed in SEEDS:
+        yield f"seed {seed}", render(load_spec_text(make_case(seed, f"random.t{seed}", "/data").text)).files()
+    for kind, listed in VARIATIONS.items():
+        for option, value in listed:
+            yield f"{kind} {option}", render(load(changed(BASES[kind], option, value))).files()
+
+
+def test_everything_used_is_documented_and_everything_listed_is_used(
+    files: list[tuple[str, Mapping[str, str]]],
+) -> None:
+    used: dict[str, str] = {}
+    for name, texts in files:
+        for file, text in texts.items():
+            for found in constructs(text):
+                used.setdefault(found, f"{name}: {file}")
+    unknown = {name: place for name, place in used.items() if name not in KNOWN}
+    assert not unknown, "look these up in the Databricks documentation, and add them to databricks_constructs.yml"
+    assert not sorted(KNOWN - set(used)), "nothing uses these any more"
+
+
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("SELECT a FROM b QUALIFY c = 1;\n", "Qualify"),
+        ("SELECT soundex(a) FROM b;\n", "SOUNDEX()"),
+        ("SELECT a FROM b ORDER BY a LIMIT 3;\n", "Limit"),
+        ("DROP TABLE a;\n", "Drop"),
+        ("SELECT a FROM b TABLESAMPLE (3 ROWS);\n", "TableSample"),
+        ("SELECT CAST(a AS VARIANT) FROM b;\n", "type VARIANT"),
+        ("SELECT a FROM b LEFT ANTI JOIN c ON b.d = c.d;\n", "LEFT ANTI JOIN"),
+        ("SELECT a FROM b UNION SELECT a FROM c;\n", "UNION"),
+        ("CREATE MATERIALIZED VIEW a AS SELECT 1 AS b;\n", "MaterializedProperty"),
+        ("MERGE INTO a USING b ON c = d WHEN NOT MATCHED BY SOURCE THEN DELETE;\n",
+         "WHEN NOT MATCHED BY SOURCE THEN DELETE"),
+    ],
+)  # fmt: skip
+def test_what_is_not_listed_is_found_by_its_name(sql: str, name: str) -> None:
+    assert constructs(sql) - KNOWN == {name}
+
+
+def _entries() -> dict[str, dict[str, str]]:
+    return {name: {"page": entry} if isinstance(entry, str) else entry for name, entry in TABLE["constructs"].items()}
+
+
+def test_the_table_is_whole() -> None:
+    assert {entry["page"] for entry in _entries().values()} == set(TABLE["pages"]), "each page is named and used"
+    assert TABLE["functions"] == sorted(TABLE["functions"])
+    for page in TABLE["pages"].values():
+        assert set(page) == {"title", "path"} and re.fullmatch(r"/?[a-z_/-]+", page["path"])
+
+
+def test_the_page_says_the_least_runtime_and_why() -> None:
+    since = {name: entry["since"] for name, entry in _entries().items() if "since" in entry}
+    least = max(since.values(), key=lambda text: tuple(map(int, text.split("."))))
+    page = (ROOT / "docs/how-to/databricks.md").read_text()
+    assert f"Databricks Runtime {least}" in page
+    for name, version in since.items():
+        assert re.search(rf"^\| `{re.escape(name)}`.* \| {re.escape(version)} \|$", page, re.MULTILINE), name
+    (bundle,) = re.findall(
+        r"spark_version: (\d+)\.(\d+)", (ROOT / "docs/examples/databricks/resources/runner.yml").read_text()
+    )
+    assert tuple(map(int, bundle)) >= tuple(map(int, least.split(".")))
+
+
+def test_variables_keep_to_what_their_page_says(files: list[tuple[str, Mapping[str, str]]]) -> None:
+    """One per DECLARE, no default (no subquery may stand there), and none in what outlives the session."""
+    declared = 0
+    for name, texts in files:
+        variables: set[str] = set()
+        for file in ("merge.sql", "plan.sql"):
+            for tree in sqlglot.parse(texts[file], dialect=DIALECT):
+                if isinstance(tree, exp.Declare):
+                    (item,) = tree.expressions
+                    assert not item.args.get("default"), name
+                    variables.update(part.name for part in item.find_all(exp.Identifier))
+        declared += len(variables)
+        for file in {"create.sql", "views.sql"} & texts.keys():
+            for tree in sqlglot.parse(texts[file], dialect=DIALECT):
+                assert tree is not None
+                for column in tree.find_all(exp.Column):
+                    assert column.table != "session", (name, file)
+                    quoted = column.this.args.get("quoted")
+                    assert quoted or column.name not in variables, (name, file, column.name)
+    assert declared > 100

@@ -1,0 +1,122 @@
+"""The drafts of dbt's snapshots are those of tests/cases/dbt, and docs/dbt.md says what the cases say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from scdgen import load_spec_text, render
+from tests.support.dbt_cases import DOC, DbtCase, Load, cases, filled
+from tests.unit.test_cli import run
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_draft(case: DbtCase) -> None:
+    first, *others = case.forms
+    assert case.drafted(first) == case.draft
+    for form in others:
+        assert render(load_spec_text(case.drafted(form))) == render(load_spec_text(case.draft)), form
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.edit], ids=lambda case: case.name)
+def test_an_edited_draft_is_another_spec(case: DbtCase) -> None:
+    assert render(load_spec_text(case.spec_text())) != render(load_spec_text(case.draft))
+
+
+def test_page() -> None:
+    text = DOC.read_text(encoding="utf-8")
+    assert text == filled(text), "run python -m tests.support.dbt_cases"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({}, "takes either 'dbt', its table, or 'dbt stops', a part of its message"),
+        ({"dbt": "id", "dbt stops": "x", "scdgen": "id"}, "takes either 'dbt', its table, or 'dbt stops'"),
+        ({"dbt stops": "x"}, "says what scdgen does where dbt stops"),
+        ({"dbt": "id", "scdgen": "id", "scdgen stops": "late"}, "no 'scdgen' beside it"),
+        ({"dbt": "id", "scdgem": "id"}, "Extra inputs are not permitted"),
+    ],
+)
+def test_a_wrong_load(fields: dict[str, str], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        Load.model_validate({"at": "2024-01-01 00:00:00", "rows": "id", **fields})
+
+
+@pytest.mark.parametrize(
+    ("load", "says"),
+    [
+        ({"dbt": "id", "scdgen": "id"}, "load 2 differs, and nothing says because of what"),
+        ({"dbt": "id", "because": "so"}, "load 2 does not differ; 'because' has no place"),
+    ],
+)
+def test_a_difference_has_a_reason(load: dict[str, str], says: str) -> None:
+    at = {"at": "2024-01-01 00:00:00", "rows": "id"}
+    given = {"name": "a", "why": "a", "source": "a.b", "source schema": "id int", "sql": "a"}
+    with pytest.raises(ValidationError, match=says):
+        DbtCase.model_validate({**given, "loads": [{**at, "dbt": "id"}, {**at, **load}]})
+
+
+SNAPSHOT = """snapshots:
+  - name: s
+    relation: ref('orders')
+    config: {schema: x, unique_key: id, strategy: timestamp, updated_at: at, OPTIONS}
+"""
+
+
+def imported(capsys: pytest.CaptureFixture[str], folder: Path, options: str, at: str) -> str:
+    (folder / "s.yml").write_text(SNAPSHOT.replace("OPTIONS", options))
+    status, out, err = run(capsys, "init", "--dbt", folder / "s.yml", "--columns", f"id:int,at:{at}")
+    assert (status, err) == (0, "")
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kind", "end", "type_", "open_end"),
+    [
+        ("timestamp", "to_date('9999-12-31')", "timestamp", "9999-12-31"),
+        ("timestamp", "make_date(9999, 1, 2)", "timestamp", "9999-01-02"),
+        ("timestamp", "timestamp '9999-12-31T23:59:59'", "timestamp", "9999-12-31 23:59:59"),
+        ("timestamp", "current_timestamp()", "timestamp", None),
+        ("date", "cast('9999-12-31 23:59:59' as date)", "date", "9999-12-31"),
+        ("date", "date(9999, 12, 31)", "date", "9999-12-31"),
+        ("bigint", "cast(253402300799 as bigint)", "bigint", 253402300799),
+        ("int", "to_date('9999-12-31')", "bigint", None),
+    ],
+)
+def test_times_have_the_type_of_updated_at(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, end: str, type_: str, open_end: object
+) -> None:
+    text = imported(capsys, tmp_path, f'dbt_valid_to_current: "{end}"', kind)
+    history = load_spec_text(text).history
+    assert (history.type, history.open_end) == (type_, open_end)
+    assert (f"dbt_valid_to_current: {end} holds no single literal" in text) == (open_end is None)
+
+
+def test_a_number_is_no_time_for_a_delete(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The clock has no number of its own; the draft takes seconds, and asks."""
+    text = imported(capsys, tmp_path, "hard_deletes: invalidate", "bigint")
+    spec = load_spec_text(text)
+    assert spec.snapshot is not None and spec.snapshot.taken_at == "unix_timestamp()"
+    assert "in the unit of updated_at: seconds?" in text
+
+
+def test_text_as_time_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = imported(capsys, tmp_path, "hard_deletes: ignore", "string")
+    assert "# at is text; here times are timestamps.\n" in text
+    assert load_spec_text(text).history.type == "timestamp"
+
+
+def test_columns_of_dbt_itself_may_be_described(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """They are no columns of the source, whatever they are called."""
+    described = "    columns: [{name: ID, description: k}, {name: From_, description: a}, {name: dbt_valid_to}]\n"
+    text = SNAPSHOT.replace("OPTIONS", "snapshot_meta_column_names: {dbt_valid_from: from_}") + described
+    (tmp_path / "s.yml").write_text(text)
+    _, out, _ = run(capsys, "init", "--dbt", tmp_path / "s.yml", "--columns", "ID:int,at:timestamp")
+    spec = load_spec_text(out)
+    assert (list(spec.columns), spec.columns["ID"].comment, spec.history.valid_from) == (["ID", "at"], "k", "from_")
+    assert "# - columns: From_: the text on a column of dbt\n# - columns: dbt_valid_to: " in out

@@ -1,0 +1,145 @@
+"""Files before Spark reads them: which there are, what is in them, and where they are broken."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import random
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from scdgen import load_spec_text
+from scdgen.errors import DataError, UsageError
+from scdgen.files.errors import open_files
+from scdgen.files.find import find
+from scdgen.files.scan import csv_headers, csv_rows, json_keys, json_rows, line_of
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, data: str | bytes) -> Path:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "kind", "found"),
+    [
+        (["a.csv"], "a.csv", "csv", ["a.csv"]),
+        (["a.CSV"], "a.CSV", "csv", ["a.CSV"]),
+        (["a.ndjson"], "a.ndjson", "json", ["a.ndjson"]),
+        (["d/b.csv", "d/a.csv", "d/_SUCCESS", "d/.a.csv.crc", "d/_tmp/c.csv"], "d", "csv", ["d/a.csv", "d/b.csv"]),
+        (["d/day=1/a.csv", "d/_day=2/b.csv"], "d", "csv", ["d/_day=2/b.csv", "d/day=1/a.csv"]),
+        (["d/_delta_log/0.json", "d/a.parquet"], "d", "delta", []),
+        ([], "s3://bucket/a.csv.gz", "csv", []),
+        ([], "s3://bucket/a", "delta", []),
+    ],
+)
+def test_files_of_a_path(names: list[str], given: str, kind: str, found: list[str]) -> None:
+    for name in names:
+        write(name, "id\n")
+    files = find(given)
+    assert (files.kind, [str(file) for file in files.local]) == (kind, found)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("a.csv", gzip.compress(b"id\n", mtime=0), "a.csv: is a gzip file; give it the ending .gz"),
+        ("a.csv.gz", b"id\n1\n", "a.csv.gz: is no gzip file; take the ending .gz away"),
+        ("a.json", b"PAR1....PAR1", "a.json: is a Parquet file; give it the ending .parquet"),
+        ("a.parquet", b"", "a.parquet: is no Parquet file; give it the ending of its format"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says(name: str, data: bytes, says: str) -> None:
+    write(name, data)
+    with pytest.raises(DataError) as caught:
+        find(name)
+    assert str(caught.value) == says
+
+
+def test_a_parquet_file_is_not_packed() -> None:
+    write("a.parquet.gz", gzip.compress(b"PAR1"))
+    with pytest.raises(UsageError, match="cannot tell its format by its name"):
+        find("a.parquet.gz")
+
+
+def test_rows_are_those_of_the_writer() -> None:
+    """Random cells through Python's writer and back, with either line end and with quotes around all or few."""
+    chooser = random.Random(1)
+    pieces = ["", "a", " ", ",", '"', "\n", "\r\n", "é", "\\", "'", "0", "\ufeff"]
+    for turn in range(300):
+        width = chooser.randint(1, 4)
+        cells = [["".join(chooser.choices(pieces, k=chooser.randint(0, 4))) for _ in range(width)] for _ in range(5)]
+        header = [f"c{place}" for place in range(width)]
+        text = io.StringIO(newline="")
+        ends = chooser.choice(["\n", "\r\n"])
+        dialect: type[csv.Dialect] = csv.unix_dialect if turn % 3 else csv.excel  # quotes around all, around few
+        csv.writer(text, dialect, lineterminator=ends).writerows([header, *cells])
+        file = write(f"{turn}.csv", ("\ufeff" if turn % 2 else "") + text.getvalue())
+        assert [row for _, row in csv_rows(file)] == [header, *cells]
+
+
+def test_lines_of_csv() -> None:
+    file = write("a.csv", 'id,name\r\n\r\n1,"a\r\nb"\r\n2,x')
+    assert list(csv_rows(file)) == [(1, ["id", "name"]), (3, ["1", "a\r\nb"]), (5, ["2", "x"])]
+    assert line_of(file, "csv", {"id": "2", "name": "x"}) == 5
+    assert line_of(file, "csv", {"id": "3"}) is None
+
+
+def test_headers() -> None:
+    files = [write("a.csv", ",id\n1,2\n"), write("b.csv", ""), write("c.csv", "id,_c0\n"), write("d.csv", ",id\n")]
+    assert csv_headers(files) == {("_c0", "id"): [files[0], files[3]], ("id", "_c0"): [files[2]]}
+    with pytest.raises(DataError, match=r"^e\.csv:1: a name in the header holds a line break; write it on one line$"):
+        csv_headers([write("e.csv", '"a\nb",c\n1,2\n')])
+
+
+def test_json_lines() -> None:
+    file = write("a.json", '\ufeff{"a": 1.10, "b": true}\r\n\n[{"A": 12345678901234567890123}, {"n": {"x": NaN}}]\n')
+    rows = list(json_rows(file))
+    assert [line for line, _ in rows] == [1, 3, 3]
+    assert rows[0][1] == {"a": "1.10", "b": True}
+    assert rows[1][1] == {"A": "12345678901234567890123"}
+    assert line_of(file, "json", {"a": "1.10", "b": "true"}) == 1
+    with pytest.raises(DataError, match=r"^a\.json:3: the key 'A' is written 'a' before; spell it one way$"):
+        json_keys([file])
+    assert json_keys([write("b.json", '{"x": 1}\n{"Y": {"x": 1}}\n')]) == {"x": "x", "y": "Y"}
+
+
+@pytest.mark.parametrize("line", ["5", '"x"', "null", "[1]", '{"a": 1}, ', '{"a": 1}x', "{'a': 1}", "{", "[" * 100000])
+def test_what_is_no_json_object(line: str) -> None:
+    file = write("a.json", f'{{"a": 1}}\n{line}\n')
+    with pytest.raises(DataError, match=r"^a\.json:2: '.*' is no JSON object; write one object per line"):
+        list(json_rows(file))
+
+
+def test_a_broken_gzip_file() -> None:
+    file = write("a.csv.gz", gzip.compress(b"id,name\n" + b"1,a\n" * 5000)[:-20])
+    with pytest.raises(DataError, match=r"^a\.csv\.gz: the gzip file is broken; copy it again$"):
+        list(csv_rows(file))
+
+
+def test_a_file_that_the_server_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server of Spark Connect on another machine looks for the path there."""
+    write("a.csv", "id\n1\n")
+    spec = load_spec_text("target: a.b\npattern: scd1\nsource: {table: x}\nkeys: [id]\ncolumns: {id: int}\n")
+
+    def opened(*_: object) -> None:
+        raise RuntimeError(f"[PATH_NOT_FOUND] Path does not exist: file:{Path('a.csv').absolute()}. SQLSTATE: 42K03")
+
+    monkeypatch.setattr("scdgen.files.errors.opened", opened)
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda _: "true"))
+    with pytest.raises(DataError) as told:
+        open_files(spark, spec, "a.csv")
+    assert str(told.value) == (
+        "a.csv: the server does not see it; put it where the server has the same path, or on a shared store"
+    )

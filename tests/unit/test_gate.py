@@ -1,0 +1,191 @@
+"""The gate refuses what parsing alone lets through: a right file, changed in one place."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from scdgen import Spec, SpecError, load_spec, load_spec_text, render
+from scdgen.patterns.dialects import read_alike
+from scdgen.patterns.gate import judge, objections
+from scdgen.sql.tokens import tokens
+from tests.bench.many_specs import document
+
+SPEC = load_spec("specs/customer_address.yml")
+GOOD = render(SPEC).files()
+
+MUTATIONS = [
+    # file, what, instead, a piece of the objection
+    ("merge.sql", "    ON t.`id` = s.`id` AND", "    ON", None),
+    ("merge.sql", "ON t.`id` = s.`id`", "ON t.`idd` = s.`id`", "t.idd is not there"),
+    ("merge.sql", "s.`start_date` AND", "s.`strt` AND", "s.strt is not there"),
+    ("merge.sql", "        _scd_opens,\n", "        _scd_openz,\n", "_scd_openz"),
+    ("merge.sql", "FROM versions", "FROM vversions", "does not resolve"),
+    ("merge.sql", "_scd_batch_from)\n--", "_scd_batch_fron)\n--", "_scd_batch_fron is not there"),
+    ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND {{ x }} THEN", "left over"),
+    ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND :x THEN", "placeholder"),
+    ("merge.sql", ", `end_date`, `is_current`)\n", ", `is_current`)\n", "the INSERT lists"),
+    ("merge.sql", "s.`end_date`, s.`is", "s.`is", "differ in number"),
+    ("merge.sql", "`end_date` = s", "`ende_date` = s", "which the table does not have"),
+    ("merge.sql", ") AS s\n", ") AS u\n", "MERGE INTO … AS t USING"),
+    ("plan.sql", "AS _scd_row\n    FROM _scd_plan", "AS _scd_row,\n    FROM _scd_plan", "stray comma in line"),
+    ("plan.sql", "SELECT\n    _scd_action", "SELECT\n    , _scd_action", "stray comma in line"),
+    ("plan.sql", "FROM changes\n", "FROM chnges\n", "does not resolve"),
+    ("plan.sql", "    FROM _scd_plan\n", "    FROM _scd_plam\n", "does not resolve"),
+    ("plan.sql", "COUNT_IF(_scd_closes)", "COUNT_IF(_scd_closed)", "does not resolve"),
+    ("plan.sql", "        _scd_late,\n", "        _scd_latest,\n", "does not resolve"),
+    ("plan.sql", "CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS\n", "TRUNCATE TABLE a;\n", "no place in plan.sql"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "DROP SCHEMA `crm`", "DROP"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "OPTIMIZE `crm`.`x`", "does not know"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "VACUUM `crm`.`x`", "does not know"),
+    ("checks.sql", "SELECT *\n", "DELETE\n", "DELETE"),
+    ("views.sql", "CREATE OR REPLACE VIEW", "CREATE OR VIEW", "does not know"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "before", "after", "says"), MUTATIONS)
+def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
+    changed = GOOD[file].replace(before, after)
+    assert changed != GOOD[file], "the mutation does not apply"
+    found = list(objections(SPEC, file, changed))
+    if says is None:
+        assert not found, "what is still right passes"
+    else:
+        assert any(says in objection for objection in found), found
+
+
+def test_empty_on_and_empty_text() -> None:
+    merge = GOOD["merge.sql"]
+    start, end = merge.index("    ON t."), merge.index("-- A stored version that opens")
+    assert any("no ON" in found for found in objections(SPEC, "merge.sql", merge[:start] + "ON\n" + merge[end:]))
+    assert list(objections(SPEC, "merge.sql", "\n"))
+    assert list(objections(SPEC, "merge.sql", "-- nothing\n"))
+
+
+@pytest.mark.parametrize(("start", "instead"), [("UPDATE SET", "UPDATE SET *"), ("INSERT (", "INSERT *")])
+def test_the_short_forms_of_a_merge(start: str, instead: str) -> None:
+    """They would take over whatever columns the source has."""
+    merge = GOOD["merge.sql"]
+    begin = merge.index(start)
+    end = next(at for at in (merge.find("\nWHEN", begin), merge.find("\n--", begin), merge.index(";", begin)) if at > 0)
+    found = list(objections(SPEC, "merge.sql", merge[:begin] + instead + merge[end:]))
+    assert found == [f"the {start.split()[0]} must list its columns and their values"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "id IN (SELECT id FROM crm.blocked)",
+        "EXISTS (SELECT 1 FROM crm.blocked AS b WHERE b.id = id AND flag)",
+        "at > (SELECT max(x) FROM crm.blocked)",
+    ],
+)
+@pytest.mark.parametrize("source", ["table: crm.s", "query: SELECT * FROM crm.s"])
+def test_columns_of_a_table_in_a_subquery_are_between_the_user_and_spark(source: str, where: str) -> None:
+    spec = load_spec_text(
+        f"target: crm.t\npattern: scd2\nsource: {{{source}, effective_at: at, where: '{where}'}}\n"
+        "keys: [id]\ncolumns: {id: int, name: string}\n"
+    )
+    merge = render(spec).merge
+    with pytest.raises(SpecError, match="could not be resolved"):
+        judge(spec, {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
+
+
+def test_two_merges() -> None:
+    merge = GOOD["merge.sql"]
+    assert any("more than one MERGE" in found for found in objections(SPEC, "merge.sql", merge + merge))
+
+
+def test_judge_names_the_file() -> None:
+    with pytest.raises(SpecError, match=r"checks\.sql: the SQL is refused"):
+        judge(SPEC, {"checks.sql": "SELECT a, FROM t;\n"})
+
+
+@pytest.mark.parametrize("target", ["dim.item", "item2", "main.dim.item"])
+@pytest.mark.parametrize(
+    "source", ["table: item", "table: crm.item", "path: item, format: delta", "path: a/b.parquet, format: parquet"]
+)
+def test_names_of_any_length(target: str, source: str) -> None:
+    """Target and source may have the same last part, and one to three of them; files have a path for a name."""
+    text = (
+        f"target: {target}\npattern: scd2\nsource: {{{source}, effective_at: at}}\nkeys: [id]\n"
+        "columns: {id: int, name: string}\n"
+    )
+    merge = render(load_spec_text(text)).files()["merge.sql"]
+    with pytest.raises(SpecError, match="could not be resolved"):
+        judge(load_spec_text(text), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
+
+
+@pytest.mark.parametrize(("file", "before", "after", "says"), [case for case in MUTATIONS if case[3]])
+def test_mutation_among_all_files(file: str, before: str, after: str, says: str) -> None:
+    """What the files share is judged once: a change in one of them is found all the same."""
+    with pytest.raises(SpecError) as caught:
+        judge(SPEC, {**GOOD, file: GOOD[file].replace(before, after)})
+    assert any(line.message.startswith(f"{file}: ") and says in line.message for line in caught.value.problems)
+
+
+def test_a_change_in_both_files_is_named_in_both() -> None:
+    files = {name: text.replace("FROM versions", "FROM vversions") for name, text in GOOD.items()}
+    with pytest.raises(SpecError) as caught:
+        judge(SPEC, files)
+    assert {problem.message.split(":")[0] for problem in caught.value.problems} == {"merge.sql", "plan.sql"}
+
+
+# Every step of the generated SQL: scd2 and scd1, changes and snapshots, with all that they can be asked for.
+SMALL = (0, 3, 4, 6, 7, 9, 13, 15, 20, 30)
+
+
+def small(number: int) -> Spec:
+    """A spec of the bench with its first columns alone."""
+    found = document(number)
+    wanted = [name for index, name in enumerate(found["columns"]) if index < 6 or name in found["keys"]]
+    found["columns"] = {name: found["columns"][name] for name in wanted}
+    return load_spec_text(json.dumps(found))
+
+
+@pytest.mark.parametrize("number", SMALL)
+def test_a_column_renamed_in_each_step(number: int) -> None:
+    """Each step in turn gives its columns under other names, in the MERGE and in the plan."""
+    spec = small(number)
+    good = render(spec).files()
+    trees = sqlglot.parse(good["merge.sql"], dialect="databricks")
+    names = [cte.alias for tree in trees if tree is not None for cte in tree.find_all(exp.CTE)]
+    assert len(names) > 1
+    for name in names:
+        emptied = rf"(?<=FROM |JOIN ){name}\b", f"(SELECT 1 AS nothing FROM {name})"
+        files = {**good, **{file: re.sub(*emptied, good[file]) for file in ("merge.sql", "plan.sql")}}
+        assert files["merge.sql"] != good["merge.sql"], name
+        with pytest.raises(SpecError, match=r"does not resolve|is not there"):
+            judge(spec, files)
+
+
+@pytest.mark.parametrize("number", SMALL)
+def test_generated_sql_takes_the_short_way(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each text is parsed once and no query is rewritten: what makes a thousand specs a matter of seconds."""
+    spec = small(number)
+    files = render(spec).files()  # parses the expressions of the spec, once
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the long way")
+
+    monkeypatch.setattr("scdgen.patterns.gate.qualify", never)
+    monkeypatch.setattr("scdgen.patterns.dialects.sqlglot.parse", never)
+    judge(spec, files)
+
+
+@pytest.mark.parametrize(
+    ("query", "alike"),
+    [
+        ("SELECT a, 'x:y', CAST(NULL AS STRUCT<a: INT, b: ARRAY<INT>>) FROM t", True),
+        ("SELECT a:b FROM t", False),
+        ("SELECT a ?:: INT FROM t", False),
+        ("SELECT curdate() FROM t", False),
+        ("SELECT get_json_object(a, '$.b') FROM t", False),
+    ],
+)
+def test_what_the_dialects_may_read_differently_is_read_in_both(query: str, alike: bool) -> None:
+    assert read_alike(tokens(query)) is alike

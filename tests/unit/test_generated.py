@@ -1,0 +1,143 @@
+"""The committed files, byte for byte, and what all of them keep to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from scdgen import load_spec, load_spec_text, render
+from scdgen.patterns.compile import folder, statements
+from tests.conftest import ROOT
+from tests.support.random_specs import make_case
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+FILES = sorted((ROOT / "generated").rglob("*.sql"))
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_golden(path: Path) -> None:
+    spec = load_spec(path).placed_at(path.relative_to(ROOT).as_posix())
+    files = render(spec).files()
+    on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / folder(spec)).iterdir()}
+    assert files == on_disk
+
+
+def test_every_folder_has_its_spec() -> None:
+    assert {file.parent.name for file in FILES} == {folder(load_spec(path)) for path in SPECS}
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
+def test_form(path: Path) -> None:
+    text = path.read_text()
+    assert text.endswith(";\n") and not text.endswith("\n\n")
+    assert not re.search(r"[ \t]$", text, re.MULTILINE), "blanks at the end of a line"
+    assert "\t" not in text and "\n\n\n" not in text
+    assert not re.search(r"20\d\d-\d\d-\d\d \d\d:|/root/|/home/|\bUPDATE SET \*|\bINSERT \*", text)
+    assert text.startswith("-- `")
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        assert indent % 4 == 0, f"{line!r} is not indented by fours"
+
+
+def test_rendering_is_deterministic() -> None:
+    text = (ROOT / "specs" / "dim_design.yml").read_text()
+    assert render(load_spec_text(text)) == render(load_spec_text(text))
+
+
+def test_only_what_a_spec_needs() -> None:
+    """A simple spec has no step for what it does not use."""
+    simple = render(load_spec_text(
+        "target: crm.t\npattern: scd2\nsource: {table: crm.s, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, name: string}\nconflicts: any\n"
+    )).merge  # fmt: skip
+    for word in (
+        "runs AS",
+        "known AS",
+        "_scd_sequence",
+        "RANK() OVER",
+        "SHA2",
+        "ARRAY_CONTAINS",
+        "_scd_begins",
+        "COALESCE(op",
+    ):
+        assert word not in simple, word
+
+
+def test_a_simple_merge_fits_on_a_screen_or_two() -> None:
+    """Changes, one key, no deletes: the whole statement."""
+    text = (ROOT / "generated/crm.customer/merge.sql").read_text()
+    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 70
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
+def test_each_step_and_each_when_says_why(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        step = re.fullmatch(r" *(?:WITH )?(\w+) AS \(", line)
+        if step and step[1] not in {"source", "run", "whole"}:  # the user's own query, and windows
+            assert after.lstrip().startswith("-- "), line
+        if line.startswith(("WHEN ", "    ON ")) and path.name == "merge.sql":
+            assert before.lstrip().startswith("-- "), line
+
+
+def test_names_are_quoted() -> None:
+    spec = load_spec_text(
+        "target: crm.`dim customer`\npattern: scd2\nsource: {table: select.from, effective_at: at}\nkeys: [order]\n"
+        'columns: {order: int, "a`b": string, "größe": string}\n'
+    )
+    merge = render(spec).merge
+    assert "MERGE INTO `crm`.`dim customer` AS t" in merge
+    assert "FROM `select`.`from`" in merge
+    assert "t.`order` = s.`order`" in merge
+    assert "s.`a``b`" in merge and "s.`größe`" in merge
+
+
+def test_a_flag_of_numbers_is_written_as_numbers() -> None:
+    """To Python 1 and 0 are equal to true and false."""
+    text = (
+        "target: crm.t\npattern: scd2\nsource: {table: a.b, effective_at: at}\nkeys: [id]\ncolumns: {id: int}\n"
+        "history: {is_current: {name: is_current, type: int, open: 1, closed: 0}}\n"
+    )
+    merge = render(load_spec_text(text)).merge
+    assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`\n" in merge
+
+
+def _fields(struct: exp.Struct) -> list[str]:
+    """The names of a structure's fields, as Spark gives them: a value without a name has its place for one."""
+    return [field.alias or field.name or f"col{place}" for place, field in enumerate(struct.expressions, 1)]
+
+
+def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
+    """The field names of the two structures of each ``<=>``, those behind a column's name looked up."""
+    for statement in statements(script):
+        tree = sqlglot.parse_one(statement, dialect="databricks")
+        behind = {alias.alias: alias.this.find(exp.Struct) for alias in tree.find_all(exp.Alias)}
+        for equal in tree.find_all(exp.NullSafeEQ):
+            sides = [
+                side.find(exp.Struct) or (behind.get(side.name) if isinstance(side, exp.Column) else None)
+                for side in (equal.left, equal.right)
+            ]
+            if sides[0] is not None and sides[1] is not None:
+                yield _fields(sides[0]), _fields(sides[1])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_structures_are_compared_by_the_same_names(seed: int) -> None:
+    """Spark 3.5, and perhaps the runtimes of Databricks that are built on it, compares no others."""
+    files = render(load_spec_text(make_case(seed, "a.b", "nowhere").text)).files()
+    for name in ("merge.sql", "plan.sql", "checks.sql", "views.sql"):
+        for left, right in _structs(files.get(name, "")):
+            assert left == right, name
+
+
+def test_how_structures_are_found() -> None:
+    lagged = "SELECT LAG(STRUCT(t.a, t.b)) OVER w <=> STRUCT(a, c), x <=> y FROM t WINDOW w AS (ORDER BY a);"
+    assert list(_structs(lagged)) == [(["a", "b"], ["a", "c"])]
+    first = "(SELECT FIRST_VALUE(STRUCT(a, b AS z)) AS s FROM t)"
+    behind = f"SELECT s <=> STRUCT(a, f(b)), s <=> STRUCT(a, f(b) AS z) FROM {first};"
+    assert list(_structs(behind)) == [(["a", "z"], ["a", "col2"]), (["a", "z"], ["a", "z"])]

@@ -1,0 +1,268 @@
+"""The order of specs, the command that shows it, and a run that goes on after a failure; all without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import DataError, Spec, SpecError, load_spec_text
+from scdgen.cli.graph import as_mermaid, as_text
+from scdgen.errors import UsageError
+from scdgen.patterns.bind import bind_each
+from scdgen.run.chain import summary, walk
+from scdgen.spec.graph import order, steps
+from tests.unit.test_cli import run
+
+
+def text(target: str, source: str = "{table: raw.views, effective_at: at}", more: str = "") -> str:
+    return f"target: {target}\npattern: scd2\nsource: {source}\nkeys: [id]\ncolumns: {{id: int, name: string}}\n{more}"
+
+
+def spec(target: str, source: str | None = None, more: str = "") -> Spec:
+    given = (target, source, more) if source else (target, "{table: raw.views, effective_at: at}", more)
+    return load_spec_text(text(*given), name=f"{target.replace('.', '_')}.yml")
+
+
+def table(name: str) -> str:
+    return f"{{table: '{name}', effective_at: at}}"
+
+
+def query(sql: str) -> str:
+    return f'{{query: "{sql}", effective_at: at}}'
+
+
+def names(specs: list[Spec]) -> list[str]:
+    return [found.target for found in order(specs)]
+
+
+A, B, C = spec("crm.a"), spec("crm.b", table("crm.a")), spec("crm.c", table("crm.b"))
+D = spec("crm.d")
+
+
+def test_the_given_order_stays_where_nothing_else_decides() -> None:
+    assert names([A, B, C, D]) == ["crm.a", "crm.b", "crm.c", "crm.d"]
+    assert names([D, C, B, A]) == ["crm.d", "crm.a", "crm.b", "crm.c"]
+    assert names([C, D, A, B]) == ["crm.d", "crm.a", "crm.b", "crm.c"]
+    assert names([B, C]) == ["crm.b", "crm.c"], "crm.a is nobody's here"
+    assert order([]) == []
+
+
+PARAM = "params: {since: {type: timestamp, default: 'SELECT max(valid_from) FROM crm.a'}}\n"
+FIRST = [
+    spec("crm.x", table("crm.a")),
+    spec("crm.x", table("`CRM`.`A`")),
+    spec("crm.x", table("main.crm.a")),
+    spec("crm.x", table("crm.a_now")),
+    spec("crm.x", query("SELECT u.*, v.at FROM raw.u AS u JOIN crm.a AS v ON u.id = v.id")),
+    spec("crm.x", query("WITH a AS (SELECT * FROM crm.a) SELECT id, name, at FROM a")),
+    spec("crm.x", query("SELECT * FROM raw.u UNION ALL SELECT * FROM (SELECT * FROM crm.a)")),
+    spec("crm.x", query("SELECT * FROM crm.a_at(current_timestamp())")),
+    spec("crm.x", "{table: raw.u, effective_at: at, where: 'id IN (SELECT id FROM crm.a)'}"),
+    spec("crm.x", "{table: raw.u, effective_at: '(SELECT max(valid_from) FROM crm.a)'}"),
+    spec("crm.x", "{table: raw.u, effective_at: at, delete_when: 'EXISTS (SELECT 1 FROM crm.a WHERE name = id)'}"),
+    spec("crm.x", "{table: raw.u, effective_at: at, where: 'at > :since'}", PARAM),
+]
+
+
+@pytest.mark.parametrize("reads", FIRST, ids=range(len(FIRST)))
+def test_what_is_read_comes_first(reads: Spec) -> None:
+    a = spec("crm.a", more="views: {current: crm.a_now, as_of: crm.a_at}\n")
+    assert names([reads, D, a]) == ["crm.d", "crm.a", "crm.x"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        table("a"),  # of the schema default
+        table("sales.a"),
+        query("WITH a AS (SELECT 1) SELECT * FROM a"),
+        query("SELECT 'crm.a' AS name, crm.a AS id FROM raw.u AS crm"),
+        "{path: crm.a, format: csv, effective_at: at}",
+    ],
+)
+def test_what_is_not_the_table(source: str) -> None:
+    assert names([spec("crm.x", source), A]) == ["crm.x", "crm.a"]
+
+
+def test_checks_do_not_count() -> None:
+    x = spec("crm.x", more='checks: [{name: known, query: "SELECT * FROM crm.x ANTI JOIN crm.a USING (id)"}]\n')
+    assert names([x, A]) == ["crm.x", "crm.a"]
+
+
+def test_names_with_and_without_catalog_and_schema() -> None:
+    assert names([spec("crm.x", table("crm.y")), spec("main.crm.y")]) == ["main.crm.y", "crm.x"]
+    assert names([spec("crm.x", table("default.y")), spec("y")]) == ["y", "crm.x"]
+    assert names([spec("crm.x", table("y")), spec("main.default.y")]) == ["main.default.y", "crm.x"]
+    assert names([spec("crm.x", table("dev.crm.y")), spec("main.crm.y")]) == ["crm.x", "main.crm.y"]
+    both = [spec("dev.crm.y"), spec("main.crm.y"), spec("crm.x", table("main.crm.y"))]
+    assert names(both[::-1]) == ["main.crm.y", "crm.x", "dev.crm.y"], "an equal name before an equal end"
+    with pytest.raises(SpecError) as refused:
+        order([spec("crm.x", table("crm.y")), spec("dev.crm.y"), spec("main.crm.y")])
+    assert str(refused.value) == (
+        "crm_x.yml: reads crm.y, which can be dev.crm.y of dev_crm_y.yml or main.crm.y of main_crm_y.yml; "
+        "write the catalog, or give each a name of its own"
+    )
+
+
+def test_a_table_may_read_itself() -> None:
+    own = spec(
+        "crm.a",
+        query("SELECT u.* FROM raw.u AS u LEFT JOIN crm.a_now AS a ON a.id = u.id WHERE at > :since"),
+        PARAM + "views: {current: crm.a_now}\n",
+    )
+    assert names([B, own]) == ["crm.a", "crm.b"]
+    (step,) = steps([own])
+    assert step.needs == () and [read.name for read in step.reads] == ["crm.a_now", "raw.u", "crm.a"]
+    assert as_text([step]) == "crm.a  crm_a.yml  reads crm.a_now (view of itself), raw.u (external), itself"
+
+
+def test_a_circle_is_shown() -> None:
+    a = spec("crm.a", table("crm.c"))
+    for given in ([D, a, B, C], [a, C, B]):
+        with pytest.raises(SpecError) as refused:
+            order(given)
+        assert str(refused.value) == (
+            "crm_a.yml: the specs read one another in a circle, so that none can be first: "
+            "crm.a (crm_a.yml) -> crm.b (crm_b.yml) -> crm.c (crm_c.yml) -> crm.a; take out one of the reads"
+        )
+
+
+def test_a_chart_holds_any_name() -> None:
+    odd = spec("'crm.`odd \"-->;name#`'", '{table: "raw.`x]`", effective_at: at}')
+    reads = spec(
+        "crm.x", "{path: 'in/*.csv', format: csv, effective_at: at, where: 'id IN (SELECT id FROM crm.a_now)'}"
+    )
+    a = spec("crm.a", more="views: {current: crm.a_now}\n")
+    assert as_mermaid(steps([odd, reads, a])) == "\n".join([
+        "flowchart LR",
+        '    t1["crm.#96;odd #34;--#62;#59;name#35;#96;"]',
+        '    t2["crm.a"]',
+        '    t3["crm.x"]',
+        '    x1[("raw.x#93;")]',
+        '    x2[("raw.views")]',
+        '    x3[("in/#42;.csv")]',
+        "    x1 --> t1",
+        "    x2 --> t2",
+        "    x3 --> t3",
+        '    t2 -->|"crm.a_now"| t3',
+    ])  # fmt: skip
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("specs").mkdir()
+    Path("specs/a.yml").write_text(text("crm.address", table("crm.customer")))
+    Path("specs/b.yml").write_text(text("crm.customer", query("SELECT 1 AS id, 'x' AS name, now() AS at")))
+    assert run(capsys, "graph", "specs") == (
+        0,
+        "crm.customer  specs/b.yml  reads no table\ncrm.address   specs/a.yml  reads crm.customer\n",
+        "",
+    )
+    assert run(capsys, "graph", "specs", "--format", "mermaid") == (
+        0,
+        'flowchart LR\n    t1["crm.customer"]\n    t2["crm.address"]\n    t1 --> t2\n',
+        "",
+    )
+    Path("specs/b.yml").write_text(text("crm.customer", table("crm.address")))
+    status, out, err = run(capsys, "graph", "specs")
+    assert (status, out) == (1, "")
+    assert err == (
+        "specs/a.yml: the specs read one another in a circle, so that none can be first: "
+        "crm.address (specs/a.yml) -> crm.customer (specs/b.yml) -> crm.address; take out one of the reads\n"
+    )
+
+
+def merges(failing: dict[str, Exception]) -> tuple[list[str], Any]:
+    done: list[str] = []
+
+    def merge(one: Spec) -> dict[str, Any]:
+        if one.target in failing:
+            raise failing[one.target]
+        done.append(one.target)
+        return {"target": one.target, "inserted": 1}
+
+    return done, merge
+
+
+def test_what_does_not_hang_on_a_failure_is_run() -> None:
+    e = spec("crm.e", query("SELECT * FROM crm.c JOIN crm.d USING (id)"))
+    done, merge = merges({"crm.a": DataError("crm.a: bad rows"), "crm.d": ValueError("odd\nand long")})
+    f = spec("crm.f")
+    outcomes = list(walk(steps([A, B, C, D, e, f]), merge))
+    assert done == ["crm.f"]
+    assert [outcome.as_object() for outcome in outcomes] == [
+        {"target": "crm.a", "status": "failed", "error": "crm.a: bad rows"},
+        {"target": "crm.b", "status": "skipped", "because": ["crm.a"]},
+        {"target": "crm.c", "status": "skipped", "because": ["crm.a"]},
+        {
+            "target": "crm.d",
+            "status": "failed",
+            "error": "scdgen: ValueError: odd; run again with --debug for all of it",
+        },
+        {"target": "crm.e", "status": "skipped", "because": ["crm.a", "crm.d"]},
+        {"target": "crm.f", "inserted": 1, "status": "done"},
+    ]
+    assert summary(outcomes) == (
+        "1 done: crm.f\n"
+        "2 failed: crm.a, crm.d\n"
+        "3 not run: crm.b (because of crm.a), crm.c (because of crm.a), crm.e (because of crm.a, crm.d)\n"
+        "mend the cause and run again; what is done is not done twice"
+    )
+
+
+def test_a_table_that_reads_itself_is_not_held_up_by_itself() -> None:
+    own = spec("crm.a", more=PARAM)
+    done, merge = merges({})
+    assert [outcome.because for outcome in walk(steps([own, B]), merge)] == [(), ()]
+    assert done == ["crm.a", "crm.b"]
+
+
+def with_param(target: str, **params: str) -> Spec:
+    listed = ", ".join(f"{name}: {kind}" for name, kind in params.items())
+    used = " AND ".join(f":{name} IS NULL" for name in params)
+    return spec(target, f"{{table: raw.u, effective_at: at, where: '{used}'}}", f"params: {{{listed}}}\n")
+
+
+def test_params_go_to_the_specs_that_declare_them() -> None:
+    both = [with_param("crm.p", since="date"), with_param("crm.q", since="date", until="date"), A]
+    given = {"since": "2024-01-01", "until": "2024-02-01"}
+    assert bind_each(both, given) == {"crm.p": {"since": "2024-01-01"}, "crm.q": given, "crm.a": {}}
+    with pytest.raises(UsageError) as refused:
+        bind_each(both, {**given, "sinse": "2024-01-01"})
+    assert str(refused.value) == ("--param sinse: none of the specs has this param; did you mean 'since'?")
+    with pytest.raises(UsageError) as refused:
+        bind_each(both[:1], {"sinse": "2024-01-01"})
+    assert str(refused.value) == ("crm_p.yml: there is no param 'sinse'; did you mean 'since'?")
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_what_cannot_be_meant_is_said_before_spark_starts(
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def started(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("scdgen.engine.session.local_session", started)
+    used = "{table: raw.u, effective_at: at, where: 'at > :since AND at < :until'}"
+    declared = "params: {since: timestamp, until: timestamp}\n"
+    for name in ("p", "q"):
+        (tmp_path / f"{name}.yml").write_text(text(f"crm.{name}", used, declared))
+    status, out, err = run(capsys, command, tmp_path, "--param", "until=2024-01-01")
+    assert (status, out) == (2, "")
+    assert err == "".join(
+        f"{tmp_path}/{name}.yml: the param 'since' (TIMESTAMP) has no value; pass --param since=...\n" for name in "pq"
+    )
+    status, out, err = run(capsys, command, tmp_path / "p.yml")
+    assert status == 2 and err.count("has no value") == 2
+    status, out, err = run(capsys, command, tmp_path, "--source", "rows.csv")
+    assert (status, out) == (2, "")
+    assert err == (
+        "--source rows.csv: takes the place of one spec's source, and 2 specs are given; "
+        "give one spec, or name the files in the specs\n"
+    )
+    (tmp_path / "p.yml").write_text(text("crm.p", table("crm.q")))
+    (tmp_path / "q.yml").write_text(text("crm.q", table("crm.p")))
+    if command == "run":
+        assert run(capsys, command, tmp_path)[2].count("in a circle") == 1

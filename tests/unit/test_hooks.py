@@ -1,0 +1,65 @@
+"""The hooks for pre-commit: what their entries do in a repository with specs and generated files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from scdgen.cli.main import main
+from tests.conftest import ROOT
+
+HOOKS: list[dict[str, Any]] = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(ROOT / "specs/visitor", tmp_path / "specs/visitor")
+    for name in ("web.first_dates", "web.user_mapping", "web.visitor_lookup", "web.visitor_lookup_direct"):
+        shutil.copytree(ROOT / "generated" / name, tmp_path / "generated" / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def status_of(hook: dict[str, Any]) -> object:
+    program, *words = shlex.split(hook["entry"])
+    assert program == "scdgen"
+    with pytest.raises(SystemExit) as stop:
+        main([*words, *hook["args"]])
+    return stop.value.code
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=[hook["id"] for hook in HOOKS])
+def test_right_files_pass_and_a_wrong_spec_does_not(hook: dict[str, Any], repository: Path) -> None:
+    assert status_of(hook) == 0
+    spec = repository / "specs/visitor/user_mapping.yml"
+    spec.write_text(spec.read_text().replace("pattern: scd2", "pattern: scd3"))
+    assert status_of(hook) == 1
+
+
+def test_a_file_that_was_edited_by_hand(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    by_id = {hook["id"]: hook for hook in HOOKS}
+    merge = repository / "generated/web.user_mapping/merge.sql"
+    merge.write_text(merge.read_text().replace("WHEN MATCHED THEN", "WHEN MATCHED AND TRUE THEN"))
+    assert status_of(by_id["scdgen-validate"]) == 0
+    assert status_of(by_id["scdgen-generate-check"]) == 1
+    assert "-WHEN MATCHED AND TRUE THEN" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "ids"),
+    [
+        ("specs/visitor/user_mapping.yml", ["scdgen-validate", "scdgen-generate-check"]),
+        ("specs/a.yaml", ["scdgen-validate", "scdgen-generate-check"]),
+        ("generated/web.user_mapping/merge.sql", ["scdgen-generate-check"]),
+        ("README.md", []),
+        ("other/specs/a.yml", []),
+    ],
+)
+def test_which_files_start_a_hook(path: str, ids: list[str]) -> None:
+    assert [hook["id"] for hook in HOOKS if re.search(hook["files"], path)] == ids

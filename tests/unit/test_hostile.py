@@ -1,0 +1,153 @@
+"""Specs as an attacker would write them: each is refused in words, or becomes SQL in which it can do nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from scdgen.cli.main import main
+from scdgen.errors import SpecError
+from scdgen.patterns.compile import render, statements
+from scdgen.spec.load import load_spec_text
+from tests.tools.fuzz_specs import CORPUS, bases, outcome, spoilt, trees_of
+
+PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
+SAVED = sorted(CORPUS.glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
+def test_what_once_went_wrong(path: Path) -> None:
+    assert outcome(path.read_bytes().decode("utf-8", "surrogatepass")) in ("refused", "sql")
+
+
+def test_random_inputs() -> None:
+    """`make fuzz-specs` tries a hundred thousand."""
+    texts = bases()
+    trees = trees_of(texts)
+    wrong = {
+        seed: found for seed in range(400) if (found := outcome(spoilt(seed, texts, trees))) not in ("refused", "sql")
+    }
+    assert not wrong
+
+
+def says(text: str) -> str:
+    with pytest.raises(SpecError) as refused:
+        render(load_spec_text(text))
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "delete_when: 'v = 1; DROP TABLE a.b'",
+        "where: '1 = 1) OR (1 = 1'",
+        "where: '1 = 1 --'",
+        "where: '1 = 1 /* x */'",
+        "where: 'v IN (SELECT 1'",
+        'where: "v = \'a"',
+    ],
+)
+def test_sql_that_is_more_than_an_expression(option: str) -> None:
+    found = says(PLAIN.replace("{table: c.d}", f"{{table: c.d, {option}}}"))
+    assert found.startswith(f"inline:3:22: {option.partition(':')[0]}: ") and "\n" not in found
+
+
+def test_text_stays_text() -> None:
+    """Quotes and comment marks in what is no SQL: the same words stand in a comment or a string."""
+    hostile = "it's */ -- ; DROP TABLE a.b; \\' ` ${x}"
+    spec = load_spec_text(PLAIN + json.dumps({"description": hostile})[1:-1] + "\n")
+    scripts = render(spec)
+    assert len(statements(scripts.create)) == 2 and hostile in scripts.create.splitlines()[0]
+    assert len(statements(scripts.merge)) == 1
+    # Of Jinja nothing is run; the gate takes it for what a template left over.
+    assert "a piece of the template is left over" in says(PLAIN + "description: '{{ 7 * 7 }}'\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["x\nDROP TABLE a.b;.yml", "x\r.yml", "x\u2028DROP TABLE a.b;.yml", "x\u202e.yml", "`'x*.yml"]
+)
+def test_a_file_s_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(PLAIN)
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", str(tmp_path / name), "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 0
+    made = [path.read_text(encoding="utf-8") for path in sorted((tmp_path / "out").rglob("*.sql"))]
+    assert len(made) == 4
+    for text in made:
+        named = [line for line in text.splitlines() if line.startswith("-- Made from ")]
+        assert len(named) == 1 and named[0].endswith("; do not edit: change the spec and run `scdgen generate`.")
+        assert not any(character in text for character in "\r\u2028\u202e")
+        assert all(not line.startswith("DROP") for line in text.splitlines())
+
+
+def test_a_param_is_a_value(tmp_path: Path) -> None:
+    """What --param brings is bound as a literal of the param's type."""
+    from scdgen.patterns.bind import bind
+
+    text = PLAIN.replace("{table: c.d}", "{table: c.d, where: 'v = :p'}") + "params: {p: string}\n"
+    bound = bind(load_spec_text(text), None, {"p": "x' OR 1=1; DROP TABLE a.b; --"})
+    merge = render(bound).merge
+    assert "'x\\' OR 1=1; DROP TABLE a.b; --'" in merge
+    # Spark would put the value of a setting there, whatever quotes are in it.
+    assert "'$\\{env:HOME}'" in render(bind(load_spec_text(text), None, {"p": "${env:HOME}"})).merge
+    assert len(statements(merge)) == len(statements(render(bind(load_spec_text(text), None, {"p": "x"})).merge))
+
+
+def test_anchors_that_grow() -> None:
+    """Nine levels of nine: a billion values in a few lines."""
+    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"] + [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    begin = time.monotonic()
+    assert "inline" in says("\n".join(lines) + "\n" + PLAIN)
+    assert time.monotonic() - begin < 30, "every alias was written out"
+
+
+def test_ten_megabytes_and_five_thousand_columns() -> None:
+    assert "inline" in says(PLAIN + f"description: [{'x' * 10_000_000}\n")
+    columns = ", ".join(f"c{number}: string" for number in range(5000))
+    merge = render(load_spec_text(PLAIN.replace("v: string", columns))).merge
+    assert "`c4999` = s.`c4999`" in merge
+
+
+def test_deep_nesting() -> None:
+    assert "inline" in says(PLAIN + "checks: " + "[" * 5000 + "]" * 5000 + "\n")
+    assert "inline" in says(PLAIN.replace("v: string", f"v: {{type: string, from: {'(' * 5000}v{')' * 5000}}}"))
+
+
+@pytest.mark.parametrize("name", ["a.`../../x`", "`..`.x", "a.`b/../../c`", "a.`b\\c`", "a.``"])
+def test_a_target_is_no_path(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s.yml").write_text(PLAIN.replace("target: a.b", f"target: {json.dumps(name)}"))
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", str(tmp_path / "s.yml"), "--out", str(tmp_path / "out")])
+    assert stopped.value.code == 1 and not (tmp_path / "out").exists()
+    assert "target: " in capsys.readouterr().err
+
+
+def test_a_link_in_the_place_of_a_file(tmp_path: Path) -> None:
+    """A file that generate writes is a file: a link to another place is not followed."""
+    (tmp_path / "s.yml").write_text(PLAIN)
+    (tmp_path / "out/a.b").mkdir(parents=True)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "out/a.b/merge.sql").symlink_to(victim)
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", str(tmp_path / "s.yml"), "--out", str(tmp_path / "out")])
+    assert victim.read_text() == "precious"
+    assert stopped.value.code == 0 and not (tmp_path / "out/a.b/merge.sql").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{{ ctx.__class__.__mro__[1].__subclasses__() }}", "{{ ''.__class__ }}", "{{ cycler.__init__.__globals__ }}"],
+)
+def test_templates_run_in_a_sandbox(template: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, own, out = tmp_path / "s.yml", tmp_path / "own", tmp_path / "out"
+    spec.write_text(PLAIN)
+    own.mkdir()
+    (own / "create.sql.j2").write_text(template)
+    with pytest.raises(SystemExit) as stopped:
+        main(["generate", str(spec), "--templates", str(own), "--out", str(out)])
+    err = capsys.readouterr().err
+    assert stopped.value.code and err.count("\n") == 1 and "Traceback" not in err and not out.exists()

@@ -1,0 +1,90 @@
+"""Guesses from names, types and values, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from scdgen.init.guess import Seen, deletes, effective_at, keys, sequence_by
+
+
+@pytest.mark.parametrize(
+    ("columns", "snapshot", "expected"),
+    [
+        ("created_at TIMESTAMP, updated_at TIMESTAMP", False, "updated_at"),
+        ("start_date DATE, last_modified TIMESTAMP", False, "last_modified"),
+        ("birth_date DATE, valid_from DATE", False, "valid_from"),
+        ("name STRING, load_date DATE, day_at TIMESTAMP_NTZ", False, "day_at"),
+        ("updated_at STRING, created_at TIMESTAMP", False, None),
+        ("start_date DATE", True, None),
+        ("LastChanged TIMESTAMP", True, "LastChanged"),
+    ],
+)
+def test_time(columns: str, snapshot: bool, expected: str | None) -> None:
+    pairs = (text.split() for text in columns.split(", "))
+    found = effective_at([Seen(name, kind, (1,)) for name, kind in pairs], snapshot)
+    assert (found.name if found else None) == expected
+
+
+def test_a_time_with_gaps_is_none() -> None:
+    assert effective_at([Seen("updated_at", "TIMESTAMP", (1, None))], False) is None
+
+
+@pytest.mark.parametrize("name", ["lsn", "seq", "sequence_no", "change_id", "_commit_version", "ts_ms", "offset"])
+def test_sequence(name: str) -> None:
+    assert sequence_by([Seen("no", "INT"), Seen(name, "BIGINT", (1, 2))]) == Seen(name, "BIGINT", (1, 2))
+    assert sequence_by([Seen(name, "STRING", ("1",))]) is None
+    assert sequence_by([Seen(name, "BIGINT", (1, None))]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "marks"),
+    [
+        ("op", "I U D", ("D",)),
+        ("operation", "insert update delete", ("delete",)),
+        ("op", "c u r", ("d",)),
+        ("_change_type", "insert update_postimage", ("delete",)),
+        ("cdc_operation", "INSERT UPDATE", ("DELETE",)),
+        ("row_kind", "+I -U +U -D", ("-D",)),
+        ("type", "I shipped", None),
+        ("status", "I U D", None),
+    ],
+)
+def test_marks_of_deletes(name: str, values: str, marks: tuple[str, ...] | None) -> None:
+    column = Seen(name, "STRING", tuple(values.split()))
+    assert deletes([Seen("id", "INT"), column]) == (None if marks is None else (column, marks))
+
+
+def test_a_flag_of_deletes() -> None:
+    column = Seen("is_deleted", "BOOLEAN", (True, False))
+    assert deletes([column]) == (column, ())
+
+
+def seen(**columns: str) -> list[Seen]:
+    return [Seen(name, "STRING", tuple(text.split())) for name, text in columns.items()]
+
+
+def test_keys_of_a_snapshot() -> None:
+    columns = seen(order_id="1 1 2 2", name="a b c d", line_no="1 2 1 2")
+    found = keys(columns, [], [], "orders")
+    assert found is not None and (found.names, found.tested) == (("order_id", "line_no"), True), "names before chance"
+    found = keys(seen(city="a b c"), [], [], "x")
+    assert found is not None and found.names == ("city",)
+    assert keys(seen(city="a a a", street="b b c", price="1 2 1"), [], [], "x") is not None
+    assert keys([Seen("id", "STRING", ("1", None)), Seen("price", "DOUBLE", (1.0, 2.0))], [], [], "x") is None
+    assert keys(seen(city="", street=""), [], [], "x") is None
+
+
+def test_keys_of_changes() -> None:
+    time = Seen("at", "TIMESTAMP", ("1", "1", "2", "2"))
+    found = keys(seen(customer_id="a b a b", order_no="1 2 3 4"), [time], [], "customers")
+    assert found is not None and found.names == ("customer_id",), "what the rows are about"
+    assert keys(seen(name="a b a b"), [time], [], "x") is not None
+    assert keys(seen(name="a b a b"), [time], [0, 2], "x") is None, "times that differ prove nothing"
+    alone = Seen("at", "TIMESTAMP", ("1", "2", "3", "4"))
+    found = keys(seen(name="a b c d", code="a a b b"), [alone], [], "x")
+    assert found is not None and (found.names, found.tested) == (("code",), False)
+
+
+def test_the_same_row_twice_is_one() -> None:
+    found = keys(seen(id="1 1 2", name="a a b"), [], [], "x")
+    assert found is not None and found.names == ("id",)

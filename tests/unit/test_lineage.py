@@ -1,0 +1,179 @@
+"""Which column is made of which, and the two ways in which it is drawn."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scdgen import load_spec, load_spec_text
+from scdgen.cli.lineage import as_mermaid, as_text
+from scdgen.patterns.lineage import lineage
+from tests.conftest import ROOT
+from tests.support.explain_specs import mixture
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPEC = """
+target: crm.customer
+pattern: scd2
+source: {table: raw.customers, effective_at: Changed_At, sequence_by: lsn, delete_when: op = 'D',
+         where: tenant = :tenant}
+keys: [id]
+columns:
+  id: int
+  name: {type: string, from: "concat_ws(' ', first_name, customers.last_name)"}
+  city: {type: string, from: "payload.address.city"}
+  rate: {type: double, from: "(SELECT max(f.rate) FROM raw.fx AS f WHERE f.cur = customers.currency)", track: false}
+  tags: {type: array<string>, from: "transform(tag_list, x -> upper(x))"}
+  made_by: {type: string, from: "'scdgen'"}
+  day: {type: string, from: "date_format(valid_from, 'yyyy')", track: false}
+history: {row_hash: hash, surrogate_key: sk, action: action}
+params: {tenant: string}
+"""
+
+
+def made(text: str) -> dict[str, tuple[list[str], list[str]]]:
+    return {
+        m.name: ([f"{i.kind} {i.name}" for i in m.of], [f"{i.kind} {i.name}" for i in m.by])
+        for m in lineage(load_spec_text(text)).made
+    }
+
+
+def test_what_a_column_is_made_of() -> None:
+    found = made(SPEC)
+    own = {name: of for name, (of, by) in found.items() if of and not by}
+    assert own == {
+        "id": ["column id"],
+        "name": ["column first_name", "column last_name"],
+        "city": ["column payload"],
+        "rate": ["table raw.fx", "column currency"],
+        "tags": ["column tag_list"],
+        "made_by": ["value 'scdgen'"],
+        "day": ["column Changed_At"],
+        "sk": ["column id", "column Changed_At"],
+        "valid_from": ["column Changed_At"],
+        "hash": ["column first_name", "column last_name", "column payload", "column tag_list", "value 'scdgen'"],
+    }
+    decides = ["column id", "column first_name", "column last_name", "column payload", "column tag_list",
+               "value 'scdgen'", "column op"]  # fmt: skip
+    assert found["valid_to"] == (["column Changed_At"], decides)
+    assert found["is_current"] == found["action"] == ([], ["column Changed_At", *decides])
+    assert {name: by for name, (of, by) in found.items() if name.startswith("which")} == {
+        "which rows are read": ["column tenant", "param :tenant"],
+        "which rows are deletes": ["column op"],
+        "which row counts": ["column lsn"],
+    }
+
+
+def test_a_snapshot() -> None:
+    found = made("""
+target: crm.c
+pattern: scd2
+source: {query: "SELECT c.id, c.name FROM raw.a AS c JOIN raw.b AS d USING (id)", feed: snapshot}
+keys: id
+columns: {id: int, name: string}
+history: {deleted: gone, open_end: last_run}
+on_delete: mark
+""")
+    assert found["valid_from"] == (["value current_timestamp()"], [])
+    assert found["valid_to"] == (["value current_timestamp()"], ["column id", "column name"])
+    assert found["gone"] == ([], ["column id"])
+
+
+def test_scd1() -> None:
+    text = SPEC.replace("scd2", "scd1").replace(", track: false", "").replace("date_format(valid_from, 'yyyy')", "Day")
+    found = made(re.sub("history: .*", "updated_at: at", text))
+    assert found["at"] == (["column Changed_At"], [])
+    assert found["day"] == (["column Day"], [])
+    assert found["which row counts"] == ([], ["column Changed_At", "column lsn"])
+
+
+def test_case_is_ignored() -> None:
+    found = made(SPEC.replace("payload.address.city", "upper(FIRST_NAME)"))
+    assert found["city"] == (["column first_name"], [])
+
+
+def test_the_drawing() -> None:
+    text = as_text(lineage(load_spec("specs/customer.yml")))
+    assert text.splitlines() == [
+        "crm.customer_updates -> crm.customer (─ the value is made of it, ┄ it decides)",
+        "id ────────────> id",
+        "name ──────────> name",
+        "address ───────> address",
+        "changed_at ────> valid_from",
+        "changed_at ──┐",
+        "id ┄┄┄┄┄┄┄┄┄┄┤",
+        "name ┄┄┄┄┄┄┄┄┤",
+        "address ┄┄┄┄┄┴┄> valid_to",
+        "changed_at ┄┄┐",
+        "id ┄┄┄┄┄┄┄┄┄┄┤",
+        "name ┄┄┄┄┄┄┄┄┤",
+        "address ┄┄┄┄┄┴┄> is_current",
+    ]
+
+
+LABEL = r'"(?:[\w ./:-]|#\d+;)*"'
+NODE = rf"[xst]\d+(?:\[{LABEL}\]|\[\({LABEL}\)\]|\(\[{LABEL}\]\)|\[/{LABEL}/\]|\{{\{{{LABEL}\}}\}})"
+
+
+def well_formed(chart: str) -> dict[str, str]:
+    """Holds a flowchart against the little of Mermaid's grammar that it uses; id -> label."""
+    first, *lines = chart.splitlines()
+    assert first == "flowchart LR"
+    labels: dict[str, str] = {}
+    arrows, depth = [], 0
+    for line in lines:
+        if re.fullmatch(rf" +subgraph (source|target)\[{LABEL}\]", line):
+            depth += 1
+            labels[line.split("[")[0].split()[1]] = line
+        elif line.strip() == "end":
+            depth -= 1
+        elif arrow := re.fullmatch(r" +([xst]\d+) (-->|-\.->) (t\d+|source)", line):
+            arrows.append((arrow[1], arrow[3]))
+        else:
+            assert re.fullmatch(rf" +{NODE}", line), line
+            name, label = re.findall(rf"^ +([xst]\d+).*?({LABEL})", line)[0]
+            assert name not in labels
+            labels[name] = re.sub(r"#(\d+);", lambda m: chr(int(m[1])), label[1:-1])
+        assert depth in (0, 1)
+    assert depth == 0 and arrows and {end for arrow in arrows for end in arrow} <= set(labels)
+    return labels
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_charts_of_the_specs(path: Path) -> None:
+    spec = load_spec(path)
+    labels = well_formed(as_mermaid(lineage(spec)))
+    drawn = [label for name, label in labels.items() if re.match(r"t\d", name)]
+    history = (
+        [name for _, name in spec.history.names()] if spec.is_scd2 else [spec.updated_at] if spec.updated_at else []
+    )
+    assert [label for label in drawn if not label.startswith("which row")] == [*spec.columns, *history]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_charts_of_mixtures(seed: int) -> None:
+    for spec in mixture(seed)[:2]:
+        well_formed(as_mermaid(lineage(spec)))
+        assert spec.target in as_text(lineage(spec))
+
+
+def test_a_chart_holds_any_name() -> None:
+    odd = ['a "b"', "a`b", "größe €", "名前", "a]) --> b", "end", "x;y|z", "{{q}}", "1. one", "#35;", "%% c", "<b>"]
+    columns = "\n".join(f"  {quoted(name)}: string" for name in odd)
+    text = f"""
+target: crm.`t ]"`
+pattern: scd2
+source: {{path: 'in/*["x"].csv', format: csv, effective_at: '`at ]`'}}
+keys: [{quoted(odd[0])}]
+columns:
+{columns}
+"""
+    labels = well_formed(as_mermaid(lineage(load_spec_text(text))))
+    assert [labels[f"s{n}"] for n in range(1, len(odd) + 2)] == [*odd, "at ]"]
+    assert [labels[f"t{n}"] for n in range(1, len(odd) + 1)] == odd
+
+
+def quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"

@@ -1,0 +1,90 @@
+"""The table of metrics without Spark: its name, its SQL, and what a run leaves unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlglot import exp, parse_one
+
+from scdgen import load_spec_text
+from scdgen.cli.main import main
+from scdgen.errors import UsageError
+from scdgen.run.delta import Commit, spec_hash
+from scdgen.run.metrics import COLUMNS, Measured, Metrics
+from scdgen.run.results import RunResult
+
+SPEC = load_spec_text(
+    "target: crm.Customer\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int}\n", name="it's.yml"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("", "--metrics: '' is not a table name; write table, schema.table or catalog.schema.table"),
+        ("a.b.c.d", "--metrics: 'a.b.c.d' has 4 parts; write one to three: catalog.schema.table"),
+        ("a/b", "--metrics: 'a/b' holds a slash or a control character, which no table name may; "
+         "write the table's name"),
+        ("crm.customer", "--metrics crm.customer: is the target of it's.yml; name a table of its own"),
+    ],
+)  # fmt: skip
+def test_names_that_cannot_be_meant(
+    table: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In Python and as an option, and before Spark starts."""
+    with pytest.raises(UsageError) as refused:
+        Metrics(table).apart_from([SPEC])
+    assert str(refused.value) == message
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: pytest.fail("Spark was started"))
+    Path("it's.yml").write_text(
+        "target: crm.customer\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int}\n"
+    )
+    for command in (["run"], ["stream", "--checkpoint", "cp"]):
+        with pytest.raises(SystemExit) as stopped:
+            main([*command, "it's.yml", "--metrics", table])
+        assert (stopped.value.code, capsys.readouterr().err) == (2, f"{message}\n")
+
+
+def test_the_sql_is_as_the_columns_say() -> None:
+    schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").statements())
+    assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS `ops`"
+    found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
+    assert found == [(name, kind) for name, kind, _ in COLUMNS]
+    comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]
+    assert comments == [told for _, _, told in COLUMNS]
+    assert len(Metrics("runs").statements()) == 1, "no schema is made for a name without one"
+
+
+def test_text_stays_text() -> None:
+    row = {**Measured(SPEC, "r'1\\").row(), "error": "it's\nnot"}
+    text = Metrics("ops.runs").insertion(row)
+    values = parse_one(text, dialect="databricks").expression.expressions[0].expressions
+    given = {name: value.this for (name, _, _), value in zip(COLUMNS, values, strict=True)}
+    assert (given["run"].this, given["spec"].this, given["error"].this) == ("r'1\\", "it's.yml", "it's\nnot")
+    assert isinstance(given["inserted"], exp.Null)
+
+
+def test_what_is_unknown_is_null() -> None:
+    began = Measured(SPEC, "r1")
+    row = began.row()
+    assert list(row) == [name for name, _, _ in COLUMNS]
+    known = {name for name, value in row.items() if value is not None}
+    assert known == {"run", "target", "spec", "spec_hash", "started_at", "seconds"}
+    assert (row["run"], row["target"], row["spec_hash"]) == ("r1", "crm.Customer", spec_hash(SPEC))
+    began.result = RunResult.of("crm.Customer", {}, None, False, version=3, created=False)
+    row = began.row()
+    assert (row["inserted"], row["files_added"], row["version"], row["rows_in"], row["late"]) == (
+        0,
+        0,
+        None,
+        None,
+        None,
+    )
+    commit = Commit(4, began.started_at, "MERGE", refreshed=2, files_added=5, files_removed=1)
+    counts = {"num_inserted_rows": 1, "num_updated_rows": 3, "num_deleted_rows": 0}
+    began.result = RunResult.of("crm.Customer", counts, commit, False, version=9, created=False, rows_in=7)
+    row = began.row()
+    told = ("rows_in", "inserted", "updated", "refreshed", "version", "files_added", "files_removed")
+    assert [row[name] for name in told] == [7, 1, 1, 2, 4, 5, 1]

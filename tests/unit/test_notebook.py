@@ -1,0 +1,177 @@
+"""``scdgen generate --format notebook``: cells that are the files, word for word, and what a notebook would misread."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scdgen import Spec, SpecError, load_spec, load_spec_text, render
+from scdgen.cli.main import main
+from scdgen.cli.notebook import notebook
+from scdgen.patterns.compile import folder, statements
+from scdgen.patterns.gate import judge
+from tests.conftest import ROOT
+from tests.support.explain_specs import BASES, VARIATIONS, changed, load
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
+ORDER = ["create", "merge", "checks", "views"]
+
+
+def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:
+    """A notebook as Databricks reads it: the lines of the Markdown cells, and script -> its SQL cells."""
+    first, _, rest = text.partition("\n")
+    assert first == "-- Databricks notebook source" and rest.endswith("\n") and not rest.endswith("\n\n")
+    told: list[list[str]] = []
+    scripts: dict[str, list[str]] = {}
+    for cell in re.split(r"^-- COMMAND ----------$", rest, flags=re.MULTILINE):
+        lines = cell.strip("\n").split("\n")
+        if lines[0] == "-- MAGIC %md":
+            assert all(line.startswith("-- MAGIC") for line in lines)
+            told.append([line.removeprefix("-- MAGIC").removeprefix(" ") for line in lines[1:]])
+        else:
+            assert "-- MAGIC" not in cell
+            scripts.setdefault(told[-1][0].removeprefix("## "), []).append(cell.strip("\n"))
+    return told, scripts
+
+
+def made(spec: Spec) -> str:
+    return notebook(spec, render(spec).files())
+
+
+def holds(spec: Spec) -> None:
+    files = render(spec).files()
+    told, scripts = read(notebook(spec, files))
+    joined = {f"{name}.sql": "\n\n".join(cells) + "\n" for name, cells in scripts.items()}
+    assert joined == {name: text for name, text in files.items() if name != "plan.sql"}
+    assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
+    assert [lines[0] for lines in told[1:]] == [f"## {name}" for name in scripts]
+    for name, cells in scripts.items():
+        assert cells == [f"{statement};" for statement in statements(files[f"{name}.sql"])], "a statement per cell"
+    judge(spec, joined)
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_the_cells_are_the_files(path: Path) -> None:
+    holds(load_spec(path))
+
+
+@pytest.mark.parametrize("kind", VARIATIONS)
+def test_the_cells_are_the_files_whatever_the_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)  # judged here, from the cells
+    for option, value in VARIATIONS[kind]:
+        holds(load(changed(BASES[kind], option, value)))
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_golden(path: Path) -> None:
+    spec = f"specs/{path.stem}.yml"
+    again = f"run: scdgen generate {spec} --format notebook, and put its notebook.sql to {path.relative_to(ROOT)}"
+    assert made(load_spec(ROOT / spec).placed_at(spec)) == path.read_text(), again
+
+
+def test_the_golden_files_are_there() -> None:
+    assert [path.stem for path in GOLDEN] == ["customer_full", "product_price"]
+
+
+def test_the_first_cell_says_what_the_table_is() -> None:
+    told, _ = read(made(load_spec(ROOT / "specs/customer_full.yml")))
+    words = "\n".join(told[0])
+    assert words.startswith("# `crm.customer_full`\n\n- A run keeps `crm.customer_full`: ")
+    assert "The key is `customer_no`. " in words and "One row per version: " in words
+    assert (
+        "\n- Set `taken` in a cell before the cells of the merge: `DECLARE OR REPLACE VARIABLE taken TIMESTAMP "
+        in words
+    )
+    assert "`specs/customer_full.yml`; do not edit" in words.replace(str(ROOT) + "/", "")
+    one_row, _ = read(made(load_spec(ROOT / "specs/product_price.yml")))
+    assert "One row per key and no versions" in "\n".join(one_row[0]) and "Set `" not in "\n".join(one_row[0])
+
+
+SPEC = """target: crm.t
+pattern: scd2
+source: {table: crm.s, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+views: {current: crm.v}
+"""
+
+
+def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, str]]:
+    """A spec, and its files with a template of the user's own. A spec itself can hold no comment and no second line."""
+    (folder / "views.sql.j2").write_text(views)
+    spec = load_spec_text(SPEC, name="specs/t.yml")
+    return spec, render(spec, str(folder)).files()
+
+
+@pytest.mark.parametrize("line", ["-- COMMAND ----------", "  -- COMMAND ---------- ", "-- MAGIC %python", "-- MAGIC"])
+def test_a_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
+    spec, files = with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
+    with pytest.raises(SpecError) as refused:
+        notebook(spec, files)
+    told = f"a notebook takes the line {line.strip()!r} in views.sql for its own; mend the template"
+    assert str(refused.value) == f"specs/t.yml: {told}"
+
+
+def test_other_lines_stay(tmp_path: Path) -> None:
+    for line in ("-- a COMMAND ----------", "-- COMMAND", "/* -- MAGIC */"):
+        assert f"\n{line}\n" in notebook(*with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n"))
+
+
+def test_a_description_cannot_end_its_cell() -> None:
+    spec = load_spec_text(SPEC + 'description: "-- COMMAND ---------- a `b` # c <i>d</i>"\n')
+    holds(spec)
+    assert "- It is described as ``-- COMMAND ---------- a `b` # c <i>d</i>``." in read(made(spec))[0][0]
+
+
+def test_a_template_without_blank_lines_gives_a_cell_per_script(tmp_path: Path) -> None:
+    text = "CREATE VIEW crm.a AS SELECT 1 AS a; CREATE VIEW crm.b AS SELECT 2 AS b;\n"
+    assert read(notebook(*with_template(tmp_path, text)))[1]["views"] == [text.rstrip("\n")]
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(arg) for arg in args])
+    return int(stopped.value.code or 0), *capsys.readouterr()
+
+
+def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
+    run(capsys, "generate", spec, "--out", out)
+    place = out / folder(load_spec(spec))
+    names = sorted(file.name for file in place.iterdir())
+    assert names == ["checks.sql", "create.sql", "merge.sql", "plan.sql"]
+    given = ("generate", spec, "--out", out, "--format", "notebook")
+    status, diff, err = run(capsys, *given, "--check")
+    assert status == 1 and "+-- Databricks notebook source" in diff
+    assert err == f"1 generated file differs; run: scdgen generate {spec} --out {out} --format notebook\n"
+    assert run(capsys, *given) == (0, f"wrote {place / 'notebook.sql'}\n", "")
+    assert sorted(file.name for file in place.iterdir()) == sorted([*names, "notebook.sql"])
+    assert run(capsys, *given, "--check") == (0, "", "")
+    assert run(capsys, *given, "--diff") == (0, "", "")
+
+
+@pytest.mark.parametrize("more", [(), ("--format", "notebook")])
+@pytest.mark.parametrize("mode", ["--check", "--diff"])
+def test_an_edited_cell_is_found_with_and_without_the_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, mode: str, more: tuple[str, ...]
+) -> None:
+    spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
+    run(capsys, "generate", spec, "--out", out, "--format", "notebook")
+    file = out / "crm.customer/notebook.sql"
+    right = file.read_text()
+    file.write_text(right.replace("WHEN MATCHED THEN", "WHEN MATCHED AND TRUE THEN"))
+    status, diff, err = run(capsys, "generate", spec, "--out", out, mode, *more)
+    assert status == 1 and "-WHEN MATCHED AND TRUE THEN\n+WHEN MATCHED THEN\n" in diff
+    assert f"{file} (on disk)" in diff and "1 generated file differs" in err
+    if mode == "--diff":
+        assert "crm.customer: no option that stored rows depend on has changed" in diff
+    assert run(capsys, "generate", spec, "--out", out, *more) == (0, f"wrote {file}\n", "")
+    assert file.read_text() == right
+
+
+def test_without_the_option_none_is_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "generate", ROOT / "specs", "--out", tmp_path, "--format", "sql")
+    assert not list(tmp_path.rglob("notebook.sql"))

@@ -1,0 +1,79 @@
+"""What the commands print, without Spark: rows as text, CSV and JSON, and what a terminal gets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from scdgen.cli import output
+from scdgen.cli.show import _timeline
+from scdgen.run.versions import Asked, Found
+from tests.support.timelines import row, spec_of
+
+ROWS: list[tuple[Any, ...]] = [
+    (1, None, ""), (2, "a,b", 'say "hi"'), (3, "two\nlines", "\x1b[31mred"), (4, {"a": [1, None]}, " "), (5, True, 0.5),
+]  # fmt: skip
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_csv_tells_null_from_empty_text() -> None:
+    text = output.as_csv(["id", "a", 'b"'], ROWS)
+    assert text == (
+        'id,a,"b"""\n1,,""\n2,"a,b","say ""hi"""\n3,"two\nlines",\x1b[31mred\n4,"{""a"": [1, null]}", \n5,true,0.5'
+    )
+    read = list(csv.reader(io.StringIO(text)))
+    assert read[3] == ["3", "two\nlines", "\x1b[31mred"] and json.loads(read[4][1]) == {"a": [1, None]}
+
+
+def test_a_value_can_do_nothing_to_the_terminal() -> None:
+    assert output.table(["id", "a", "b"], ROWS[2:4]).splitlines()[2:] == [
+        r"3   two\nlines        \x1b[31mred",
+        '4   {"a": [1, null]}',
+    ]
+
+
+def test_no_rows() -> None:
+    assert output.formatted("json", ["id"], []) == ""
+    assert output.formatted("csv", ["id"], []) == "id"
+    assert output.formatted("table", ["id"], []) == "no rows"
+
+
+def test_colours_are_for_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "70")
+    found = Found(("id",), [row(1, "[bold]Ann", "Oslo", "2024-01-01 00:00:00", None)])
+    coloured = _timeline(spec_of(), Asked(), found)
+    table = output.table(["id", "a", "b"], ROWS)
+    assert "\x1b[" in coloured and "\x1b[" in table
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = _timeline(spec_of(), Asked(), found)
+    assert "\x1b" not in plain and "\x1b" not in output.table(["id", "a", "b"], ROWS)
+    lines = plain.splitlines()
+    assert lines[4] == "id=1  ├1" + "─" * 61 + "▶", "as wide as the terminal"
+    assert lines[-1] == "  1  2024-01-01 → open  name=[bold]Ann; city=Oslo", "no markup of rich's"
+
+
+def test_the_same_text_wherever_it_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Found(("id",), [row(1, "Änn→", "Oslo", "2024-01-01 00:00:00", None)])
+    printed = []
+    for columns in ("40", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        printed.append(_timeline(spec_of(), Asked(), found))
+    assert printed[0] == printed[1] and len(printed[0].splitlines()[4]) == 100
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    latin = _timeline(spec_of(), Asked(), found)
+    assert latin.splitlines()[4].startswith("id=1  |1---")
+    assert "name=Änn\\u2192; city=Oslo" in latin, "what the stream cannot write is an escape, and no error"

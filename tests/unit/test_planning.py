@@ -1,0 +1,57 @@
+"""What the generated SQL may not do to Spark's planner, whose time no row of a table shows."""
+
+from __future__ import annotations
+
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from scdgen import render
+from scdgen.spec.load import load_spec_text
+
+COLUMNS = 30
+OPTIONS = {
+    "plain": "",
+    "mark": "on_delete: mark\nhistory: {deleted: gone}\n",
+    "keep": "unchanged: keep\n",
+    "own times": "",
+    "untracked": "",
+}
+
+
+def merge_of(nulls: str, option: str) -> str:
+    untracked = ", track: false" if option == "untracked" else ""
+    columns = ", ".join(f"c{i}: {{type: string, nulls: {nulls}{untracked if i else ''}}}" for i in range(COLUMNS))
+    source = ", effective_at: at" if option == "own times" else ""
+    return render(
+        load_spec_text(
+            f"target: crm.t\npattern: scd2\nsource: {{table: crm.s, feed: snapshot{source}}}\nkeys: [id]\n"
+            f"columns: {{id: int, {columns}}}\n{OPTIONS[option]}"
+        )
+    ).merge
+
+
+def filtered_by_name(merge: str) -> dict[str, list[str]]:
+    """By step: what its SELECT names and what decides which rows it keeps hold in common, but for bare columns."""
+    tree = sqlglot.parse(merge, read="databricks")[-1]
+    assert tree is not None
+    found = {}
+    for step in tree.find_all(exp.CTE):
+        select = step.this
+        if not isinstance(select, exp.Select) or select.args.get("where") is None:
+            continue
+        # Spark makes a filter of the array that the next step explodes, too.
+        decides = [select.args["where"].this, *(s.this for s in select.selects if s.alias == "_scd_actions")]
+        held = {part.sql() for one in decides for part in one.walk()}
+        named = [s.this for s in select.selects if isinstance(s, exp.Alias) and not isinstance(s.this, exp.Column)]
+        found[step.alias] = [s.sql() for s in named if s.sql() in held and s not in decides]
+    return found
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("nulls", ["ignore", "fill"])
+def test_few_named_values_are_compared(nulls: str, option: str) -> None:
+    # Spark derives a filter from each choice of them: 2 to their number.
+    found = filtered_by_name(merge_of(nulls, option))
+    assert "compared" in found
+    assert {step: shared for step, shared in found.items() if len(shared) > 2} == {}

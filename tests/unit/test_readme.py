@@ -1,0 +1,149 @@
+"""The pages say what is there: files, options, commands, links. What commands print: tests/long/test_pages.py."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from ruamel.yaml import YAML
+
+from scdgen import load_spec_text, render
+from scdgen.cli.main import cli
+from scdgen.spec.reference import options
+from tests.conftest import ROOT
+from tests.support.explain_specs import BASES, VARIATIONS, changed, load
+from tests.support.pages import PAGES, Block, blocks, commands, name_of
+from tests.tools.picture import svg
+from tests.tools.readme import filled
+
+README = (ROOT / "README.md").read_text()
+REFERENCE = (ROOT / "docs/reference.md").read_text()
+BLOCKS = [(name_of(page), block) for page in PAGES for block in blocks(page.read_text())]
+SPECS = [(page, block) for page, block in BLOCKS if block.path.startswith("specs/") and block.kind == "write"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[name_of(page) for page in PAGES])
+def test_blocks_are_the_files(page: Path) -> None:
+    text = page.read_text()
+    assert filled(text) == text, "run: python -m tests.tools.readme"
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(README.splitlines()) < 400
+
+
+def test_the_picture_is_what_the_reference_makes_of_the_row() -> None:
+    assert (ROOT / "docs/late-row.svg").read_text() == svg(), "run: python -m tests.tools.picture > docs/late-row.svg"
+
+
+def test_every_block_is_of_a_kind_that_is_held_against_something() -> None:
+    kinds = {"file", "write", "run", "copy", "console", "sql", "python", "sh"}
+    assert not [(page, block.text[:60]) for page, block in BLOCKS if block.kind not in kinds]
+
+
+@pytest.mark.parametrize(("page", "block"), SPECS, ids=[f"{page}: {block.path}" for page, block in SPECS])
+def test_the_specs_are_right(page: str, block: Block) -> None:
+    assert "MERGE INTO" in render(load_spec_text(block.text, name=block.path)).merge
+
+
+def test_the_other_yaml_names_what_is_there() -> None:
+    written = {(page, block.path): block.text for page, block in BLOCKS if block.kind == "write"}
+    hooks = YAML(typ="safe").load(written["docs/reference.md", ".pre-commit-config.yaml"])["repos"][0]["hooks"]
+    ours = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["id"] for hook in hooks] == [hook["id"] for hook in ours]
+    jobs = YAML(typ="safe").load(written["docs/tutorial.md", "databricks.yml"])["resources"]["jobs"]
+    for task in jobs["customer"]["tasks"]:
+        assert ("docs/tutorial.md", task["spark_python_task"]["python_file"]) in written
+    names = {"docs/reference.md .pre-commit-config.yaml", "docs/tutorial.md databricks.yml"}
+    other = {f"{page} {path}" for page, path in written if path.endswith("ml") and not path.startswith("specs/")}
+    assert other == names, "a YAML block that no test reads"
+
+
+def test_what_a_shell_is_asked_for_is_there() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    extras = set(re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE))
+    for line in (line for _, block in BLOCKS if block.kind == "sh" for line in block.text.splitlines()):
+        program, *words = shlex.split(line, comments=True)
+        if program == "make":
+            assert set(words) <= targets, line
+        elif program == "pip":
+            assert set(re.findall(r"\[(\w+)\]", line)) <= extras, line
+        else:
+            assert program == "scdgen", line
+            _parse(words)
+
+
+def test_the_commands_of_the_pages_are_commands() -> None:
+    for _, block in BLOCKS:
+        for command in commands(block.text) if block.kind == "console" else ():
+            program, *words = shlex.split(command.line)
+            assert program in {"cat", "scdgen"}
+            if program == "scdgen":
+                _parse(words)
+
+
+def _parse(words: list[str]) -> None:
+    """Raises click's error for an option that is not there; `> file` is the shell's."""
+    name, *rest = words[: words.index(">")] if ">" in words else words
+    command = cli.commands[name]
+    command.make_parser(click.Context(command, info_name=name)).parse_args(rest)
+
+
+def test_every_command_is_in_the_readme_and_in_the_reference() -> None:
+    for name in cli.commands:
+        assert f"`scdgen {name} " in README, name
+        assert re.search(rf"^### `scdgen {name}[ `]", REFERENCE, re.MULTILINE), name
+
+
+def test_every_option_of_a_command_is_there() -> None:
+    sections = {part.split("`")[0].split()[0]: part for part in REFERENCE.split("\n### `scdgen ")[1:]}
+    for command in cli.commands.values():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                row = rf"^\| `{option.opts[-1]}[ `]"
+                assert re.search(row, sections[command.name or ""], re.MULTILINE), f"{command.name} {option.opts[0]}"
+
+
+def test_every_option_of_a_spec_is_there() -> None:
+    listed = REFERENCE.partition("\n## Commands\n")[0]
+    for option in options():
+        assert listed.count(f"\n| `{option.place}` | ") == 1, option.place
+
+
+def test_every_built_in_check_is_there() -> None:
+    varied = (changed(BASES[kind], option, value) for kind, listed in VARIATIONS.items() for option, value in listed)
+    scripts = [render(load(document)).checks for document in [*BASES.values(), *varied]]
+    names = {name for text in scripts for name in re.findall(r"^-- (\w+): (?!a check of)", text, re.MULTILINE)}
+    assert len(names) == 10
+    for name in names:
+        assert f"\n| `{name}` | " in REFERENCE, name
+
+
+def test_files_and_links_exist() -> None:
+    for page in PAGES:
+        for path, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", page.read_text()):
+            found = page.parent / path if path else page
+            assert found.exists(), (page, path)
+            if anchor:
+                titles = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
+                assert anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, anchor
+    for path in re.findall(r"`(tests/[\w/.]+)`", README):
+        assert (ROOT / path).exists(), path
+
+
+def test_nothing_names_a_registry_or_this_machine() -> None:
+    host = re.compile(r"https?://(?!www\.apache\.org|spark|127\.0\.0\.1)|/root/|/home/")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "scdgen/*.py",
+        "templates/*",
+        "specs/**/*.yml",
+        "Makefile",
+        "pyproject.toml",
+    ):
+        for file in ROOT.glob(pattern):
+            assert not host.search(file.read_text()), file

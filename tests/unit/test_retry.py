@@ -1,0 +1,118 @@
+"""When a run begins again, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from scdgen import DataError, EngineError
+from scdgen.run.retry import is_conflict, retried
+
+CONFLICTS = [
+    "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] ConcurrentAppendException: files were added to the root of the table",
+    "[DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT] files were read and are gone",
+    "[DELTA_CONCURRENT_DELETE_DELETE.WITH_PARTITION_HINT] both removed a file",
+    "[DELTA_CONCURRENT_TRANSACTION] another stream with this application id",
+    "[DELTA_CONCURRENT_WRITE] a version was written",
+    "[DELTA_METADATA_CHANGED] the columns changed",
+    "[DELTA_PROTOCOL_CHANGED] the protocol changed",
+    "[TABLE_OR_VIEW_ALREADY_EXISTS] Cannot create table because it already exists",
+    "io.delta.exceptions.ConcurrentAppendException: Files were added",
+    "io.delta.exceptions.MetadataChangedException: The metadata changed",
+]
+
+
+@pytest.mark.parametrize("text", CONFLICTS)
+def test_conflicts(text: str) -> None:
+    cause = RuntimeError(f"{text}\nmore")
+    error = EngineError("x.y: something else was said")
+    error.__cause__ = cause
+    assert is_conflict(cause) and is_conflict(error)
+
+
+@pytest.mark.parametrize(
+    "text", ["[DELTA_CONCURRENT_MODE_UNKNOWN] x", "[DELTA_TABLE_NOT_FOUND] x", "a column ConcurrentAppend", ""]
+)
+def test_what_is_none(text: str) -> None:
+    assert not is_conflict(RuntimeError(text))
+
+
+def lost() -> EngineError:
+    error = EngineError("x.y: lost")
+    error.__cause__ = RuntimeError(CONFLICTS[0])
+    return error
+
+
+def test_waits_grow_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    tries = iter([*[lost() for _ in range(8)], None])
+
+    def attempt() -> str:
+        failed = next(tries)
+        if failed is not None:
+            raise failed
+        return "done"
+
+    assert retried("x.y", 8, attempt) == ("done", 8)
+    longest = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
+    assert all(most / 2 <= wait <= most for wait, most in zip(waits, longest, strict=True)), waits
+
+
+def test_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    calls = []
+
+    def attempt() -> None:
+        calls.append(1)
+        raise lost()
+
+    with pytest.raises(EngineError, match=r"^x\.y: other writers changed the table during each of 3 tries; run again"):
+        retried("x.y", 2, attempt)
+    assert len(calls) == 3
+
+
+def test_two_streams_with_one_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+
+    def attempt() -> None:
+        error = EngineError("x.y: another stream writes with the same checkpoint; let one stream alone use it")
+        raise error from RuntimeError("[DELTA_CONCURRENT_TRANSACTION] x")
+
+    with pytest.raises(EngineError, match="the same checkpoint; let one stream alone use it"):
+        retried("x.y", 2, attempt)
+
+
+def test_other_errors_are_not_tried_again() -> None:
+    calls = []
+
+    def attempt() -> None:
+        calls.append(1)
+        raise DataError("x.y: two changes of one key and time")
+
+    with pytest.raises(DataError):
+        retried("x.y", 5, attempt)
+    assert len(calls) == 1
+
+
+def test_a_folder_that_is_not_empty_may_be_another_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its log may come in the next moment. Where it does not, the folder is what is wrong."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    calls: list[int] = []
+
+    def attempt(ready: int) -> int:
+        calls.append(1)
+        if len(calls) < ready:
+            error = EngineError("x.y: Cannot create table, the location is not empty")
+            error.__cause__ = RuntimeError("[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] Cannot create table")
+            raise error
+        return 1
+
+    assert retried("x.y", 5, lambda: attempt(3)) == (1, 2)
+    calls.clear()
+    with pytest.raises(EngineError, match=r"not empty$"):
+        retried("x.y", 5, lambda: attempt(9))
+    assert len(calls) == 3
+    calls.clear()
+    with pytest.raises(EngineError, match=r"not empty$"):
+        retried("x.y", 0, lambda: attempt(9))
+    assert len(calls) == 1

@@ -1,0 +1,105 @@
+"""What a run may be undone over, without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+
+import pytest
+
+from scdgen import DataError, load_spec_text
+from scdgen.run.delta import Commit, new_run_id, spec_hash, undo_of
+
+TEXT = "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
+SPEC = load_spec_text(TEXT)
+AT = dt.datetime(2024, 1, 1)
+
+
+def log(*made: str) -> list[Commit]:
+    """Commits, the oldest first as ``OPERATION run`` or ``RESTORE run undoes``."""
+    found = []
+    for version, text in enumerate(made):
+        operation, run, undoes = [*text.split(), "", ""][:3]
+        found.append(Commit(version, AT, operation.replace("_", " "), run=run, undoes=undoes))
+    return found[::-1]
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "back_to"),
+    [
+        (["CREATE_TABLE r1", "MERGE r1"], "r1", 0),  # the table stays, without rows
+        (["CREATE_TABLE r1", "MERGE r1", "MERGE r2"], "r2", 1),
+        (["CREATE_TABLE r1", "MERGE r1", "ADD_COLUMNS r2", "SET_TBLPROPERTIES r2", "MERGE r2"], "r2", 1),
+        (["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "OPTIMIZE", "VACUUM_START", "VACUUM_END"], "r2", 1),
+        (["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "RESTORE r3 r2"], "r1", 0),
+        (["CREATE_TABLE", "WRITE", "MERGE r2"], "r2", 1),
+    ],
+)
+def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
+    found = undo_of(SPEC, run, log(*made))
+    assert (found.back_to, found.newest, {commit.run for commit in found.made}) == (back_to, len(made) - 1, {run})
+    assert found.statement(SPEC) == f"RESTORE TABLE `a`.`b` TO VERSION AS OF {back_to}"
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "message"),
+    [
+        (
+            ["CREATE_TABLE r1", "MERGE r1"], "r9",
+            "a.b: no version is by the run r9; the newest are r1; see `scdgen history`",
+        ),
+        (
+            ["CREATE_TABLE", "WRITE"], "r9",
+            "a.b: no version is by the run r9; no run has changed it; see `scdgen history`",
+        ),
+        (
+            ["CREATE_TABLE r1", "MERGE r1", "MERGE r2"], "r1",
+            "a.b: version 2 (MERGE, by the run r2) came after the run r1, and would be undone with it; undo the "
+            "later runs first, or RESTORE the table by hand",
+        ),
+        (
+            ["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "DELETE"], "r2",
+            "a.b: version 3 (DELETE, by no run) came after the run r2, and would be undone with it; undo the "
+            "later runs first, or RESTORE the table by hand",
+        ),
+        (["CREATE_TABLE r1", "MERGE r1", "RESTORE r2 r1"], "r1", "a.b: the run r1 was undone by version 2"),
+        (["CREATE_TABLE r1"], "r1", "a.b: the run r1 made the table and merged nothing; there is nothing to undo"),
+    ],
+)  # fmt: skip
+def test_refuses(made: list[str], run: str, message: str) -> None:
+    with pytest.raises(DataError) as refused:
+        undo_of(SPEC, run, log(*made))
+    assert str(refused.value) == message
+
+
+def test_a_log_that_is_cut_off() -> None:
+    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, is no longer in the table's log$"):
+        undo_of(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
+
+
+@pytest.mark.parametrize("note", [None, "", "nightly", "[1]", "{}", '{"run": "r1"}', "{"])
+def test_foreign_notes(note: str | None) -> None:
+    row = {"version": 1, "timestamp": AT, "operation": "WRITE", "operationMetrics": None, "userMetadata": note}
+    assert Commit.of(row) == Commit(1, AT, "WRITE")
+
+
+def test_a_row_of_the_log() -> None:
+    note = {"scdgen": "0.1", "run": "r1", "spec": "a.yml", "spec_hash": "12", "later": 1}
+    metrics = {"numTargetRowsInserted": "3", "numTargetRowsUpdated": "2", "numTargetRowsDeleted": "1", "x": "y"}
+    row = {
+        "version": 4,
+        "timestamp": AT,
+        "operation": "MERGE",
+        "operationMetrics": metrics,
+        "userMetadata": json.dumps(note),
+    }
+    commit = Commit.of(row)
+    assert commit == Commit(4, AT, "MERGE", "r1", "a.yml", "12", "", 3, 2, 1)
+    assert commit.told() == "MERGE: 3 inserted, 2 updated, 1 removed"
+
+
+def test_the_hash_is_of_the_meaning() -> None:
+    same = load_spec_text(f"# a comment\n{TEXT}on_delete: null\n", name="elsewhere.yml")
+    assert spec_hash(same) == spec_hash(SPEC)
+    assert spec_hash(load_spec_text(TEXT.replace("v: string", "v: int"))) != spec_hash(SPEC)
+    assert new_run_id() != new_run_id()

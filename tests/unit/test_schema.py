@@ -1,0 +1,249 @@
+"""The JSON Schema that editors read, and the reference of options that fills it and the README."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from ruamel.yaml import YAML
+
+from scdgen import load_spec_text
+from scdgen.cli.main import cli
+from scdgen.spec.reference import DEFAULTS, MEANINGS, options
+from scdgen.spec.schema import TYPES, schema, schema_text
+from tests.conftest import ROOT
+from tests.support.error_cases import FOLDER, read
+from tests.support.random_specs import make_case
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+VALIDATOR = Draft202012Validator(schema())
+
+# Every option of the format, as in its description.
+FULL = """
+target: crm.dim_customer
+description: One row per version of a customer.
+pattern: scd2
+source:
+  table: crm.customer_changes
+  feed: changes
+  effective_at: start_date
+  sequence_by: [lsn]
+  delete_when: op = 'D'
+  where: user_id IS NOT NULL
+keys: [id]
+columns:
+  id: int
+  name: {type: string, track: false}
+  address: {type: string, from: addr, comment: Where they live, nullable: true, nulls: fill}
+  price: {type: "decimal(10,2)", merge: last}
+history:
+  type: timestamp
+  valid_from: valid_from
+  valid_to: valid_to
+  open_end: null
+  gap: null
+  is_current: is_current
+  row_hash: null
+  surrogate_key: null
+  action: null
+  deleted: null
+table:
+  format: delta
+  partition_by: [vcid_first_two]
+  cluster_by: id
+  properties: {delta.enableDeletionVectors: true, delta.logRetentionDuration: 30 days, delta.columns: 3}
+  location: null
+schema_evolution: fail
+on_delete: close
+unchanged: skip
+late_arriving: apply
+bad_rows: fail
+conflicts: fail
+updated_at: changed
+snapshot:
+  taken_at: current_timestamp()
+  scope: null
+  allow_empty: false
+  max_deleted: 1.0
+params:
+  since: {type: timestamp, default: "SELECT max(valid_to) FROM crm.dim_customer"}
+  day: date
+checks:
+  - {name: known_country, query: "SELECT * FROM crm.dim_customer WHERE country IS NULL"}
+views:
+  current: crm.customer
+  as_of: crm.customer_as_of
+stream:
+  options: {maxFilesPerTrigger: 1000}
+  checkpoint: checkpoints/dim_customer
+"""
+SIMPLE = """
+target: crm.t
+pattern: scd2
+source: {table: crm.s, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+def tree(text: str) -> Any:
+    """The YAML as an editor has it: dates are text."""
+    return json.loads(json.dumps(YAML(typ="safe").load(text), default=str))
+
+
+def found(text: str) -> list[str]:
+    return [error.message for error in VALIDATOR.iter_errors(tree(text))]
+
+
+def places(node: Any, above: str = "") -> set[str]:
+    """The options that a spec holds, names and list entries as *."""
+    if isinstance(node, list):
+        return {place for item in node for place in places(item, f"{above}*.")}
+    if not isinstance(node, dict):
+        return set()
+    named = above in {"columns.", "params."} and {"*" for _ in node}
+    steps = [(f"{above}*" if named else f"{above}{name}", inner) for name, inner in node.items()]
+    here = set() if named else {place for place, _ in steps}
+    if above in {"table.properties.", "source.options.", "stream.options."}:
+        return set()
+    return here | {place for step, inner in steps for place in places(inner, f"{step}.")}
+
+
+def test_it_is_a_schema() -> None:
+    Draft202012Validator.check_schema(schema())
+    assert schema()["$schema"].endswith("draft/2020-12/schema")
+
+
+def test_the_committed_file_is_what_the_command_prints() -> None:
+    committed = (ROOT / "docs" / "scdgen.schema.json").read_text()
+    assert schema_text() == committed, "run: scdgen schema > docs/scdgen.schema.json"
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_committed_specs(path: Any) -> None:
+    text = path.read_text()
+    assert found(text) == []
+    begin = "# yaml-language-server: $schema="
+    first = text.splitlines()[0]
+    assert first.startswith(begin)
+    assert (path.parent / first.removeprefix(begin)).resolve() == ROOT / "docs" / "scdgen.schema.json"
+
+
+def test_every_option_of_the_format() -> None:
+    assert found(FULL) == []
+    flag = {f"history.is_current.{name}" for name in ("name", "type", "open", "closed")}
+    other = {"source.query", "source.path", "source.format", "source.options"}  # only one of table, query, path
+    assert places(tree(FULL)) | flag | other == set(MEANINGS)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_specs(seed: int) -> None:
+    assert found(make_case(seed, "crm.t", "folder").text) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("keys: [id]", "keys: id"),
+        ("effective_at: at", "effective_at: at, sequence_by: lsn"),
+        ("id: int", "id: {type: INT}"),
+        ("{id: int,", "{id: 'struct<a: int>',"),
+        ("{id: int,", "{id: ' Decimal (10, 2)',"),
+        ("keys:", "history: {is_current: null}\nkeys:"),
+        ("keys:", "history: {is_current: flag, open_end: '9999-12-31', gap: 1}\nkeys:"),
+        ("keys:", "history: {is_current: {name: f, type: string, open: 'Y', closed: 'N'}}\nkeys:"),
+        ("keys:", "params: {day: date, n: {type: int, default: 3}}\nkeys:"),
+        ("table: crm.s", "query: SELECT 1"),
+        ("table: crm.s", "path: a.csv, format: csv, options: {header: true}"),
+    ],
+)
+def test_right_ones(was: str, becomes: str) -> None:
+    assert SIMPLE.replace(was, becomes) != SIMPLE
+    assert found(SIMPLE.replace(was, becomes)) == []
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("target: crm.t\n", ""),
+        ("keys: [id]\n", ""),
+        ("keys: [id]", "keys: {id: int}"),
+        ("keys: [id]", "keys: [_scd_id]"),
+        ("keys: [id]", "keys: [1]"),
+        ("pattern: scd2", "pattern: scd-2"),
+        ("effective_at", "efective_at"),
+        ("table: crm.s", "table: crm.s, feed: snapshots"),
+        ("table: crm.s, ", ""),
+        ("table: crm.s", "table: crm.s, query: SELECT 1"),
+        ("table: crm.s", "path: a.txt, format: txt"),
+        ("id: int", "id: strng"),
+        ("id: int", "id: uuid"),
+        ("id: int", "id: 3"),
+        ("id: int", "id: {type: int, tracked: false}"),
+        ("id: int", "id: {track: false}"),
+        ("id: int", "id: {type: int, track: maybe}"),
+        ("id: int", "id: {type: int, nulls: skip}"),
+        ("{id: int,", "{' id ': int,"),
+        ("keys:", "history: {gap: [1]}\nkeys:"),
+        ("keys:", "history: {is_current: {nam: f}}\nkeys:"),
+        ("keys:", "history: {is_current: 1}\nkeys:"),
+        ("keys:", "histroy: {}\nkeys:"),
+        ("keys:", "snapshot: {max_deleted: 1.5}\nkeys:"),
+        ("keys:", "params: {1a: date}\nkeys:"),
+        ("keys:", "params: {day: {default: 3}}\nkeys:"),
+        ("keys:", "checks: {name: a, query: SELECT 1}\nkeys:"),
+        ("keys:", "checks: [{name: a b, query: SELECT 1}]\nkeys:"),
+        ("keys:", "on_delete: closed\nkeys:"),
+        ("keys:", "table: {format: iceberg}\nkeys:"),
+    ],
+)
+def test_wrong_ones(was: str, becomes: str) -> None:
+    assert SIMPLE.replace(was, becomes) != SIMPLE
+    assert found(SIMPLE.replace(was, becomes))
+
+
+def test_unknown_options_are_found_wherever_the_loader_finds_them() -> None:
+    cases = read(FOLDER / "specs.yml").cases
+    unknown = [case for case in cases if any("unknown option" in error for error in case.errors)]
+    assert len(unknown) >= 3
+    for case in unknown:
+        assert case.spec and found(case.spec), case.name
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_types_that_are_offered_can_be_loaded(kind: str) -> None:
+    load_spec_text(SIMPLE.replace("name: string", f"name: '{kind}'").replace("pattern: scd2", "pattern: scd1"))
+
+
+def test_every_option_has_one_line() -> None:
+    listed = [option.place for option in options()]
+    assert len(listed) == len(set(listed))
+    assert set(listed) - set(MEANINGS) == set(), "write a line for it in scdgen/reference.py"
+    assert set(MEANINGS) - set(listed) == set(), "is no option (any more)"
+    assert list(MEANINGS) == listed, "the order of the models"
+    assert set(DEFAULTS) <= set(listed)
+    for place, line in MEANINGS.items():
+        assert line.endswith(".") and "\n" not in line and "|" not in line, place
+
+
+def test_every_property_is_described_in_the_schema() -> None:
+    def walk(node: Any) -> int:
+        if isinstance(node, list):
+            return sum(map(walk, node))
+        if not isinstance(node, dict):
+            return 0
+        properties = node.get("properties", {}) if node.get("type") == "object" else {}
+        for name, inner in properties.items():
+            assert inner.get("description"), name
+        if properties:
+            assert node["additionalProperties"] is False
+        return len(properties) + sum(map(walk, node.values()))
+
+    assert walk(schema()) == len(MEANINGS)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["schema"], standalone_mode=False)
+    assert capsys.readouterr().out == schema_text()

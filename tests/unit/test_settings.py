@@ -1,0 +1,162 @@
+"""Sessions that refuse settings, as serverless compute does: what goes on without them, and what must not. No Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from scdgen import EngineError, load_spec_text
+from scdgen.engine.settings import ansi, refuses, set_while
+from scdgen.engine.spark3 import Substituting, with_variables
+from scdgen.run.delta import noted
+from scdgen.run.stream import micro_batch, once
+
+SPEC = load_spec_text(
+    "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int}\nstream: {checkpoint: c}\n"
+)
+ANSI = "spark.sql.ansi.enabled"
+NOTE = "spark.databricks.delta.commitInfo.userMetadata"
+APP, VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+
+
+class FakeConf:
+    """Settings, some of which may not be set, and perhaps not be read."""
+
+    def __init__(self, refused: Iterable[str] = (), unread: bool = False, ansi: str | None = None):
+        self.refused, self.unread, self.values = set(refused), unread, {} if ansi is None else {ANSI: ansi}
+
+    def get(self, name: str, default: Any = "none") -> Any:
+        if self.unread and name in self.refused:
+            self.refuse(name)
+        return self.values.get(name, default)
+
+    def set(self, name: str, value: str) -> None:
+        if name in self.refused:
+            self.refuse(name)
+        self.values[name] = value
+
+    def unset(self, name: str) -> None:
+        del self.values[name]
+
+    def refuse(self, name: str) -> None:
+        raise RuntimeError(f"[CONFIG_NOT_AVAILABLE] Configuration {name} is not available. SQLSTATE: 42K0I")
+
+
+def session(conf: FakeConf, cast: str = "") -> Any:
+    """A session; ``cast`` is what it says of a text that is no number, NULL where it is empty."""
+
+    def collect() -> list[tuple[None]]:
+        if cast:
+            raise RuntimeError(cast)
+        return [(None,)]
+
+    return SimpleNamespace(conf=conf, sql=lambda _: SimpleNamespace(collect=collect))
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_a_run_goes_on_without_its_note(unread: bool) -> None:
+    spark = session(FakeConf({NOTE}, unread))
+    with noted(spark, SPEC, "r1") as named:
+        assert (named, spark.conf.values) == ("", {})
+
+
+def test_the_note_and_what_was_there_before() -> None:
+    spark = session(FakeConf())
+    with noted(spark, SPEC, "r1") as named:
+        assert (named, json.loads(spark.conf.values[NOTE])["run"]) == ("r1", "r1")
+    assert spark.conf.values == {}
+    spark.conf.values[NOTE] = "mine"
+    with pytest.raises(ZeroDivisionError), noted(spark, SPEC, "r1"):
+        raise ZeroDivisionError
+    assert spark.conf.values == {NOTE: "mine"}
+
+
+@pytest.mark.parametrize("unread", [False, True])
+@pytest.mark.parametrize("refused", [{APP, VERSION}, {VERSION}])
+def test_a_stream_does_not_go_on_without_its_numbers(refused: set[str], unread: bool) -> None:
+    spark = session(FakeConf(refused, unread))
+    with pytest.raises(EngineError) as told, once(spark, SPEC, "app", 7):
+        pytest.fail("a batch that may count twice")
+    assert str(told.value) == (
+        f"a.b: this session does not let {APP} be set, by which Delta passes over a batch that it has taken in; "
+        "stream on compute that does, which serverless does not, or schedule `scdgen run`"
+    )
+    assert spark.conf.values == {}, "nothing stays behind"
+    frame: Any = SimpleNamespace(sparkSession=spark)  # has no writeStream: nothing is begun
+    with pytest.raises(EngineError, match=r"^a\.b: this session does not let"):
+        micro_batch([SPEC]).start(frame, None)
+
+
+def test_the_numbers_of_a_batch() -> None:
+    spark = session(FakeConf())
+    with once(spark, SPEC, "app", 7):
+        assert spark.conf.values == {APP: "app", VERSION: "7"}
+    assert spark.conf.values == {}
+
+
+def test_ansi_is_set_and_put_back() -> None:
+    spark = session(FakeConf(ansi="false"))
+    with ansi(spark):
+        assert spark.conf.values == {ANSI: "true"}
+    assert spark.conf.values == {ANSI: "false"}
+
+
+def test_ansi_that_is_on_needs_no_right() -> None:
+    with ansi(session(FakeConf({ANSI}, ansi="true"))):
+        pass
+    with ansi(session(FakeConf({ANSI}, unread=True), "[CAST_INVALID_INPUT] The value 'a'")):
+        pass
+
+
+@pytest.mark.parametrize("unread", [False, True])
+def test_ansi_that_is_off_and_stays_so(unread: bool) -> None:
+    with pytest.raises(EngineError) as told, ansi(session(FakeConf({ANSI}, unread, ansi="false"))):
+        pytest.fail("values that do not convert would become NULL")
+    assert str(told.value) == (
+        f"Spark: {ANSI} is false here and may not be changed, so that a value which does not convert would become "
+        "NULL; set it to true for this compute"
+    )
+
+
+def test_a_spark_3_is_asked_for_variables() -> None:
+    """Databricks' runtimes call their Spark 3.5 and have them; tests/spark/test_spark_3.py has Spark's own."""
+    four: Any = SimpleNamespace(version="4.0.1")
+    assert with_variables(four) is four, "is not asked"
+    old = session(FakeConf(), "[PARSE_SYNTAX_ERROR] Syntax error at or near 'DECLARE'")
+    new, broken = session(FakeConf()), session(FakeConf(), "the server is gone")
+    for spark in (old, new, broken):
+        spark.version = "3.5.0"
+    assert with_variables(new) is new
+    assert isinstance(with_variables(old), Substituting)
+    with pytest.raises(RuntimeError, match="gone"):
+        with_variables(broken)
+
+
+def test_other_errors_are_not_taken_for_a_refusal() -> None:
+    class Broken(FakeConf):
+        def set(self, name: str, value: str) -> None:
+            raise ConnectionError("the server is gone")
+
+    with pytest.raises(ConnectionError), set_while(session(Broken()), {"a": "b"}):
+        pass
+    with pytest.raises(RuntimeError, match="another"), ansi(session(FakeConf({ANSI}, unread=True), "another")):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("[CONFIG_NOT_AVAILABLE] Configuration spark.x is not available. SQLSTATE: 42K0I", True),
+        ('[CANNOT_MODIFY_STATIC_CONFIG] Cannot modify the value of the static Spark config: "spark.x".', True),
+        ('[CANNOT_MODIFY_CONFIG] Cannot modify the value of the Spark config: "spark.x".', True),
+        ("Cannot modify the value of a static config: spark.x", True),
+        ("[INVALID_CONF_VALUE.TYPE_MISMATCH] The value 'x' in the config is invalid", False),
+        ("", False),
+    ],
+)
+def test_what_a_refusal_is(text: str, is_one: bool) -> None:
+    assert refuses(RuntimeError(text)) is is_one

@@ -1,0 +1,157 @@
+"""``scdgen generate --diff``: what a changed option means for the rows that are stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import load_spec, render
+from scdgen.cli.main import main
+from scdgen.spec.diff import meanings
+from scdgen.spec.stored import stored
+from tests.conftest import ROOT
+from tests.support.explain_specs import BASES, VARIATIONS, Document, changed, load, text_of
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+T = "`crm`.`customer`"
+CASES: list[tuple[str, str, Any, list[str]]] = [
+    ("2c", "pattern", "scd1", ["pattern: scd2 -> scd1: stored rows are versions, many of a key; every run stops; "
+     "make the table anew from the whole source"]),
+    ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; "
+     "make the table anew from the whole source"]),
+    ("2c", "history.gap", "1 day", ["history.gap: none -> 1 day: stored ends are written with the old one; every run "
+     f"stops; bring them along: UPDATE {T} SET `valid_to` = `valid_to` - INTERVAL '1' DAY "
+     "WHERE NOT (`valid_to` IS NULL); then take the table over with `scdgen run --adopt`"]),
+    ("2c", "history.open_end", "9999-12-31", ["history.open_end: none -> 9999-12-31: stored open versions end with "
+     f"the old one; every run stops; bring them along: UPDATE {T} SET `valid_to` = TIMESTAMP '9999-12-31' "
+     "WHERE `valid_to` IS NULL; then take the table over with `scdgen run --adopt`"]),
+    ("2c", "history.type", "date", ["history.type: timestamp -> date: stored starts and ends are of the old type; "
+     "every run stops; make the table anew from the whole source"]),
+    ("2c", "history.valid_to", "until", ["history.valid_to: valid_to -> until: the stored column has the old name; "
+     f"every run stops; ALTER TABLE {T} RENAME COLUMN `valid_to` TO `until` (needs delta.columnMapping.mode = name)"]),
+    ("2c", "history.is_current", {"name": "is_current", "type": "boolean", "open": False, "closed": True},
+     ["history.is_current: TRUE, FALSE -> FALSE, TRUE: stored versions of keys that no batch touches keep the old "
+      f"values (the check flag_matches_end fails); bring them along: UPDATE {T} SET `is_current` = CASE WHEN "
+      "`valid_to` IS NULL THEN FALSE ELSE TRUE END"]),
+    ("2c", "columns.name.track", False, ["columns.name.track: true -> false: stored versions that differ in it alone "
+     "are one now (see no_repeat); every run stops; make the table anew from the whole source"]),
+    ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
+     '"not given" from now on, where a batch touches its key; else make the table anew from the whole source']),
+    ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
+     '"not given" from now on, where a batch touches its key; else make the table anew from the whole source']),
+    ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
+     "add_columns has added it; the first value that comes for a key opens a version"]),
+    ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: `name` -> "
+     "UPPER(full_name): stored values are made by the old one; to bring them along, make the table "
+     "anew from the whole source"]),
+    ("2c", "columns.name.type", "int", ["columns.name.type: STRING -> INT: stored values are of the old type; every "
+     "run stops; make the table anew from the whole source"]),
+    ("2c", "unchanged", "keep", ["unchanged: skip -> keep: changes of before that changed nothing were not stored; "
+     "for them too, make the table anew from the whole source"]),
+    ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
+     "again; a stored key that is not in the next snapshot any more goes by on_delete"]),
+    ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
+     "and goes into the new one as one value; else make the table anew from the whole source"]),
+    ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
+     f"table that is there stays as it is; ALTER TABLE {T} CLUSTER BY (`city`)"]),
+    ("2c", "bad_rows", "skip", []),
+    ("2c", "late_arriving", "ignore", []),
+    ("1s", "snapshot.max_deleted", 0.5, []),
+    ("1c", "conflicts", "any", []),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate takes most of the time of rendering, and has tests of its own."""
+    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+
+
+def told(before: Document, after: Document) -> list[str]:
+    old, new = (stored(render(load(document)).files()) for document in (before, after))
+    assert old is not None and new is not None
+    return meanings("crm.customer", old, new)
+
+
+@pytest.mark.parametrize(("kind", "option", "value", "lines"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
+def test_one_option(kind: str, option: str, value: Any, lines: list[str]) -> None:
+    after = changed(BASES[kind], option, value)
+    if option == "pattern":
+        after["source"].pop("effective_at")
+    assert told(BASES[kind], after) == lines
+    assert told(after, after) == []
+
+
+# Options whose change is of no matter to the rows that are stored.
+OF_ROWS_TO_COME = {
+    "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
+    "params", "checks", "views.current", "views.as_of", "stream", "late_arriving", "snapshot.taken_at",
+    "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format", "source.options",
+}  # fmt: skip
+PAIRS = [
+    (kind, option, value)
+    for kind, listed in VARIATIONS.items()
+    for option, value in listed
+    if option not in OF_ROWS_TO_COME and (option, value) != ("on_delete", "ignore") and ":since" not in str(value)
+]
+
+
+@pytest.mark.parametrize(("kind", "option", "value"), PAIRS, ids=[f"{k}-{o}-{v}" for k, o, v in PAIRS])
+def test_every_option_that_matters_is_told(kind: str, option: str, value: Any) -> None:
+    """There and back; an option without an effect in the base is told by nothing."""
+    after = changed(BASES[kind], option, value)
+    there, back = told(BASES[kind], after), told(after, BASES[kind])
+    name = {"source.query": "source", "source.path": "source", "source.table": "source"}.get(option, option)
+    name = "history.deleted" if option == "on_delete" else name
+    if option in {"columns.bucket", "updated_at", "source.delete_when", "source.effective_at"}:
+        name = option.rsplit(".", 1)[0]
+    same = render(load(BASES[kind])).files() == render(load(after)).files()
+    assert same or (kind[0] == "1" and value == "name") or any(line.startswith(name) for line in there), there
+    assert bool(there) == bool(back)
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_the_example_specs_are_read(path: Path) -> None:
+    spec = load_spec(path)
+    found = stored(render(spec).files())
+    assert found is not None
+    assert (found.pattern, found.keys, found.snapshot) == (spec.pattern, spec.keys, spec.is_snapshot)
+    assert found.keeps == (spec.unchanged == "keep" or not spec.is_scd2)
+    assert [found.nulls[name] for name in found.nulls] == [spec.columns[name].nulls for name in found.nulls]
+    assert [found.merge[name] for name in found.merge] == [spec.columns[name].merge for name in found.merge]
+    if spec.is_scd2:
+        assert found.history == dict(spec.history.names())
+        assert (found.gap, found.open_end) == (spec.history.gap, spec.history.open_end)
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(map(str, args)))
+    printed = capsys.readouterr()
+    return stopped.value.code, printed.out, printed.err
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec, out = tmp_path / "t.yml", tmp_path / "generated"
+    spec.write_text(text_of(BASES["2c"]))
+    status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
+    assert status == 1 and "crm.customer: nothing was generated before" in printed and not out.exists()
+    run(capsys, "generate", spec, "--out", out)
+    assert run(capsys, "generate", "--diff", spec, "--out", out) == (0, "", "")
+    create = out / "crm.customer/create.sql"
+    before = create.read_text()
+    spec.write_text(text_of(changed(BASES["2c"], "history.gap", "1 day")))
+    status, printed, err = run(capsys, "generate", "--diff", spec, "--out", out)
+    assert status == 1 and "generated files differ; run: scdgen generate" in err and create.read_text() == before
+    assert (
+        "-    'scdgen.history' = 'timestamp'" in printed and "+    'scdgen.history' = 'timestamp, gap 1 day'" in printed
+    )
+    assert printed.splitlines()[-1] == f"crm.customer: {CASES[2][3][0]}"
+    spec.write_text(text_of(changed(BASES["2c"], "late_arriving", "ignore")))
+    status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
+    assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"
+    create.write_text("CREATE")
+    status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
+    assert status == 1 and "what the difference means for stored rows is not known" in printed.splitlines()[-1]

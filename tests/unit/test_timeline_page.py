@@ -1,0 +1,203 @@
+"""The page of scdgen show --html: whole in itself, safe with any value, and what its script makes of it.
+
+The script runs where Chromium is on the PATH; elsewhere a warning says that it did not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen.cli.timeline import Timeline
+from scdgen.cli.timeline_page import page
+from scdgen.errors import UsageError
+from tests.support.timelines import made, row, spec_of
+
+NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
+ROWS = [
+    row(1, "Ann", "Oslo", "2024-01-01 00:00:00", "2024-02-01 00:00:00"),
+    row(1, "Ann", "", "2024-02-01 00:00:00", "2024-03-01 00:00:00"),
+    row(1, "Ann", "Rome", "2024-04-01 00:00:00", None),
+    row(2, NASTY, None, "2024-01-15 00:00:00", "2024-03-01 00:00:00"),
+    row(2, "Bob", None, "2024-03-01 00:00:00", None),
+]
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+class Read(HTMLParser):
+    """The elements of a page, with their attributes, and the text of its data."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == [], "every element is closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self.elements[-1] if self.elements else ("", {})
+        name = attributes.get("id") or tag
+        self.texts[name] = self.texts.get(name, "") + data
+
+
+def data_of(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Read(text).texts["data"])
+    return found
+
+
+def test_the_page_asks_nobody_for_anything() -> None:
+    text = page(made(ROWS), "Customers")
+    fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
+    for tag, attributes in Read(text).elements:
+        assert not fetching & set(attributes), (tag, attributes)
+        assert tag not in {"link", "iframe", "object", "embed", "img", "base", "form"}
+    assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", text)
+    policy = next(attributes for _, attributes in Read(text).elements if "http-equiv" in attributes)
+    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def test_any_value_comes_through_as_it_is() -> None:
+    rows = [{**found, "id": NASTY} for found in ROWS[3:]]
+    text = page(made(rows), NASTY)
+    assert [tag for tag, _ in Read(text).elements].count("script") == 2
+    assert "\u2028" not in re.findall(r'id="data">(.*?)</script>', text)[0]
+    found = data_of(text)
+    assert [version["row"][:3] for version in found["lanes"][0]["versions"]] == [
+        [NASTY, NASTY, None],
+        [NASTY, "Bob", None],
+    ]
+    assert found["lanes"][0]["versions"][1]["old"] == {"1": NASTY}
+    assert "{{ 7 * 7 }}" in Read(text).texts["p"], "a value is no template"
+    placeholder = next(a["placeholder"] for _, a in Read(text).elements if a.get("id") == "search")
+    assert placeholder == f"id={NASTY}"
+
+
+def test_numbers_are_text_because_scripts_round_them() -> None:
+    found = data_of(page(made([row(1, "Ann", "Oslo", 9007199254740993, None)], spec_of("{type: bigint}"))))
+    version = found["lanes"][0]["versions"][0]
+    assert (version["start"], version["until"], version["row"][0]) == ("9007199254740993", None, "1")
+    assert (found["lo"], found["hi"]) == ("9007199254740993", "9007199254741003")
+
+
+def test_what_is_left_out_is_said() -> None:
+    text = page(made(ROWS, limit=4))
+    assert "Only the first 4 rows are shown" in text and "and the history of id=2 goes on" in text
+    text = page(made(ROWS, limit=3))
+    assert "Only the first 3 rows are shown" in text and "goes on</p>" not in text
+    assert "Only the " not in page(made(ROWS))
+    assert "an empty place is no delete" in page(made(ROWS[:1], as_of="2024-01-01"))
+
+
+def test_a_template_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
+    assert page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
+    (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
+    with pytest.raises(UsageError, match=r"show\.html\.j2:1: there is no attribute 'nothing'; mend the template"):
+        page(made(ROWS), None, str(tmp_path))
+
+
+# What a reader does, in the page itself; what came of it is written into the page as JSON.
+_READER = """<script>
+const all = selector => [...document.querySelectorAll(selector)];
+const bars = () => all(".track .version").map(bar => bar.getAttribute("aria-label"));
+const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+const set = (id, value) => {
+  document.getElementById(id).value = value;
+  document.getElementById(id).dispatchEvent(new Event("input"));
+};
+const told = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
+const valid = () => all(".track .version:not(.out)").map(bar => bar.getAttribute("aria-label").split(",", 2).join());
+const found = { count: bars().length, bars: bars().slice(0, 5) };
+found.none = all(".track .none").map(none => none.textContent);
+if (found.count < 100) {
+  all(".track .version[tabindex='0']")[0].focus();
+  press("ArrowRight"); found.second = told();
+  press("ArrowRight"); press("ArrowDown"); found.beside = told();
+  press("Home"); found.first = document.activeElement.getAttribute("aria-label").split(",", 2).join();
+  press("ArrowLeft"); found.stays = document.activeElement.getAttribute("aria-label").split(",", 2).join();
+  document.getElementById("earlier").click();
+  found.at = [document.getElementById("at").textContent, valid()];
+  document.getElementById("earlier").click();
+  found.before = [document.getElementById("at").textContent, valid()];
+  set("slider", 0); found.start = [document.getElementById("at").textContent, valid()];
+  document.getElementById("rows").open = true;
+}
+set("search", "ID=2"); found.lanes = all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent);
+set("search", "nobody"); found.nothing = document.getElementById("nothing").innerText;
+found.hacked = typeof hacked;
+found.errors = errors;
+found.requests = performance.getEntriesByType("resource").length;
+document.body.append(Object.assign(document.createElement("pre"), { id: "found", textContent: JSON.stringify(found) }));
+</script></body>"""
+_ERRORS = "<script>const errors = []; addEventListener('error', event => errors.push(event.message));</script></head>"
+
+
+def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
+    """What a reader finds in the page; None, and a warning, where there is no Chromium."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
+        return None
+    file = folder / "page.html"
+    text = page(timeline).replace("</head>", _ERRORS, 1)
+    file.write_text(_READER.join(text.rsplit("</body>", 1)), encoding="utf-8")
+    done = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+         "--window-size=1200,800", "--dump-dom", file.as_uri()],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(Read(done.stdout).texts["found"])
+    return found
+
+
+def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
+    timeline = made(ROWS)
+    assert len(data_of(page(timeline))["lanes"]) == 2
+    found = looked_at(timeline, tmp_path)
+    if found is None:
+        return
+    assert (found["errors"], found["hacked"], found["requests"]) == ([], "undefined", 0)
+    assert found["bars"][:3] == [
+        "id=1, version 1 of 3, 2024-01-01 → 2024-02-01: Ann · Oslo",
+        "id=1, version 2 of 3, 2024-02-01 → 2024-03-01: city → ''",
+        "id=1, version 3 of 3, 2024-04-01 → open: city → Rome",
+    ]
+    assert found["bars"][3].endswith(f"{NASTY} · NULL") and found["none"] == ["deleted"]
+    assert found["second"] == (
+        "id=1 version 2 of 3: 2024-02-01 → 2024-03-01 deleted at its end name Ann city Oslo → empty text"
+        " Key and history id 1 valid_from 2024-02-01 00:00:00 valid_to 2024-03-01 00:00:00 is_current false"
+    )
+    assert found["beside"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
+    assert (found["first"], found["stays"]) == ("id=2, version 1 of 2", "id=2, version 1 of 2")
+    assert found["at"] == ["2024-04-01", ["id=1, version 3 of 3", "id=2, version 2 of 2"]]
+    assert found["before"] == ["2024-03-01", ["id=2, version 2 of 2"]], "a time at which id=1 is deleted"
+    assert found["start"] == ["2024-01-01", ["id=1, version 1 of 3"]]
+    assert (found["lanes"], found["nothing"]) == (["id=2"], "No key here holds this text.")
+
+
+def test_two_thousand_versions(tmp_path: Path) -> None:
+    rows = [row(i // 5, f"n{i}", "Oslo", i % 5, i % 5 + 1 if i % 5 < 4 else None) for i in range(2000)]
+    timeline = made(rows, spec_of("{type: bigint}"))
+    assert len(page(timeline)) < 1_000_000
+    found = looked_at(timeline, tmp_path)
+    if found is None:
+        return
+    assert (found["count"], found["errors"], found["nothing"]) == (2000, [], "No key here holds this text.")
