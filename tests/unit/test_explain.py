@@ -23,8 +23,8 @@ from scdgen.spec.load import Lines
 from scdgen.spec.reference import options
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
-from tests.support.explain_specs import BASES, COMBINED, VARIATIONS, Change, changed, combined, load, mixture, text_of
 from tests.support.random_specs import make_case
+from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, Change, changed, combined, load, mixture, text_of
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))

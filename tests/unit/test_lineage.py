@@ -11,7 +11,7 @@ from scdgen import load_spec, load_spec_text
 from scdgen.cli.lineage import as_mermaid, as_text
 from scdgen.patterns.lineage import lineage
 from tests.conftest import ROOT
-from tests.support.explain_specs import mixture
+from tests.support.spec_variations import mixture
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 SPEC = """

@@ -13,7 +13,7 @@ from scdgen.cli.notebook import notebook
 from scdgen.patterns.compile import folder, statements
 from scdgen.patterns.gate import judge
 from tests.conftest import ROOT
-from tests.support.explain_specs import BASES, VARIATIONS, changed, load
+from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
