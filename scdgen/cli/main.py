@@ -161,9 +161,9 @@ def generate(
                scdgen generate --diff specs       before a changed spec meets its table
     """
     from scdgen.cli.inputs import load_specs, spec_paths
-    from scdgen.cli.notebook import NOTEBOOK
+    from scdgen.cli.notebook import NOTEBOOK, rendered_files
     from scdgen.cli.parallel import workers
-    from scdgen.patterns.compile import Scripts, folder, rendered_files
+    from scdgen.patterns.compile import Scripts, folder
 
     changed, dry, paths = 0, check or diff, spec_paths(specs)
     with workers(len(paths), jobs) as each:
