@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from scdgen import log
-from scdgen.cli import explain_command as cli_explain
+from scdgen.cli import explain as cli_explain
 from scdgen.cli import history as cli_history
 from scdgen.cli import init as cli_init
 from scdgen.cli import run as cli_spark
@@ -161,9 +161,9 @@ def generate(
                scdgen generate --diff specs       before a changed spec meets its table
     """
     from scdgen.cli.inputs import load_specs, spec_paths
-    from scdgen.cli.notebook import NOTEBOOK
+    from scdgen.cli.notebook import NOTEBOOK, rendered_files
     from scdgen.cli.parallel import workers
-    from scdgen.patterns.compile import Scripts, folder, rendered_files
+    from scdgen.patterns.compile import Scripts, folder
 
     changed, dry, paths = 0, check or diff, spec_paths(specs)
     with workers(len(paths), jobs) as each:
@@ -202,12 +202,12 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
     Examples:  scdgen graph specs
                scdgen graph specs --format mermaid      a flowchart
     """
-    from scdgen.cli import graph as graph_output
+    from scdgen.cli.charts import graph_mermaid, graph_text
     from scdgen.cli.inputs import load_specs
     from scdgen.spec.graph import steps
 
     found = steps(load_specs(specs))
-    click.echo(graph_output.as_mermaid(found) if kind == "mermaid" else graph_output.as_text(found))
+    click.echo(graph_mermaid(found) if kind == "mermaid" else graph_text(found))
 
 
 def _tell_stored(target: str, place: Path, files: Mapping[str, str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from scdgen.patterns.context import build
@@ -45,18 +44,6 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
     with way_out(templates):
         judge(spec, scripts.files())
     return scripts
-
-
-def rendered_files(
-    spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
-) -> dict[str, str]:
-    """File name -> text of :func:`render`; with a notebook where the spec's :func:`folder` is among ``notebooks``."""
-    files = render(spec, templates).files()
-    if folder(spec) in notebooks:
-        from scdgen.cli.notebook import NOTEBOOK, notebook
-
-        files[NOTEBOOK] = notebook(spec, files)
-    return files
 
 
 def judged(spec: Spec, templates: str | None = None) -> None:

@@ -12,7 +12,7 @@ from scdgen.cli.main import main
 from scdgen.spec.diff import meanings
 from scdgen.spec.stored import stored
 from tests.conftest import ROOT
-from tests.support.explain_specs import BASES, VARIATIONS, Document, changed, load, text_of
+from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 T = "`crm`.`customer`"
