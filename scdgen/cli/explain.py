@@ -141,7 +141,7 @@ def _default(spec: Spec, place: str, text: str) -> str:
     if place == "on_delete":
         return spec.deletes
     if place == "late_arriving":
-        return "" if spec.is_snapshot and spec.source.effective_at is None else spec.late
+        return "" if spec.reads_snapshot and spec.source.effective_at is None else spec.late
     return DEFAULTS.get(place, "").replace("`", "") if text in ("", "null") else text
 
 

@@ -92,7 +92,7 @@ class Timeline:
 
 def require_history(spec: Spec, option: str) -> None:
     """Raise :class:`UsageError` where a table keeps no versions to draw."""
-    if not spec.is_scd2:
+    if not spec.keeps_history:
         raise UsageError(f"{option}: {spec.target} is scd1, which keeps no history; use --format table, csv or json")
 
 

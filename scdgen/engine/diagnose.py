@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from scdgen.engine.diagnose_cast import value_error
 from scdgen.engine.failures import translate
 from scdgen.errors import DataError, ScdgenError
-from scdgen.patterns.columns import struct
-from scdgen.patterns.context import build
-from scdgen.patterns.queries import incoming, source_rows
+from scdgen.patterns.compile import broken_rows, source_rows
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import first_line
 
@@ -28,7 +26,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
         return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
     message, count, sample = told_to_users(spec, message), None, None
-    query = question(spec, rule)
+    query = broken_rows(spec, rule)
     if query is not None:
         try:
             count, sample = spark.sql(query).collect()[0]
@@ -54,48 +52,9 @@ def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
     return error
 
 
-def question(spec: Spec, rule: str) -> str | None:
-    """A query of (count, sample) for a rule, or ``None`` where the message already says everything.
-
-    Runs in the session of the failed statement, whose variables are still set.
-    """
-    ctx = build(spec)
-    has_time = spec.source.effective_at is not None
-    key_time = [*ctx.keys, *(["_scd_at"] if has_time else [])]
-    sample = f"MIN(TO_JSON({struct(key_time)}))"
-    if rule == "null_key" or (rule == "null_time" and has_time):
-        names = ctx.keys if rule == "null_key" else ["_scd_at"]
-        broken = " OR ".join(f"{name} IS NULL" for name in names)
-        end = ctx.times.open_end if spec.is_scd2 else None
-        broken += f" OR _scd_at >= {end}" if rule == "null_time" and end else ""
-        return f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming WHERE {broken}"
-    if rule == "gap" and has_time:
-        return f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming WHERE {ctx.times.astray('_scd_at')}"
-    if rule == "conflict":
-        group = ", ".join(ctx.keys if spec.is_snapshot else key_time)
-        order = ", ".join(f"{name} DESC" for name in ctx.rows.sequence) or "1"
-        sampled = f"MIN(TO_JSON({struct(ctx.keys if spec.is_snapshot else key_time)}))"
-        return (
-            f"{incoming(spec)}SELECT COUNT(*), {sampled} FROM (\n"
-            f"    SELECT {group} FROM (\n"
-            f"        SELECT *, RANK() OVER (PARTITION BY {group} ORDER BY {order}) AS _scd_place FROM incoming\n"
-            f"    ) WHERE _scd_place = 1 GROUP BY {group} HAVING COUNT(DISTINCT {ctx.content}) > 1\n)"
-        )
-    if rule == "late" and not spec.is_snapshot:
-        return (
-            f"{incoming(spec)}SELECT COUNT(*), {sample} FROM incoming AS c JOIN (\n"
-            f"    SELECT {', '.join(f't.{key} AS _scd_key_{i}' for i, key in enumerate(ctx.keys))},\n"
-            f"        MAX(GREATEST(t.{ctx.start}, {ctx.until})) AS _scd_newest\n"
-            f"    FROM {ctx.target} AS t GROUP BY ALL\n) ON "
-            + " AND ".join(f"c.{key} = _scd_key_{i}" for i, key in enumerate(ctx.keys))
-            + " AND c._scd_at <= _scd_newest"
-        )
-    return None
-
-
 def told_to_users(spec: Spec, text: str) -> str:
     """A message or a sample with the names that the user knows, in the place of those of the generated SQL."""
-    started = spec.history.valid_from if spec.is_scd2 else "updated_at"
+    started = spec.history.valid_from if spec.keeps_history else "updated_at"
     text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 

@@ -6,11 +6,68 @@ type becomes, a JSON array holds the texts apart, and SHA-256 is taken of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Column, Spec
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the target that a source row gives, as the templates use it; ``name`` is quoted."""
+
+    name: str
+    type: str
+    is_key: bool
+    tracked: bool
+    nulls: str
+    merge: str
+
+    @property
+    def comparable(self) -> str:
+        """The column in a form that ``<=>`` takes."""
+        return comparable(self.name, self.type)
+
+    def compared(self, value: str) -> str:
+        """A value of this column in a form that ``<=>`` takes."""
+        return comparable(value, self.type)
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the column holds a map, which Spark does not compare."""
+        return "MAP<" in self.type
+
+
+def field_of(spec: Spec, name: str) -> Field:
+    """A column of the spec as the templates use it."""
+    column: Column = spec.columns[name]
+    is_key = name in spec.keys
+    tracked = column.track and not is_key
+    return Field(sql.quote(name), column.type, is_key, tracked, column.nulls, column.merge)
+
+
+def names_of(fields: Iterable[Field]) -> list[str]:
+    """The quoted names."""
+    return [field.name for field in fields]
+
+
+def aliased(names: Iterable[str], alias: str) -> list[str]:
+    """Names qualified by an alias.
+
+    >>> aliased(["`a`"], "t")
+    ['t.`a`']
+    """
+    return [f"{alias}.{name}" for name in names]
+
+
+def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> list[str]:
+    """Column by column comparisons between two aliases.
+
+    >>> equal(["`a`"], "t", "s")
+    ['t.`a` = s.`a`']
+    """
+    return [f"{left}.{name} {operator} {right}.{name}" for name in names]
 
 
 @dataclass(frozen=True)
@@ -21,6 +78,22 @@ class Target:
     type: str
     comment: str | None = None
     required: bool = False
+
+    @staticmethod
+    def of(spec: Spec) -> tuple[Target, ...]:
+        """The columns of a spec, without those that its pattern adds."""
+        return tuple(
+            Target(sql.quote(name), column.type, column.comment, name in spec.keys or not column.nullable)
+            for name, column in spec.columns.items()
+        )
+
+    def text(self, value: str) -> str:
+        """A value of this column as text to read."""
+        if self.type.startswith(("STRUCT", "ARRAY", "MAP")):
+            return f"TO_JSON({value})"
+        if self.type == "BINARY":
+            return f"HEX({value})"
+        return value if self.type == "STRING" else f"CAST({value} AS STRING)"
 
 
 def cast(expression: str, to: str) -> str:
@@ -118,32 +191,3 @@ def _hash_text(name: str, kind: str) -> str:
         options = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
         return f"TO_JSON({name}, {options})"
     return f"CAST({name} AS STRING)"
-
-
-def target_columns(spec: Spec) -> list[Target]:
-    """Every column of the target, in the table's order."""
-    listed = [
-        Target(sql.quote(name), column.type, column.comment, name in spec.keys or not column.nullable)
-        for name, column in spec.columns.items()
-    ]
-    if not spec.is_scd2:
-        if spec.updated_at and spec.updated_at not in spec.columns:
-            listed.append(Target(sql.quote(spec.updated_at), "TIMESTAMP", "Effective time of the newest change"))
-        return listed
-    time, flag = spec.history.type.upper(), spec.history.is_current
-    ends = (
-        "Start of the next version, or time of the delete"
-        if spec.history.gap is None
-        else f"{spec.history.gap} before the next version"
-    )
-    described = {
-        "surrogate_key": ("STRING", "SHA-256 of the key and the start; one per version", True),
-        "valid_from": (time, "Start of the version, inclusive", True),
-        "valid_to": (time, ends, spec.history.open_end is not None),
-        "is_current": (flag.type if flag else "", "Whether the version is the open one", True),
-        "row_hash": ("STRING", "SHA-256 of the tracked columns", True),
-        "action": ("STRING", "I first version, or first after a delete; U a later one; D closed by a delete", True),
-        "deleted": ("BOOLEAN", "Whether the version is a delete", True),
-    }
-    listed += [Target(sql.quote(name), *described[option]) for option, name in spec.history.names()]
-    return listed

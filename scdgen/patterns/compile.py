@@ -1,12 +1,27 @@
-"""The whole chain on one page: spec file -> Spec -> context -> statements -> judged statements -> files or Spark."""
+"""The whole chain on one page: spec -> pattern -> facts -> templates -> judged SQL, ready for files or for Spark.
+
+:func:`render` gives the files of a spec. :func:`compile_spec` gives all that a run needs, rendered and judged once.
+The other functions render the queries that commands send besides the files.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from scdgen.patterns.context import build
+from scdgen import sql
+from scdgen.errors import DataError, UsageError, nearest
+from scdgen.patterns import source
+from scdgen.patterns.checks import Checks
+from scdgen.patterns.columns import Target
+from scdgen.patterns.facts import Create, Evolve, literals
 from scdgen.patterns.gate import judge, way_out
+from scdgen.patterns.history import Times
+from scdgen.patterns.pattern import Read, Rendering, Views, pattern_of
+from scdgen.patterns.plan import PlanShape
 from scdgen.patterns.render import render_template
+from scdgen.patterns.source import Rows
+from scdgen.spec.definition import definition
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -27,23 +42,254 @@ class Scripts:
         return {name: text for name, text in texts.items() if text}
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """A spec with its source and params put in, and its SQL, judged.
+
+    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can tell; ``templates`` is the
+    folder whose templates replaced those of the package.
+    """
+
+    spec: Spec
+    scripts: Scripts
+    counts: str | None
+    templates: str | None = None
+
+
 def render(spec: Spec, templates: str | None = None) -> Scripts:
     """The SQL of a spec. Raises :class:`SpecError` where the gate refuses it.
 
     ``templates`` is a folder with templates that replace single ones of the package.
     """
-    ctx = build(spec)
-    pattern = spec.pattern
-    scripts = Scripts(
-        create=render_template("create.sql.j2", ctx, templates),
-        merge=render_template(f"{pattern}_merge.sql.j2", ctx, templates),
-        plan=render_template(f"{pattern}_plan.sql.j2", ctx, templates),
-        checks=render_template("checks.sql.j2", ctx, templates),
-        views=render_template("views.sql.j2", ctx, templates) if spec.views.current or spec.views.as_of else "",
-    )
+    scripts = _render_scripts(spec, templates)
     with way_out(templates):
         judge(spec, scripts.files())
     return scripts
+
+
+def compile_spec(spec: Spec, templates: str | None = None, judged: bool = False) -> Compiled:
+    """All SQL of a run. ``judged``: the same SQL has been judged already, with another name of the target or source."""
+    scripts = _render_scripts(spec, templates) if judged else render(spec, templates)
+    return Compiled(spec, scripts, run_counts(spec), templates)
+
+
+def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
+    pattern = pattern_of(spec)
+    create = Rendering("create.sql.j2", Create.of(spec, pattern.columns(spec)))
+    checks = Rendering("checks.sql.j2", pattern.checks(spec))
+    current, as_of = (sql.quote_parts(sql.split_name(n)) if n else None for n in (spec.views.current, spec.views.as_of))
+    views = Rendering("views.sql.j2", Views(pattern.checks(spec).head, pattern.read(spec), current, as_of))
+    return Scripts(
+        create=_text(create, templates),
+        merge=_text(pattern.merge(spec), templates),
+        plan=_text(pattern.plan(spec), templates),
+        checks=_text(checks, templates),
+        views=_text(views, templates) if current or as_of else "",
+    )
+
+
+def _text(rendering: Rendering, templates: str | None = None) -> str:
+    return render_template(rendering.template, rendering.facts, templates)
+
+
+def _query(rendering: Rendering, templates: str | None = None) -> str:
+    """A single statement that is not written to a file, without its semicolon."""
+    return _text(rendering, templates).strip().removesuffix(";")
+
+
+@dataclass(frozen=True)
+class Source:
+    """source_rows.sql and source_counts.sql. A row is skipped if one of the columns ``skipped`` is NULL."""
+
+    rows: Rows
+    skipped: tuple[str, ...] = ()
+
+
+def source_rows(spec: Spec) -> str:
+    """The typed rows of the source, without the rules that stop a statement."""
+    return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming", guarded=False))))
+
+
+def source_counts(spec: Spec, wanted: bool = False) -> str:
+    """How many rows the source has, and how many of them ``bad_rows: skip`` leaves out.
+
+    '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not evaluated
+    once more for it. Runs where the statements before a MERGE have set their variables.
+    """
+    rows = source.rows(spec, "incoming", guarded=False)
+    if spec.bad_rows != "skip":
+        counted = wanted and spec.source.query is None
+        return _query(Rendering("source_counts.sql.j2", Source(rows))) if counted else ""
+    names = (*rows.keys, *(("_scd_at",) if spec.source.effective_at is not None else ()))
+    return _query(Rendering("source_counts.sql.j2", Source(rows, names)))
+
+
+def run_counts(spec: Spec) -> str | None:
+    """How many rows of each action a MERGE has, and how many keys need nothing; ``None`` where only plan.sql tells.
+
+    Runs where the statements before a MERGE have set their variables.
+    """
+    rendering = pattern_of(spec).counts(spec)
+    return _query(rendering) if rendering else None
+
+
+def plan_shape(spec: Spec) -> PlanShape:
+    """The view that plan.sql makes."""
+    return pattern_of(spec).plan_shape(spec)
+
+
+def plan_rows(spec: Spec) -> str:
+    """The rows of a plan but for the keys that need nothing: action, and the columns as they become (or were).
+
+    Runs where plan.sql has made its view, as :func:`plan_sample` does.
+    """
+    return _query(Rendering("plan_rows.sql.j2", plan_shape(spec)))
+
+
+def plan_sample(spec: Spec, limit: int) -> str:
+    """Up to ``limit`` rows of each action, those that plan.sql itself shows first, with all that it knows of them."""
+    return _query(Rendering("plan_sample.sql.j2", plan_shape(spec).sampling(limit)))
+
+
+@dataclass(frozen=True)
+class Show:
+    """show.sql: the rows of a table that meet all conditions."""
+
+    read: Read
+    where: tuple[str, ...]
+
+
+def versions_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    as_of: object,
+    current: bool,
+    deleted: bool = False,
+    templates: str | None = None,
+) -> str:
+    """The versions of a table in order, those that are deletes only where ``deleted`` says so.
+
+    Raises :class:`UsageError` for what the spec does not have.
+    """
+    read = pattern_of(spec).read(spec)
+    conditions = []
+    for name, value in keys.items():
+        if name not in spec.keys:
+            hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
+            raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
+        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(str(value))} AS {spec.columns[name].type})")
+    if as_of is not None:
+        if read.times is None:
+            raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
+        at = f"CAST({sql.text_literal(str(as_of))} AS {read.times.type})"
+        conditions += read.times.valid_at(at)
+    if current and read.times is not None:
+        conditions.append(read.times.is_open())
+    conditions += [f"NOT t.{read.deleted}"] if read.deleted and not deleted else []
+    return _query(Rendering("show.sql.j2", Show(read, tuple(conditions))), templates)
+
+
+def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
+    """The ALTER TABLE statements that add columns and say what the rows stand for now; '' where none is needed."""
+    if not added and not adopt:
+        return ""
+    facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
+    text = render_template("evolve.sql.j2", facts, templates)
+    with way_out(templates):
+        judge(spec, {"evolve.sql": text})
+    return text
+
+
+@dataclass(frozen=True)
+class CheckAll:
+    """The query of one row with a count per built-in check, in their order, and a query per check of what breaks it.
+
+    ``order`` is what to order the rows of a check's query by, for a sample that is the same each time.
+    """
+
+    counts: str
+    names: tuple[str, ...]
+    rows: tuple[str, ...]
+    order: tuple[tuple[str, ...], ...]
+
+
+def check_all(spec: Spec, stored: Collection[str], templates: str | None = None) -> CheckAll:
+    """The queries for a table that has the columns ``stored``.
+
+    A column of the spec that the table lacks counts as NULL, as it will after the next run. Raises
+    :class:`DataError` where it lacks a key or a history column. ``templates`` is a folder with templates that
+    replace single ones of the package; :class:`UsageError` where these make another number of queries.
+    """
+    pattern = pattern_of(spec)
+    found: Checks = pattern.checks(spec)
+    found = found.at(_with_missing(spec, found.target, pattern.columns(spec), stored))
+    scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", found, templates) for name in ("check_all", "checks")}
+    with way_out(templates):
+        judge(spec, scripts)
+    rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
+    if len(rows) != number:
+        raise UsageError(
+            f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
+            "let it hold one per check, in their order, or leave out --templates"
+        )
+    place = (*pattern.read(spec).place, *([found.times.end] if found.times else []))
+    return CheckAll(
+        split_statements(scripts["check_all.sql"])[0],
+        tuple(check.name for check in found.built_in),
+        tuple(rows[: len(found.built_in)]),
+        tuple(check.columns or place for check in found.built_in),
+    )
+
+
+def _with_missing(spec: Spec, target: str, columns: Iterable[Target], stored: Collection[str]) -> str:
+    """What stands behind FROM: the table, with the columns that it lacks."""
+    present = {name.lower() for name in stored}
+    missing = [column for column in columns if sql.unquote(column.name).lower() not in present]
+    names = (sql.unquote(column.name) for column in missing)
+    if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
+        raise DataError(
+            f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
+            "was it made from another spec?"
+        )
+    nulls = [f"CAST(NULL AS {column.type}) AS {column.name}" for column in missing]
+    return f"(SELECT *, {', '.join(nulls)} FROM {target})" if nulls else target
+
+
+@dataclass(frozen=True)
+class Diagnose:
+    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that name one of them.
+
+    ``content`` is what two rows of a key that nothing orders may not differ in.
+    """
+
+    rule: str
+    target: str
+    rows: Rows
+    sample: tuple[str, ...]
+    content: tuple[str, ...]
+    times: Times | None
+
+
+def broken_rows(spec: Spec, rule: str) -> str | None:
+    """A query of (count, sample) for a rule, or ``None`` where the message already says everything.
+
+    Runs in the session of the failed statement, whose variables are still set.
+    """
+    has_time = spec.source.effective_at is not None
+    if (
+        rule not in {"null_key", "null_time", "gap", "conflict", "late"}
+        or (rule in {"null_time", "gap"} and not has_time)
+        or (rule == "late" and spec.reads_snapshot)
+    ):
+        return None
+    pattern = pattern_of(spec)
+    rows = source.rows(spec, "incoming", guarded=False)
+    by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
+    sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
+    content = tuple(pattern.conflicting(spec))
+    target = sql.quote_parts(spec.target_parts)
+    facts = Diagnose(rule, target, rows, sample, content, pattern.read(spec).times)
+    return _query(Rendering("diagnose.sql.j2", facts))
 
 
 def judged(spec: Spec, templates: str | None = None) -> None:

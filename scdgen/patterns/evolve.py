@@ -9,14 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 from scdgen import sql
 from scdgen.errors import DataError
-from scdgen.patterns.columns import Target, target_columns
-from scdgen.patterns.context import build
-from scdgen.patterns.gate import judge, way_out
-from scdgen.patterns.render import render_template
+from scdgen.patterns.columns import Target
+from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.definition import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.spec.model import Spec
 from scdgen.sql.types import data_type
@@ -47,7 +44,7 @@ def additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target,
         way_out = "name another target, or make it one with CONVERT TO DELTA"
         raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
     stored = {name.lower(): kind for name, kind in table.columns.items()}
-    missing = [c for c in target_columns(spec) if sql.unquote(c.name).lower() not in stored]
+    missing = [c for c in pattern_of(spec).columns(spec) if sql.unquote(c.name).lower() not in stored]
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
     problems = [*_missing(spec, missing, added), *_types(spec, stored), *_unknown(spec, table)]
     if adopt and added and not problems:
@@ -83,7 +80,7 @@ def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> It
 
 
 def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
-    for column in target_columns(spec):
+    for column in pattern_of(spec).columns(spec):
         name = sql.unquote(column.name)
         kind, _ = stored.get(name.lower(), (column.type, True))
         if _plain(kind) != _plain(column.type):
@@ -107,7 +104,7 @@ def _plain(kind: str) -> str:
 
 
 def _unknown(spec: Spec, table: Existing) -> Iterator[str]:
-    known = {sql.unquote(column.name).lower() for column in target_columns(spec)}
+    known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
     for name, (_, nullable) in table.columns.items():
         if name.lower() not in known and not nullable:
             yield f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
@@ -132,19 +129,3 @@ def _read(text: str | None) -> set[str]:
 
 def _listed(names: set[str]) -> str:
     return ", ".join(sorted(names)) or "none"
-
-
-def script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
-    """The ALTER TABLE statements that add columns and say what the rows stand for now; '' where none is needed."""
-    if not added and not adopt:
-        return ""
-    ctx: SimpleNamespace = build(spec)
-    ctx.additions, ctx.definition = added, _literals(definition(spec))
-    text = render_template("evolve.sql.j2", ctx, templates)
-    with way_out(templates):
-        judge(spec, {"evolve.sql": text})
-    return text
-
-
-def _literals(properties: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [(sql.text_literal(name), sql.text_literal(value)) for name, value in properties.items()]

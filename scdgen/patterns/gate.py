@@ -16,11 +16,11 @@ from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.patterns.columns import target_columns
 from scdgen.patterns.dialects import readings
+from scdgen.patterns.history import LAST_RUN
 from scdgen.patterns.names import Columns, Names, Steps, UnsureError, node_types
+from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.source import SOURCE_VIEW, TAKEN_AT, batch_variables
-from scdgen.patterns.times import LAST_RUN
 from scdgen.patterns.with_clause import WithClause, stands_in
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -78,7 +78,7 @@ class Gate:
     """
 
     def __init__(self, spec: Spec):
-        self.target = {sql.unquote(column.name): column.type for column in target_columns(spec)}
+        self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
         self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
         texts = (how(text) for place, how, text in sql_texts(spec) if place[0] != "checks")
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.spec.definition import tracked
 from scdgen.spec.model import Snapshot, Spec
 from scdgen.sql.tokens import DIALECT
 
@@ -58,8 +57,8 @@ def lineage(spec: Spec) -> Lineage:
     keys = _all(columns[name] for name in spec.keys)
     sequence = _all(map(seen.inputs, given.sequence_by))
     deletes = seen.inputs(given.delete_when) if source.flags_deletes(spec) and given.delete_when else ()
-    if spec.is_scd2:
-        differs = _all(columns[name] for name in tracked(spec)) if spec.unchanged == "skip" else ()
+    if spec.keeps_history:
+        differs = _all(columns[name] for name in spec.tracked) if spec.unchanged == "skip" else ()
         made += _history(spec, seen, time, keys, _all([keys, differs, deletes]))
     elif spec.updated_at and spec.updated_at not in spec.columns:
         made.append(Made(spec.updated_at, time))
@@ -67,7 +66,7 @@ def lineage(spec: Spec) -> Lineage:
     rules = (
         ("which rows are read", _all([seen.inputs(given.where) if given.where else (), left_out])),
         ("which rows are deletes", deletes),
-        ("which row counts", _all([() if spec.is_scd2 or not given.effective_at else time, sequence])),
+        ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]
     parts = sorted(sql.query(given.query).tables) if given.query else []
@@ -79,7 +78,7 @@ def _history(
     spec: Spec, seen: _Names, time: tuple[Input, ...], keys: tuple[Input, ...], decides: tuple[Input, ...]
 ) -> list[Made]:
     """The history columns: ``decides`` is what opens and closes versions."""
-    row_hash = _all(seen.inputs(spec.column_source(name)) for name in tracked(spec))
+    row_hash = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
     by_run = spec.history.open_end == "last_run"
     run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
     deleted = seen.inputs(spec.source.delete_when) if source.flags_deletes(spec) and spec.source.delete_when else ()
@@ -90,7 +89,7 @@ def _history(
         "is_current": ((), (*time, *decides)),
         "row_hash": (row_hash, ()),
         "action": ((), (*time, *decides)),
-        "deleted": ((), keys) if spec.is_snapshot else (deleted, ()),
+        "deleted": ((), keys) if spec.reads_snapshot else (deleted, ()),
     }
     return [
         Made(name, of := _all([built[option][0]]), tuple(x for x in _all([built[option][1]]) if x not in of))
@@ -102,7 +101,7 @@ def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
     """What the time of a version, or of a row, is made of."""
     own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else ()
     # A key that comes back, or is missing, has the time of the snapshot.
-    taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.is_snapshot and spec.is_scd2 else ()
+    taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.reads_snapshot and spec.keeps_history else ()
     return _all([own, taken])
 
 

@@ -6,7 +6,6 @@ import functools
 import re
 import traceback
 from pathlib import Path
-from types import SimpleNamespace
 
 from jinja2 import (
     BaseLoader,
@@ -22,7 +21,10 @@ from jinja2 import (
 from jinja2.sandbox import SandboxedEnvironment
 
 from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
-from scdgen.sql.layout import joined, spread
+from scdgen.patterns.columns import aliased, equal, named, struct
+from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.sql.expression import text_literal
+from scdgen.sql.layout import all_of, assigned, joined, spread
 
 
 def environment(templates: str | None = None) -> SandboxedEnvironment:
@@ -34,8 +36,8 @@ def environment(templates: str | None = None) -> SandboxedEnvironment:
         return _environment(None, ())
     folder = Path(templates).absolute()
     try:
-        files = [file for file in folder.glob("*.j2") if file.is_file()]
-        found = tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+        files = [file for file in folder.rglob("*.j2") if file.is_file()]
+        found = tuple(sorted((file.relative_to(folder).as_posix(), file.stat().st_mtime_ns) for file in files))
     except OSError as error:
         raise UsageError(of_system(error, templates)) from error
     known = sorted(name for name in _own().list_templates() if name.endswith(".j2"))
@@ -47,11 +49,26 @@ def environment(templates: str | None = None) -> SandboxedEnvironment:
     return _environment(str(folder), found)
 
 
+FILTERS = {
+    "aliased": aliased,
+    "all_of": all_of,
+    "assigned": assigned,
+    "equal": equal,
+    "joined": joined,
+    "literal": text_literal,
+    "named": named,
+    "spread": spread,
+    "struct": struct,
+}
+
+
 def _own() -> BaseLoader:
     try:
-        return PackageLoader("scdgen", "templates")
-    except ValueError:  # a checkout: the folder lies beside the package
-        return FileSystemLoader(Path(__file__).parents[2] / "templates")
+        own: BaseLoader = PackageLoader("scdgen", "templates")
+    except ValueError:  # a checkout has the folder next to the package
+        own = FileSystemLoader(Path(__file__).parents[2] / "templates")
+    folders = [getattr(rules_of(name), "templates", None) for name in pattern_names()]
+    return ChoiceLoader([own, *(FileSystemLoader(folder) for folder in folders if folder is not None)])
 
 
 @functools.lru_cache(maxsize=8)
@@ -64,12 +81,13 @@ def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> 
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
+        extensions=["jinja2.ext.do"],
     )
-    environment.filters |= {"spread": spread, "joined": joined}
+    environment.filters |= FILTERS
     return environment
 
 
-def render_template(name: str, ctx: SimpleNamespace, templates: str | None = None) -> str:
+def render_template(name: str, ctx: object, templates: str | None = None) -> str:
     """One file's text, with one newline at its end. Raises :class:`UsageError` for a broken template."""
     try:
         text = environment(templates).get_template(name).render(ctx=ctx)
@@ -98,7 +116,7 @@ def _shown(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _what(error: Exception, ctx: SimpleNamespace) -> str:
+def _what(error: Exception, ctx: object) -> str:
     if isinstance(error, TemplateNotFound):
         return f"there is no template '{error.name}'"
     if isinstance(error, UnicodeDecodeError):

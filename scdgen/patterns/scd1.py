@@ -1,110 +1,248 @@
-"""The render context of scd1: one row per key, from changes or from snapshots."""
+"""scd1: one row per key, its newest state, or column by column the last, first, least or greatest value.
+
+``last`` and ``first`` go by effective_at, then sequence_by. With ``updated_at`` they keep their order across batches:
+it holds the time of the newest row if a column is ``last``, and of the oldest if columns are ``first`` and none is
+``last``. Without it the batch is newer than the table. What comes before a delete of its key no longer counts.
+"""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.columns import comparable, struct
-from scdgen.patterns.parts import aliased, any_order, conflict, equal, guard_snapshot, merge_clause, sequence_order
-from scdgen.patterns.scd1_combine import combine_changes, combine_snapshot
-from scdgen.patterns.source import refusal
+from scdgen.patterns.columns import Field, Target, equal, field_of
+from scdgen.patterns.facts import (
+    Guards,
+    Head,
+    Session,
+    fields_of,
+    refuse_conflict,
+    refuse_early,
+    refuse_empty,
+    values_of,
+)
+from scdgen.patterns.pattern import Pattern, Rendering
+from scdgen.patterns.plan import PlanShape
+from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
+from scdgen.spec.pattern import Found, register
 
 
-def add_current(ctx: SimpleNamespace, spec: Spec) -> None:
-    """scd1: one row per key, for both feeds. See templates/scd1_changes.sql.j2 and scd1_snapshot.sql.j2."""
-    has_time = spec.source.effective_at is not None
-    ctx.deletes = source.flags_deletes(spec)
-    order = [*(["_scd_at DESC"] if has_time else []), *sequence_order(ctx.rows)]
-    order += [any_order(ctx, ctx.deletes)] if spec.conflicts == "any" else []
-    ctx.rank_order = ", ".join(order) or ctx.key_list
-    ctx.conflict = None
-    ordered = [
-        name for name, column in spec.columns.items() if column.merge in {"last", "first"} and name not in spec.keys
-    ]
-    if spec.conflicts == "fail" and (ordered or ctx.deletes):
-        ctx.conflict = conflict(spec, "key and time" if has_time else "key", ["_scd_at"] if has_time else [])
-    kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
-    ctx.updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
-    added = [ctx.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
-    ctx.stored = [*ctx.values, *added]
-    ctx.all_columns = [*ctx.columns, *added]
-    ctx.inserted = aliased(ctx.all_columns, "s")
-    ctx.content = struct(
-        [
-            *(["_scd_deleted"] if ctx.deletes else []),
-            *(comparable(sql.quote(name), spec.columns[name].type) for name in ordered),
-        ]
-    )
-    ctx.combines = any(column.merge != "last" for column in spec.columns.values())
-    spread = f"PARTITION BY {ctx.key_list} ORDER BY {ctx.rank_order}"
-    ctx.windows = [f"w AS ({spread})"]
-    if ctx.conflict:
-        ctx.windows.append(f"ties AS ({spread} RANGE BETWEEN CURRENT ROW AND CURRENT ROW)")
-    if ctx.combines and ctx.deletes:
-        ctx.windows.append(f"life AS ({spread} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)")
-    ctx.latest_columns = [
-        *ctx.columns,
-        *(f"_scd_at AS {name}" for name in added),
-        *(["_scd_at"] if ctx.updated_at and not added else []),
-        *(["_scd_deleted"] if ctx.deletes else []),
-    ]
-    new, old = ("n", "o") if spec.is_snapshot else ("s", "t")
-    newer = f"{new}.{ctx.updated_at}" if added else f"{new}._scd_at"
-    ctx.in_order = f"{newer} >= {old}.{ctx.updated_at}" if ctx.updated_at else None
-    ctx.merge_on = [*equal(ctx.keys, "t", "s"), *ctx.in_partitions]
-    pairs = [(name, comparable(name, kinds.get(name, ""))) for name in ctx.stored]
+@dataclass(frozen=True)
+class Scd1Batch:
+    """What the rows of a batch say of each key: templates/scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2.
 
-    def values_of(alias: str) -> str:
-        return struct(shown.replace(name, f"{alias}.{name}", 1) for name, shown in pairs)
+    ``stored`` are the columns that are written besides the keys, ``updated_at`` the column that keeps the time, which
+    the table has besides the spec's columns if ``adds_time``. ``conflict`` is ``None`` if no rows can conflict, or if
+    any of them may be taken (``takes_any``).
+    """
 
-    ctx.same = f"{values_of('t')} <=> {values_of('s')}".replace("\n", "\n    ")
-    ctx.same_rows = f"{values_of('o')} <=> {values_of('n')}"
-    ctx.merged = {name: f"s.{name}" for name in ctx.stored}
-    ctx.replaced = [f"{name} = {value}" for name, value in ctx.merged.items()]
-    ctx.anew = None
-    ctx.compared_values = aliased(ctx.stored, "n")
-    ctx.removes_missing = spec.is_snapshot and spec.deletes == "remove"
-    ctx.staging = "scd1_snapshot.sql.j2" if spec.is_snapshot else "scd1_changes.sql.j2"
-    ctx.staged = spec.is_snapshot
-    ctx.last_step = "staged" if spec.is_snapshot else "latest"
-    if spec.is_snapshot:
-        guard_snapshot(ctx, spec)
-        ctx.not_gone = f"n.{ctx.keys[0]} IS NOT NULL"
-        ctx.early = _early(ctx) if ctx.taken_at and ctx.removes_missing else None
-        ctx.merge_title = "Makes the table equal to a full extract: one row per key."
-    else:
-        ctx.merge_title = "Keeps one row per key: the newest change."
-    ctx.clauses = _clauses(ctx, spec)
-    if ctx.combines:
-        (combine_snapshot if spec.is_snapshot else combine_changes)(ctx, spec)
+    rows: Rows
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    stored: tuple[Field, ...]
+    updated_at: str | None
+    adds_time: bool
+    has_time: bool
+    flags_deletes: bool
+    takes_any: bool
+    conflict: str | None
 
-
-def _early(ctx: SimpleNamespace) -> str:
-    """The refusal of a snapshot that is older than what it would remove."""
-    early = "the snapshot was not taken after the time of a row that it would remove"
-    sample = f"TO_JSON({struct([*ctx.keys, '_scd_updated_at'])})"
-    return refusal(ctx.spec, "taken_at", early, "run snapshots in the order in which they were taken", sample)
-
-
-def _clauses(ctx: SimpleNamespace, spec: Spec) -> list[SimpleNamespace]:
-    """The WHEN clauses of scd1: when, what, why; ``test`` is the same for the plan, where t and s are joined."""
-
-    def clause(does: str, why: str, matched: bool, *given: str | None) -> SimpleNamespace:
-        return merge_clause(ctx, does, why, matched, [part for part in given if part], ctx.replaced)
-
-    if spec.is_snapshot:
-        gone = (
-            [clause("delete", "A key that is gone.", True, "s._scd_action = 'delete'")] if ctx.removes_missing else []
+    @classmethod
+    def of(cls, spec: Spec, rows: Rows) -> Scd1Batch:
+        """The facts of a spec."""
+        has_time = spec.source.effective_at is not None
+        fields = fields_of(spec)
+        updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
+        adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
+        added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),) if adds_time and updated_at else ()
+        deletes = source.flags_deletes(spec)
+        what, at = ("key and time", ["_scd_at"]) if has_time else ("key", [])
+        ordered = any(field.merge in {"last", "first"} for field in values_of(fields))
+        return cls(
+            rows=rows,
+            keys=tuple(map(sql.quote, spec.keys)),
+            fields=fields,
+            stored=(*values_of(fields), *added),
+            updated_at=updated_at,
+            adds_time=adds_time,
+            has_time=has_time,
+            flags_deletes=deletes,
+            takes_any=spec.conflicts == "any",
+            conflict=refuse_conflict(spec, what, at) if ordered or deletes else None,
         )
-        update = [clause("update", "A key that has changed.", True)] if ctx.stored else []
-        return [*gone, *update, clause("insert", "A new key.", False)]
-    kept = "NOT s._scd_deleted" if ctx.deletes else None
-    found = []
-    if ctx.deletes:
-        found.append(clause("delete", "A delete removes the row.", True, "s._scd_deleted", ctx.in_order))
-    if ctx.stored:
-        found.append(clause("update", "A row that holds other values.", True, kept, ctx.in_order, f"NOT ({ctx.same})"))
-    return [*found, clause("insert", "A new key.", False, kept)]
+
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """The columns that are not keys."""
+        return values_of(self.fields)
+
+    @property
+    def columns(self) -> tuple[Field, ...]:
+        """Every column of the table, in its order."""
+        return (*self.fields, *(field for field in self.stored if field not in self.fields))
+
+    @property
+    def ordered(self) -> tuple[Field, ...]:
+        """The columns for which the order of the rows counts."""
+        return tuple(field for field in self.values if field.merge in {"last", "first"})
+
+    @property
+    def combines(self) -> bool:
+        """Whether the rows of a key become one column by column."""
+        return any(field.merge != "last" for field in self.fields)
+
+    @property
+    def keeps_oldest(self) -> bool:
+        """Whether ``updated_at`` holds the time of the oldest row."""
+        merges = {field.merge for field in self.values}
+        return "last" not in merges and "first" in merges
+
+
+@dataclass(frozen=True)
+class Scd1Snapshot:
+    """templates/scd1/snapshot.sql.j2: a full extract compared with the table. ``early`` refuses an old snapshot."""
+
+    batch: Scd1Batch
+    guards: Guards
+    target: str
+    removes_missing: bool
+    early: str | None
+
+
+@dataclass(frozen=True)
+class Scd1Merge:
+    """merge.sql and counts.sql of scd1. ``staging`` are the facts of the template ``steps``."""
+
+    head: Head
+    session: Session
+    target: str
+    batch: Scd1Batch
+    staging: Scd1Batch | Scd1Snapshot
+    steps: str
+    on: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def reads_snapshot(self) -> bool:
+        """Whether the source is the whole truth at one time."""
+        return isinstance(self.staging, Scd1Snapshot)
+
+    @property
+    def removes_missing(self) -> bool:
+        """Whether keys that a snapshot lacks are removed."""
+        return isinstance(self.staging, Scd1Snapshot) and self.staging.removes_missing
+
+
+@dataclass(frozen=True)
+class Scd1Plan:
+    """plan.sql of scd1."""
+
+    merge: Scd1Merge
+    shape: PlanShape
+
+
+class Scd1(Pattern):
+    """Type 1: a change overwrites."""
+
+    name = "scd1"
+    keeps_history = False
+    deletes = ("remove", "ignore")
+    written_actions = ("insert", "update", "delete")
+
+    def added_columns(self, spec: Spec) -> Iterable[str]:
+        """The column that keeps the time, if it is not one of the spec's."""
+        return [spec.updated_at] if spec.updated_at else []
+
+    def columns(self, spec: Spec) -> tuple[Target, ...]:
+        """The columns of the spec, and the one that keeps the time."""
+        listed = Target.of(spec)
+        if not spec.updated_at or spec.updated_at in spec.columns:
+            return listed
+        return (*listed, Target(sql.quote(spec.updated_at), "TIMESTAMP", "Effective time of the newest change"))
+
+    def merge(self, spec: Spec) -> Rendering:
+        """A MERGE of one row per key."""
+        return Rendering("scd1/merge.sql.j2", _merge(spec))
+
+    def counts(self, spec: Spec) -> Rendering | None:
+        """The counts of a snapshot; of changes the MERGE itself finds what is stored, so only a plan can tell."""
+        return Rendering("scd1/counts.sql.j2", _merge(spec)) if spec.reads_snapshot else None
+
+    def plan(self, spec: Spec) -> Rendering:
+        """A view of the rows that would be written."""
+        return Rendering("scd1/plan.sql.j2", Scd1Plan(_merge(spec), self.plan_shape(spec)))
+
+    def plan_shape(self, spec: Spec) -> PlanShape:
+        """A row per key."""
+        merge = _merge(spec)
+        batch = merge.batch
+        return PlanShape(
+            target=merge.target,
+            keys=batch.keys,
+            columns=self.columns(spec),
+            changing=tuple(field.name for field in batch.stored),
+            on=merge.on,
+            current=(),
+            groups=("_scd_action",),
+            place=batch.keys,
+            late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
+            finds_first_change=False,
+            reads_snapshot=spec.reads_snapshot,
+        )
+
+    def conflicting(self, spec: Spec) -> list[str]:
+        """The columns whose order counts, and whether a row is a delete."""
+        fields = [field_of(spec, name) for name in spec.columns]
+        ordered = [f.comparable for f in fields if not f.is_key and f.merge in {"last", "first"}]
+        return [*(["_scd_deleted"] if source.flags_deletes(spec) else []), *ordered]
+
+    def problems(self, spec: Spec) -> Found:
+        """What a table without versions refuses."""
+        for option in ("history", "late_arriving", "unchanged"):
+            if option in spec.model_fields_set:
+                yield (option,), f"{option}: is for scd2, an scd1 table keeps no versions; remove it"
+        if spec.deletes in {"close", "mark"}:
+            yield ("on_delete",), f"on_delete: {spec.deletes} is for scd2; scd1 takes remove, ignore"
+        for name, column in spec.columns.items():
+            for option in ("track", "nulls"):
+                if option in column.model_fields_set:
+                    yield ("columns", name, option), f"{option}: is for scd2, where changes open versions; remove it"
+        if spec.views.as_of:
+            yield ("views", "as_of"), "as_of: is for scd2, an scd1 table has no history to look back on; remove it"
+        if spec.updated_at and spec.source.effective_at is None:
+            yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
+        if spec.updated_at in spec.keys:
+            yield ("updated_at",), "updated_at: is a key; name a column of its own"
+
+
+def _merge(spec: Spec) -> Scd1Merge:
+    target = sql.quote_parts(spec.target_parts)
+    if spec.reads_snapshot:
+        rows = source.rows(spec, "extract", empty=refuse_empty(spec))
+        batch = Scd1Batch.of(spec, rows)
+        removes = spec.deletes == "remove"
+        early = refuse_early(spec, "time of a row that it would remove", "_scd_updated_at")
+        early_if_timed = early if removes and source.taken_at(spec) else None
+        staging: Scd1Batch | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
+        steps = "scd1/snapshot.sql.j2"
+    else:
+        rows = source.rows(spec, "changes")
+        staging = batch = Scd1Batch.of(spec, rows)
+        steps = "scd1/changes.sql.j2"
+    names = [field.name for field in batch.fields]
+    return Scd1Merge(
+        head=Head.of(spec),
+        session=Session.of(spec, rows),
+        target=target,
+        batch=batch,
+        staging=staging,
+        steps=steps,
+        on=(*equal(batch.keys, "t", "s"), *source.in_partitions(spec)),
+        columns=(*names, *([batch.updated_at] if batch.adds_time and batch.updated_at else [])),
+    )
+
+
+register(Scd1())

@@ -1,297 +1,317 @@
-"""The render context of scd2: one row per version, from changes or from snapshots."""
+"""scd2: one row per version of a key, valid from a time until the next version or a delete."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import datetime as dt
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.columns import cast, comparable, hash_of, named, row_hash, struct
-from scdgen.patterns.parts import aliased, any_order, conflict, equal, guard_snapshot, sequence_order
-from scdgen.patterns.rename import with_column
-from scdgen.patterns.source import refusal
-from scdgen.patterns.times import Times
+from scdgen.patterns.checks import Check, Checks, own_checks
+from scdgen.patterns.columns import Field, Target, equal, field_of, names_of
+from scdgen.patterns.facts import Head, Session, keys_of, refuse_empty, values_of
+from scdgen.patterns.history import History, Times
+from scdgen.patterns.pattern import Pattern, Read, Rendering
+from scdgen.patterns.plan import PlanShape
+from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.spec.definition import HISTORY, TRACKED, names_as_json
 from scdgen.spec.model import Spec
+from scdgen.spec.pattern import Found, register
+
+GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
 
-def add_history(ctx: SimpleNamespace, spec: Spec) -> None:
-    """What both feeds of scd2 share: the history columns and how a version is written."""
-    times, history = Times(spec), spec.history
-    kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
-    tracked = [sql.quote(n) for n, c in spec.columns.items() if c.track and n not in spec.keys]
-    ctx.start = times.start
-    ctx.derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in source.derived(spec).items()}
-    ctx.tracked = tracked
-    # With unchanged: keep every change is a version, so that each has its own values.
-    ctx.untracked = [] if spec.unchanged == "keep" else [name for name in ctx.values if name not in tracked]
-    ctx.marks = spec.deletes == "mark"
-    ctx.keeps = spec.unchanged == "keep"
-    ctx.values_struct = struct(ctx.values)
-    ctx.deleted_column = sql.quote(history.deleted) if history.deleted else None
-    ctx.not_deleted = [f"NOT t.{ctx.deleted_column}"] if history.deleted else []
-    ctx.until = times.until()
-    ctx.is_open = times.is_open()
-    ctx.valid_at = times.valid_at
-    ctx.reachable = times.reachable(source.batch_bound(spec))
-    # A value that becomes known fills versions which ended long ago, so that no bound holds with nulls: fill.
-    bounds = [] if source.fills(spec) else [ctx.reachable]
-    ctx.merge_on = [
-        *equal(ctx.keys, "t", "s"),
-        f"t.{times.start} = s.{times.start}",
-        *bounds,
-        *ctx.in_partitions,
-    ]
-    # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
-    ctx.history_where = [*([] if history.action else bounds), *ctx.in_partitions]
-    ctx.quoted = {option: sql.quote(name) for option, name in history.names()}
-    ctx.all_columns = [*map(sql.quote, spec.columns), *ctx.quoted.values()]
-    ctx.inserted = aliased(ctx.all_columns, "s")
-    ctx.hash = row_hash((name, kinds[name]) for name in tracked)
-    time = times.type
-    ctx.surrogate = lambda start: hash_of([*((k, kinds[k]) for k in ctx.keys), (start, time)])
-    told = aliased([*tracked, *([ctx.deleted_column] if ctx.deleted_column else [])], "t")  # what tells versions apart
-    ctx.tracked_struct = struct(told)
-    if ctx.keeps:
-        ctx.run_end = struct([*told, f"{ctx.until} AS _scd_at"])
-        ctx.run_start = struct([*told, f"t.{times.start} AS _scd_at"])
-        firsts = {times.start, sql.quote(history.surrogate_key or ""), *ctx.derived}
-        ctx.folded_columns = [
-            f"r.{name}"
-            if name in ctx.keys
-            else f"{'MIN_BY' if name in firsts else 'MAX_BY'}(r.{name}, r.{times.start}) AS {name}"
-            for name in ctx.all_columns
+@dataclass(frozen=True)
+class Scd2Merge:
+    """merge.sql and counts.sql of scd2.
+
+    ``staging`` are the facts of the template ``steps``, which ends in the step "staged". ``on`` identifies a version,
+    ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets.
+    """
+
+    head: Head
+    session: Session
+    target: str
+    staging: Scd2Changes | Scd2Snapshot
+    steps: str
+    times: Times
+    on: tuple[str, ...]
+    columns: tuple[str, ...]
+    updated: tuple[str, ...]
+    closed: tuple[str, ...]
+
+    @property
+    def folds(self) -> bool:
+        """Whether a version can become redundant and is removed, as late changes make it."""
+        return isinstance(self.staging, Scd2Changes)
+
+
+@dataclass(frozen=True)
+class Scd2Plan:
+    """plan.sql of scd2. ``deleted`` is the column that marks a delete, ``fills``: earlier versions may get values."""
+
+    merge: Scd2Merge
+    shape: PlanShape
+    deleted: str | None
+    fills: bool
+
+
+class Scd2(Pattern):
+    """Type 2: every change of a tracked column opens a version."""
+
+    name = "scd2"
+    keeps_history = True
+    deletes = ("close", "mark", "ignore")
+    written_actions = ("open", "close", "correct", "fold")
+
+    def needs_time(self, spec: Spec) -> bool:
+        """A change must say when it became true; a snapshot has the time at which it was taken."""
+        return not spec.reads_snapshot
+
+    def actions(self, spec: Spec) -> tuple[str, ...]:
+        """Versions by action; keys that are deleted or unchanged; versions that only get the time of the run."""
+        refresh = ("refresh",) if spec.history.open_end == "last_run" else ()
+        return (*self.written_actions, "delete", "unchanged", *refresh)
+
+    def added_columns(self, spec: Spec) -> Iterable[str]:
+        """The history columns."""
+        return [name for _, name in spec.history.names()]
+
+    def definition(self, spec: Spec) -> dict[str, str]:
+        """The form of the history columns, and the tracked columns."""
+        history = spec.history
+        parts: list[str] = [history.type]
+        parts += [f"gap {history.gap}"] if history.gap is not None else []
+        parts += [f"open_end {history.open_end}"] if history.open_end is not None else []
+        return {HISTORY: ", ".join(parts), TRACKED: names_as_json(spec.tracked)}
+
+    def columns(self, spec: Spec) -> tuple[Target, ...]:
+        """The columns of the spec, then the history columns."""
+        history = spec.history
+        time, flag = history.type.upper(), history.is_current
+        ends = "Start of the next version, or time of the delete"
+        described = {
+            "surrogate_key": ("STRING", "SHA-256 of the key and the start; one per version", True),
+            "valid_from": (time, "Start of the version, inclusive", True),
+            "valid_to": (
+                time,
+                ends if history.gap is None else f"{history.gap} before the next version",
+                history.open_end is not None,
+            ),
+            "is_current": (flag.type if flag else "", "Whether the version is the open one", True),
+            "row_hash": ("STRING", "SHA-256 of the tracked columns", True),
+            "action": ("STRING", "I first version, or first after a delete; U a later one; D closed by a delete", True),
+            "deleted": ("BOOLEAN", "Whether the version is a delete", True),
+        }
+        added = [Target(sql.quote(name), *described[option]) for option, name in history.names()]
+        return (*Target.of(spec), *added)
+
+    def merge(self, spec: Spec) -> Rendering:
+        """A MERGE of the versions that have to be written."""
+        return Rendering("scd2/merge.sql.j2", _merge(spec))
+
+    def counts(self, spec: Spec) -> Rendering | None:
+        """The counts of a run.
+
+        Only a plan tells them of a snapshot that fills: one UPDATE may close a version and write a value back.
+        """
+        if spec.reads_snapshot and source.fills(spec):
+            return None
+        return Rendering("scd2/counts.sql.j2", _merge(spec))
+
+    def plan(self, spec: Spec) -> Rendering:
+        """A view of the versions that would be written."""
+        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
+        fills = any(field.nulls == "fill" for field in values_of(_merge(spec).staging.fields))
+        return Rendering("scd2/plan.sql.j2", Scd2Plan(_merge(spec), self.plan_shape(spec), deleted, fills))
+
+    def plan_shape(self, spec: Spec) -> PlanShape:
+        """A row per version, found by key and start."""
+        merge = _merge(spec)
+        deleted = [f"NOT t.{sql.quote(spec.history.deleted)}"] if spec.history.deleted else []
+        late = merge.folds and spec.late == "apply"
+        keys = merge.staging.keys
+        return PlanShape(
+            target=merge.target,
+            keys=keys,
+            columns=self.columns(spec),
+            changing=merge.updated,
+            on=merge.on,
+            current=(merge.times.is_open(), *deleted),
+            groups=("_scd_action", "_scd_deletes"),
+            place=(*keys, "_scd_start"),
+            late=late,
+            # A value that becomes known fills versions that lie back too: no change is late by that.
+            finds_first_change=late and source.fills(spec),
+            reads_snapshot=spec.reads_snapshot,
+        )
+
+    def read(self, spec: Spec) -> Read:
+        """Versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
+        found, history = super().read(spec), _history(spec)
+        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
+        start = history.times.start
+        firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived})
+        return Read(
+            found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
+            folds=spec.unchanged == "keep", firsts=firsts,
+        )  # fmt: skip
+
+    def checks(self, spec: Spec) -> Checks:
+        """The checks of versions. Rules: section 3 of the format's description."""
+        history = _history(spec)
+        times, columns, keys = history.times, history.columns, tuple(names_of(history.keys))
+        skips = spec.unchanged == "skip"
+        deleted = [columns["deleted"]] if "deleted" in columns else []
+        # A delete may leave a gap that no column tells from a wrong end: then nothing can be said about ends.
+        tells = spec.deletes != "mark" and columns.get("action")
+        may_delete = spec.deletes == "close" and (source.flags_deletes(spec) or spec.reads_snapshot)
+        listed = [
+            Check("one_current", "repeated", keys),
+            Check("no_overlap", "neighbours"),
+            Check("contiguous", "neighbours") if tells or not may_delete else None,
+            Check("unique_start", "repeated", (*keys, times.start)),
+            Check("end_after_start", "rows"),
+            Check("no_repeat", "neighbours") if skips else None,
+            Check("flag_matches_end", "rows") if "is_current" in columns else None,
+            Check("key_not_null", "rows"),
+            Check("hash_matches", "rows") if "row_hash" in columns else None,
         ]
-    ctx.compared = [comparable(name, kinds[name]) for name in ctx.values]
-    ctx.times = times
+        needed = [columns[option] for option in ("action", "deleted") if option in columns]
+        return Checks(
+            head=Head.of(spec),
+            target=sql.quote_parts(spec.target_parts),
+            keys=keys,
+            built_in=tuple(check for check in listed if check is not None),
+            own=own_checks(spec),
+            required=(*keys, times.start, *needed),
+            times=times,
+            state=tuple([*names_of(history.tracked), *deleted]) if skips else (),
+            gap_action=tells or None,
+            flag=columns.get("is_current"),
+            hash_column=columns.get("row_hash"),
+            row_hash=history.row_hash if "row_hash" in columns else None,
+        )
+
+    def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
+        """With ``open_end: last_run`` every run writes to every open version."""
+        return spec.history.open_end != "last_run" and super().is_needless(spec, planned)
+
+    def problems(self, spec: Spec) -> Found:
+        """What only scd2 refuses, and the rules of the history columns."""
+        for name, column in spec.columns.items():
+            if "merge" in column.model_fields_set:
+                yield ("columns", name, "merge"), "merge: is for scd1, where rows have no versions; use nulls or track"
+        if spec.updated_at:
+            yield ("updated_at",), "updated_at: is for scd1, scd2 keeps the time in history.valid_from; remove it"
+        if spec.deletes == "remove":
+            yield ("on_delete",), "on_delete: remove is for scd1; scd2 takes close, mark, ignore"
+        if (spec.deletes == "mark") != (spec.history.deleted is not None):
+            message = "on_delete: mark and history.deleted go together; write both or neither"
+            yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message
+        yield from _history_problems(spec)
 
 
-def written_history(ctx: SimpleNamespace, start: str, next_start: str, action: str) -> list[str]:
-    """The columns that a version has from its start and from what follows it."""
-    pieces = {
-        "surrogate_key": ctx.surrogate(start),
-        "valid_from": start,
-        "valid_to": ctx.times.written_end(next_start),
-        "is_current": ctx.times.flag(next_start) if "is_current" in ctx.quoted else "",
-        "row_hash": ctx.hash,
-        "action": action,
-        "deleted": ctx.deleted_value,
-    }
-    derived = [
-        f"{cast(with_column(text, ctx.spec.history.valid_from, start), kind)} AS {name}"
-        for name, (text, kind) in ctx.derived.items()
-    ]
-    return [*derived, *(f"{pieces[option]} AS {name}" for option, name in ctx.quoted.items())]
+def _history(spec: Spec) -> History:
+    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in source.derived(spec).items()}
+    tracked = tuple(field_of(spec, name) for name in spec.tracked)
+    columns = {option: sql.quote(name) for option, name in spec.history.names()}
+    return History(Times(spec), columns, keys_of(spec), tracked, derived)
 
 
-def add_changes(ctx: SimpleNamespace, spec: Spec) -> None:
-    """scd2, feed: changes. See templates/scd2_changes.sql.j2 for the steps these pieces go into."""
-    action = spec.history.action
-    sequence = sequence_order(ctx.rows)
-    ctx.rank_order = ", ".join(["_scd_rank ASC" if sequence else "_scd_rank", *sequence])
-    if spec.conflicts == "any":
-        ctx.rank_order += f", {any_order(ctx, source.flags_deletes(spec))}"
-    ctx.winner = f"the greatest {', '.join(spec.source.sequence_by)} wins" if spec.source.sequence_by else None
-    ctx.deletes = source.flags_deletes(spec)
-    ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key and time", ["_scd_at"])
-    ctx.content = struct([*(["_scd_deleted"] if ctx.deletes else []), *ctx.compared])
-    _add_opening(ctx, spec)
-    deleted = ["_scd_deleted"] if ctx.marks else []
-    remembered = [*ctx.compared, *([sql.quote(action)] if action else []), *deleted]
-    ctx.stored = struct([*remembered, "_scd_until AS _scd_next"])
-    begins_deleted = f"COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else "FALSE"
-    ctx.points = ["2", f"t.{ctx.start}, {begins_deleted}, 2", f"{ctx.until}, TRUE, 3"]
-    ctx.deleted_value = "_scd_deleted"
-    became = "CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END"
-    ctx.written = [*ctx.columns, *written_history(ctx, "_scd_at", "_scd_next", became)]
-    ctx.now = struct([*ctx.compared, *([f"{became} AS {sql.quote(action)}"] if action else []), *deleted, "_scd_next"])
-    ctx.late = spec.late
-    late = "a row is not later than the newest start or delete of its key"
-    sample = f"TO_JSON({struct([*ctx.keys, '_scd_at'])})"
-    ctx.late_refusal = refusal(spec, "late", late, "set late_arriving: apply or ignore", sample)
-    never_changes = (ctx.start, ctx.quoted.get("surrogate_key"))
-    written = [*ctx.values, *ctx.quoted.values()]
-    ctx.updated = [name for name in written if name not in never_changes]
-    ctx.closed = ctx.updated
-    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
-    ctx.action_column = sql.quote(action) if action else None
-    # The end of a version is found beside what it is for, where nothing else has to be found over the same rows.
-    ctx.has_versions = bool(ctx.untracked or action)
-    ctx.merge_title = (
-        "Merges a batch of changes into the versions of its keys, in any order; the same batch again changes nothing."
+def _merge(spec: Spec) -> Scd2Merge:
+    history = _history(spec)
+    times, columns = history.times, history.columns
+    # A value that becomes known fills versions which ended long ago, so that no bound holds with nulls: fill.
+    bounds = () if source.fills(spec) else (times.reachable(source.batch_bound(spec)),)
+    staging: Scd2Changes | Scd2Snapshot
+    if spec.reads_snapshot:
+        rows = source.rows(spec, "extract", empty=refuse_empty(spec))
+        staging, steps = Scd2Snapshot.of(spec, rows, history), "scd2/snapshot.sql.j2"
+    else:
+        rows = source.rows(spec, "changes")
+        staging, steps = Scd2Changes.of(spec, rows, history, bounds), "scd2/changes.sql.j2"
+    updated, closed = _assigned(staging.values, columns, spec.reads_snapshot)
+    return Scd2Merge(
+        head=Head.of(spec),
+        session=Session.of(spec, rows),
+        target=staging.target,
+        staging=staging,
+        steps=steps,
+        times=times,
+        on=(
+            *equal(staging.keys, "t", "s"),
+            f"t.{times.start} = s.{times.start}",
+            *bounds,
+            *source.in_partitions(spec),
+        ),
+        columns=(*map(sql.quote, spec.columns), *columns.values()),
+        updated=updated,
+        closed=closed,
     )
-    ctx.folds = True
-    ctx.staging = "scd2_changes.sql.j2"
-    action_columns = [ctx.action_column] if action else []
-    ctx.no_action = [f"NULL AS {name}" for name in action_columns]
-    ctx.stored_columns = [
-        *aliased(ctx.columns, "t"),
-        "_scd_at",
-        "_scd_deleted",
-        *("NULL" for _ in ctx.rows.sequence),
-        ctx.until,
-        *aliased(action_columns, "t"),
-        "_scd_rank",
-    ]
-    known = " AND ".join(source.known(spec))
-    ctx.rank = f"IF({known}, 1, {source.changed(spec)})" if known else "1"
-    ctx.latest_columns = [
-        f"LAST_VALUE({name}) OVER run AS {name}" if name in ctx.untracked else name for name in ctx.columns
-    ]
 
 
-def _add_opening(ctx: SimpleNamespace, spec: Spec) -> None:
-    """What opens a version, what ends one, and the values that a point has beside its own."""
-    state = struct(["_scd_deleted", *ctx.tracked])
-    differs = f"NOT (LAG({state}) OVER w <=> {state})"
-    ctx.opens_why = "It opens a version where it differs from the state before it."
-    if ctx.keeps:
-        ctx.opens = "TRUE" if ctx.marks else "NOT _scd_deleted"
-        ctx.opens_why = f"Each{'' if ctx.marks else ' that is no delete'} is a version."
-    elif ctx.marks:
-        ctx.opens = (
-            "CASE\n    WHEN _scd_deleted THEN COALESCE(NOT LAG(_scd_deleted) OVER w, _scd_rank = 2)\n"
-            f"    ELSE {differs}\nEND"
-        )
-    else:
-        ctx.opens = f"NOT _scd_deleted AND {differs}"
-    ctx.boundary = "_scd_opens" if ctx.marks else "_scd_opens OR _scd_deleted"
-    if ctx.keeps:
-        ctx.next_start, ctx.next_deleted = "LEAD(_scd_at) OVER", "LEAD(_scd_deleted) OVER w"
-    else:
-        lead = f"LEAD(CASE WHEN {ctx.boundary} THEN {{}} END) IGNORE NULLS OVER"
-        ctx.next_start, ctx.next_deleted = lead.format("_scd_at"), f"{lead.format('_scd_deleted')} w"
-    nulls = {sql.quote(name): column.nulls for name, column in spec.columns.items()}
-    kinds = {sql.quote(name): column.type for name, column in spec.columns.items()}
-    ctx.lives, ctx.fills = source.has_lives(spec), source.fills(spec)
-    ctx.given_columns = [_given(name, nulls[name], kinds[name], ctx.marks) for name in ctx.columns]
-    ctx.marked_columns = [
-        f"CASE WHEN _scd_deleted THEN _scd_known.{name} ELSE {name} END AS {name}" if name in ctx.values else name
-        for name in ctx.columns
-    ]
-    ctx.carried = ["_scd_at", "_scd_deleted", "_scd_stored", *(["_scd_rank", "_scd_oldest"] if ctx.marks else [])]
-    ctx.before_runs = "marked" if ctx.marks else "opening" if ctx.lives else "points"
+def _assigned(
+    values: tuple[Field, ...], columns: Mapping[str, str], reads_snapshot: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that an update sets, and those that closing a version sets."""
+    names = names_of(values)
+    if not reads_snapshot:
+        written = [name for option, name in columns.items() if option not in {"valid_from", "surrogate_key"}]
+        return (*names, *written), (*names, *written)
+    closed = [name for option, name in columns.items() if option in {"valid_to", "is_current", "action"}]
+    more = [columns[option] for option in ("row_hash", "deleted") if option in columns]
+    return (*names, *closed, *more), tuple(closed)
 
 
-def _given(name: str, nulls: str, kind: str, marks: bool) -> str:
-    """A column of a change, where NULL may mean "not given". The values of deletes say nothing."""
-    if nulls == "value":
-        return name
-    known = f"CASE WHEN NOT _scd_deleted THEN {name} END"
-    before = f"LAST_VALUE({known}) IGNORE NULLS OVER life"
-    if nulls == "fill":
-        # What the table knows of a time stays, where the batch's row of that time does not give it.
-        stored = f"_scd_stored.{name}"
-        if marks:  # the version of a delete knows nothing
-            stored = f"CASE WHEN NOT _scd_stored._scd_deleted THEN {stored} END"
-        first = known if "MAP<" in kind else f"CASE WHEN NOT _scd_deleted THEN COALESCE({name}, {stored}) END"
-        before = (
-            f"COALESCE(\n            {before},\n            FIRST_VALUE({first}) IGNORE NULLS OVER whole\n        )"
-        )
-    return f"CASE\n    WHEN _scd_deleted THEN {name}\n    ELSE {before}\nEND AS {name}"
-
-
-def add_snapshot(ctx: SimpleNamespace, spec: Spec) -> None:
-    """scd2, feed: snapshot. See templates/scd2_snapshot.sql.j2."""
+def _history_problems(spec: Spec) -> Found:
     history = spec.history
-    guard_snapshot(ctx, spec)
-    ctx.rank_order = ", ".join(sequence_order(ctx.rows)) or ctx.key_list
-    if spec.conflicts == "any":
-        ctx.rank_order += f", {any_order(ctx, False)}{', _scd_at' if spec.source.effective_at else ''}"
-    ctx.conflict = None if spec.conflicts == "any" else conflict(spec, "key", [])
-    ctx.content = struct([*ctx.compared, *(["_scd_at"] if spec.source.effective_at else [])])
-    ctx.closes_missing = spec.deletes in {"close", "mark"}
-    ctx.own_time = spec.source.effective_at is not None
-    ctx.late = spec.late
-    nulls = {sql.quote(name): column.nulls for name, column in spec.columns.items()}
-    # A version that lives on: neither closed nor the mark of a delete. Only its values stay where NULL is "not given".
-    ctx.and_live = " AND NOT o._scd_was_deleted" if ctx.marks else ""
-    live = f"o._scd_until IS NULL{ctx.and_live}"
-
-    def now(name: str) -> str:
-        """What the step "compared" names so, if it is not n.name alone."""
-        gone = f"WHEN {ctx.gone} THEN o.{name} " if ctx.marks else ""
-        stays = f"WHEN {live} THEN COALESCE(n.{name}, o.{name}) " if nulls[name] != "value" else ""
-        return f"CASE {gone}{stays}ELSE n.{name} END AS {name}" if gone or stays else f"n.{name}"
-
-    # The same, where it is compared, in other words: Spark rewrites a filter for each choice of the values that it has
-    # and the SELECT names, so that its planning would double with each such column (see tests/unit/test_planning.py).
-    def compared(name: str) -> str:
-        return f"n.{name}" if nulls[name] == "value" else f"COALESCE(n.{name}, CASE WHEN {live} THEN o.{name} END)"
-
-    ctx.compared_values = [now(name) for name in ctx.values]
-    unknown = [name for name in ctx.values if nulls[name] == "fill"]
-
-    def filled(name: str) -> str:
-        return f"COALESCE(o.{name}, CASE WHEN {live} THEN n.{name} END)" if name in unknown else f"o.{name}"
-
-    tracked = " <=> ".join(named((name, side(name)) for name in ctx.tracked) for side in (compared, filled))
-    pairs = list(zip(ctx.values, ctx.compared, strict=True))
-    new = named((name, shown.replace(name, compared(name), 1)) for name, shown in pairs)
-    old = named((name, shown.replace(name, f"o.{name}", 1)) for name, shown in pairs)
-    ctx.at = "n._scd_at" if ctx.own_time else "_scd_taken_at"
-    ctx.same_tracked = f"NOT o._scd_was_deleted AND {tracked}" if ctx.marks else tracked
-    ctx.same = f"NOT o._scd_was_deleted AND {new} <=> {old}" if ctx.marks else f"{new} <=> {old}"
-    if ctx.keeps:  # each row is a version, save that the same row again is none
-        ctx.same = f"{ctx.at} <= o._scd_from AND {ctx.same}"
-    ctx.at_or_taken = "COALESCE(n._scd_at, _scd_taken_at)" if ctx.own_time else "_scd_taken_at"
-    if ctx.own_time and ctx.marks:  # a key comes back after its delete, whatever its row says
-        ctx.at_or_taken = (
-            "CASE\n    WHEN o._scd_was_deleted AND n._scd_at <= o._scd_from THEN _scd_taken_at\n"
-            "    ELSE COALESCE(n._scd_at, _scd_taken_at)\nEND"
-        )
-    kind = (
-        "CASE\n    WHEN _scd_action = 'open' AND (_scd_from IS NULL OR _scd_until IS NOT NULL"
-        f"{' OR _scd_was_deleted' if ctx.marks else ''}) THEN 'I'\n"
-        "    WHEN _scd_action = 'close' AND _scd_gone THEN 'D'\n"
-        "    WHEN _scd_action = 'open' OR _scd_was = 'D' THEN 'U'\n    ELSE _scd_was\nEND"
-    )
-    ctx.deleted_value = "_scd_gone"
-    ctx.written = [*ctx.columns, *written_history(ctx, "_scd_start", "_scd_next", kind)]
-    ctx.fills = bool(unknown)
-    if unknown:
-        _add_filling(ctx, unknown, live)
-    ctx.closed = [name for option, name in ctx.quoted.items() if option in {"valid_to", "is_current", "action"}]
-    hashes = [ctx.quoted["row_hash"]] if history.row_hash else []
-    ctx.closing_assigned = [f"{name} = s.{name}" for name in ctx.closed]
-    ctx.updated = [*ctx.values, *ctx.closed, *hashes, *([ctx.deleted_column] if ctx.marks else [])]
-    ctx.assigned = [f"{name} = s.{name}" for name in ctx.updated]
-    ctx.action_column = ctx.quoted.get("action")
-    ctx.merge_title = "Merges a full extract: new keys open, changed keys close and open, missing keys close."
-    ctx.folds = False
-    ctx.staging = "scd2_snapshot.sql.j2"
-    ctx.stored_columns = [
-        *aliased(ctx.columns, "t"),
-        f"t.{ctx.start} AS _scd_from",
-        f"{ctx.until} AS _scd_until",
-        *([f"t.{ctx.action_column} AS _scd_was"] if history.action else []),
-        *([f"COALESCE(t.{ctx.deleted_column}, FALSE) AS _scd_was_deleted"] if ctx.marks else []),
-        *([f"COALESCE({ctx.scope}, FALSE) AS _scd_in_scope"] if ctx.scope else []),
-        f"ROW_NUMBER() OVER (PARTITION BY {', '.join(aliased(ctx.keys, 't'))} ORDER BY t.{ctx.start} DESC) AS _scd_row",
-    ]
-    early = "the snapshot was not taken after the start of a version that it would close"
-    sample = f"TO_JSON({struct([*ctx.keys, '_scd_from'])})"
-    ctx.early = refusal(spec, "taken_at", early, "run snapshots in the order in which they were taken", sample)
-    late = "a row is earlier than the open version of its key"
-    sample = f"TO_JSON({struct([*aliased(ctx.keys, 'n'), 'n._scd_at'])})"
-    ctx.late_refusal = refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample)
+    message = _gap_problem(history.type, history.gap)
+    if message:
+        yield ("history", "gap"), f"gap: '{history.gap}' {message}"
+    if history.open_end not in (None, "last_run") and not _fits(history.type, history.open_end):
+        example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
+        message = f"open_end: '{history.open_end}' is no {history.type}; write null or {example[history.type]}"
+        yield ("history", "open_end"), message
+    if history.open_end == "last_run" and history.is_current is None:
+        message = "needs is_current, which tells the open version; leave is_current as it is by default"
+        yield ("history", "open_end"), f"open_end: last_run {message}"
+    if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
+        message = "of type: bigint has no number of a run by itself; declare a param 'last_run'"
+        yield ("history", "open_end"), f"open_end: last_run {message}"
+    if flag := history.is_current:
+        place = ("history", "is_current")
+        if flag.open == flag.closed:
+            yield place, f"is_current: open and closed are both '{flag.open}'; give each its own"
+        kinds = {"BOOLEAN": (bool,), "STRING": (str,)}.get(flag.type, (int,))
+        for option, value in (("open", flag.open), ("closed", flag.closed)):
+            if not isinstance(value, kinds) or (kinds == (int,) and isinstance(value, bool)):
+                yield place, f"is_current: {option}: '{value}' is no {flag.type}; write a value of that type"
 
 
-def _add_filling(ctx: SimpleNamespace, unknown: list[str], live: str) -> None:
-    """nulls: fill of a snapshot: what becomes known is written into the versions since the key's last delete."""
-    becomes_known = " OR ".join(f"o.{name} IS NULL AND n.{name} IS NOT NULL" for name in unknown)
-    ctx.becomes_known = f"NOT ({ctx.new}) AND {live}\n    AND ({becomes_known})"
-    ctx.life_columns = [
-        *aliased(ctx.columns, "t"),
-        f"t.{ctx.start} AS _scd_from",
-        f"{ctx.until} AS _scd_until",
-        *([f"t.{ctx.quoted['action']} AS _scd_was"] if "action" in ctx.quoted else []),
-    ]
-    deleted = f" OR COALESCE(t.{ctx.deleted_column}, FALSE)" if ctx.marks else ""
-    ctx.ends_life = f"NOT ({ctx.until} <=> LAG(t.{ctx.start}) OVER w){deleted}"
-    ctx.newest_first = f"PARTITION BY {', '.join(aliased(ctx.keys, 't'))} ORDER BY t.{ctx.start} DESC"
-    ctx.filled_columns = [
-        f"COALESCE(l.{name}, c.{name}) AS {name}" if name in unknown else f"l.{name}" for name in ctx.columns
-    ]
-    ctx.same_life = "\n        AND ".join(equal(ctx.keys, "l", "c"))
-    ctx.deleted_value = "FALSE"
-    ctx.written_filled = [*ctx.columns, *written_history(ctx, "_scd_from", "_scd_until", "_scd_was")]
+def _gap_problem(kind: str, gap: str | int | None) -> str:
+    if gap is None:
+        return ""
+    if kind == "bigint":
+        return "" if isinstance(gap, int) and gap > 0 else "does not fit type: bigint; write a whole number above 0"
+    match = re.fullmatch(rf"([1-9]\d*) ({'|'.join(GAP_UNITS)})s?", str(gap))
+    if kind == "date":
+        return "" if match and match[2] == "day" else "does not fit type: date; write '1 day'"
+    return "" if match else "does not fit type: timestamp; write a number and a unit, such as '1 microsecond'"
+
+
+def _fits(kind: str, value: object) -> bool:
+    if kind == "bigint":
+        return isinstance(value, int) and not isinstance(value, bool)
+    try:
+        if kind == "date":
+            return bool(dt.date.fromisoformat(str(value)))
+        return bool(dt.datetime.fromisoformat(str(value)[:26])) and "T" not in str(value)
+    except ValueError:
+        return False
+
+
+register(Scd2())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns.columns import cast
-from scdgen.patterns.times import BATCH_FROM, LAST_RUN, Times
+from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 
@@ -42,18 +42,31 @@ class Variable:
 
 @dataclass(frozen=True)
 class Rows:
-    """The first step of every statement: the source's rows in the table's names and types."""
+    """The first step of every statement: the source's rows in the table's names and types.
+
+    ``view`` is the statement that makes a temporary view over files, ``sequence`` the names of the sequence columns.
+    ``empty`` is the refusal of a source without rows, written where the column number ``key_place`` is: a column that
+    nothing reads would not be evaluated.
+    """
 
     name: str
     relation: str
-    query: str | None = None
-    view: str | None = None  # the statement that makes a temporary view over files
-    select: tuple[str, ...] = ()
-    where: tuple[str, ...] = ()
-    sequence: tuple[str, ...] = ()  # names of the sequence columns
+    query: str | None
+    view: str | None
+    select: tuple[str, ...]
+    where: tuple[str, ...]
+    sequence: tuple[str, ...]
+    keys: tuple[str, ...]
+    empty: str | None = None
+    key_place: int = 0
+
+    @property
+    def newest_first(self) -> list[str]:
+        """The order of several rows of a key: the greatest sequence first; NULL comes last."""
+        return [f"{name} DESC" for name in self.sequence]
 
 
-def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
+def rows(spec: Spec, name: str, guarded: bool = True, empty: str | None = None) -> Rows:
     """The typed rows; ``guarded``: a NULL key or time stops the statement (when the spec does not skip them)."""
     relation, query, view = _relation(spec)
     keys = {key: key_expression(spec, key) for key in spec.keys}
@@ -76,7 +89,9 @@ def rows(spec: Spec, name: str, guarded: bool = True) -> Rows:
         f"{sql.expression(text).text} AS {alias}" for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
     ]
     where = tuple(predicates(spec, skip_bad=guarded and spec.bad_rows == "skip"))
-    return Rows(name, relation, query, view, tuple(select), where, sequence)
+    names = tuple(map(sql.quote, spec.keys))
+    key_place = list(spec.columns).index(spec.keys[0])
+    return Rows(name, relation, query, view, tuple(select), where, sequence, names, empty, key_place)
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
@@ -94,7 +109,7 @@ def derived(spec: Spec) -> dict[str, str]:
     return {
         name: column.from_
         for name, column in spec.columns.items()
-        if spec.is_scd2 and not column.track and column.from_ and _reads_only(column.from_, start)
+        if spec.keeps_history and not column.track and column.from_ and _reads_only(column.from_, start)
     }
 
 
@@ -115,7 +130,7 @@ def key_expression(spec: Spec, key: str) -> str:
 
 def time_type(spec: Spec) -> str:
     """The type of the effective time: that of the column which stores it."""
-    if spec.is_scd2:
+    if spec.keeps_history:
         return spec.history.type.upper()
     stored = spec.columns.get(spec.updated_at or "")
     return stored.type if stored else "TIMESTAMP"
@@ -153,7 +168,7 @@ def changed(spec: Spec) -> str:
 
 def _met(spec: Spec, test: str, value: str) -> str:
     """A value of a row that is among the :func:`known`; changes to versions have one test of all that is known."""
-    if spec.is_scd2 and not spec.is_snapshot:
+    if spec.keeps_history and not spec.reads_snapshot:
         return value
     indented = value.replace("\n", "\n    ")
     return f"CASE\n    WHEN {test} THEN {indented}\n    ELSE {changed(spec)}\nEND"
@@ -165,7 +180,7 @@ def _storable(spec: Spec, time: str, option: str, where: str, hint: str, skipped
     That is NULL, unless such rows are ``skipped``, one that is not before the open end, and one to which the end before
     it does not lead back.
     """
-    end, astray = (Times(spec).open_end, Times(spec).astray(time)) if spec.is_scd2 else (None, None)
+    end, astray = (Times(spec).open_end, Times(spec).astray(time)) if spec.keeps_history else (None, None)
     what = f"{option} is NULL{where}"
     if end is not None:
         what = f"{option} is NULL, or not before the open end {spec.history.open_end}{',' if where else ''}{where}"
@@ -232,7 +247,7 @@ def partition_keys(spec: Spec) -> list[str]:
     A key column is one; so is a column whose expression reads nothing but source columns that are keys as they are.
     A snapshot whose missing keys are deleted has none: they may lie in partitions that it does not name.
     """
-    if spec.is_snapshot and spec.deletes != "ignore":
+    if spec.reads_snapshot and spec.deletes != "ignore":
         return []
     bare = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}
     found = []
@@ -277,7 +292,7 @@ def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
 
 def batch_bound(spec: Spec) -> str:
     """What a stored end is held against: versions that ended before it cannot be touched by the batch."""
-    if spec.is_snapshot and spec.source.effective_at is None:
+    if spec.reads_snapshot and spec.source.effective_at is None:
         return Times(spec).before(TAKEN_AT)
     return BATCH_FROM
 
@@ -294,7 +309,7 @@ def fills(spec: Spec) -> bool:
 
 def _bounds_times(spec: Spec) -> bool:
     """Whether the batch's first time bounds the read of the target."""
-    return spec.is_scd2 and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.is_snapshot)
+    return spec.keeps_history and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.reads_snapshot)
 
 
 def batch_variables(spec: Spec) -> list[Variable]:
@@ -302,7 +317,7 @@ def batch_variables(spec: Spec) -> list[Variable]:
     found = []
     if _bounds_times(spec):
         oldest = f"MIN({time_expression(spec)})"
-        if spec.is_snapshot:  # with no row it still closes what is open
+        if spec.reads_snapshot:  # with no row it still closes what is open
             oldest = f"COALESCE({oldest}, {TAKEN_AT})"
         first = Times(spec).before(oldest)
         found.append(Variable(BATCH_FROM, time_type(spec), first))
@@ -315,7 +330,7 @@ def batch_variables(spec: Spec) -> list[Variable]:
 def taken_at(spec: Spec) -> Variable | None:
     """The variable that holds the time of a snapshot, so that each row of a run has the same."""
     given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
-    if not spec.is_snapshot or not (spec.is_scd2 or (spec.updated_at and given)):
+    if not spec.reads_snapshot or not (spec.keeps_history or (spec.updated_at and given)):
         return None
     text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
     time = cast(sql.expression(text).text, time_type(spec))
@@ -324,7 +339,7 @@ def taken_at(spec: Spec) -> Variable | None:
 
 def last_run(spec: Spec) -> Variable | None:
     """The variable that holds the time of this run, which ends the open versions: the param ``last_run``, or now."""
-    if not (spec.is_scd2 and Times(spec).by_run):
+    if not (spec.keeps_history and Times(spec).by_run):
         return None
     given = sql.variable("last_run") if "last_run" in spec.params else "current_timestamp()"
     hint = "give it a value"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.failures import of_check
 from scdgen.errors import DataError, UsageError
-from scdgen.patterns.check_all import check_all
+from scdgen.patterns.compile import check_all
 from scdgen.run.results import CheckResult
 from scdgen.spec.model import Spec
 

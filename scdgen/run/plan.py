@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError
-from scdgen.patterns.compile import statements
-from scdgen.patterns.plan import VIEW, plan_actions, written_actions
-from scdgen.patterns.queries import plan_rows, plan_sample, run_counts
+from scdgen.patterns.compile import plan_rows, plan_sample, plan_shape, run_counts, statements
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.plan import VIEW
 from scdgen.run.results import PlanResult, PlanRow
 from scdgen.spec.model import Spec
 
@@ -45,10 +45,11 @@ class PlanView:
         ``lean``: from the steps of the MERGE alone where they tell, which have the names that scdgen's own templates
         give them.
         """
-        query = run_counts(self.spec, late) if lean else None
+        shape = plan_shape(self.spec)
+        query = run_counts(self.spec) if lean and not (late and shape.late) else None
         if query is not None:
             return _numbers(self.spark.sql(query))
-        return self.counts(*written_actions(self.spec), "unchanged", *(["late"] if late else []))
+        return self.counts(*pattern_of(self.spec).written_actions, "unchanged", *(["late"] if late else []))
 
     def rows(self) -> list[Row]:
         """Every version (scd1: row) that a run would write or remove: its action, and its columns as they become."""
@@ -60,7 +61,7 @@ class PlanView:
         rows = self._read(plan_sample(self.spec, limit)).collect() if limit else []
         return PlanResult(
             target=target,
-            counts={action: counts[action] for action in plan_actions(self.spec)},
+            counts={action: counts[action] for action in pattern_of(self.spec).actions(self.spec)},
             late=counts.get("late", 0),
             current_keys=counts["current_keys"],
             closed_keys=counts["closed_keys"],
@@ -86,13 +87,13 @@ def _row(spec: Spec, found: dict[str, Any]) -> PlanRow:
 
 def written_rows(spec: Spec, planned: Mapping[str, int]) -> int:
     """How many rows the MERGE's source has, by the counts of a plan."""
-    return sum(planned[action] for action in written_actions(spec))
+    return pattern_of(spec).count_written(planned)
 
 
 def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
     """:func:`written_rows` for each row of a full extract; ``None`` where no plan has counted, or no key is in it."""
     keys = planned.get("unchanged", 0) + planned.get("open", 0)
-    return written_rows(spec, planned) / keys if spec.is_snapshot and keys else None
+    return written_rows(spec, planned) / keys if spec.reads_snapshot and keys else None
 
 
 def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
@@ -101,8 +102,7 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
     A plan works out no column that is not compared, in which a MERGE might meet a value that does not convert; and
     ``open_end: last_run`` writes to every open version.
     """
-    compared = all(column.track and column.merge == "last" for column in spec.columns.values())
-    return compared and spec.history.open_end != "last_run" and written_rows(spec, planned) == 0
+    return pattern_of(spec).is_needless(spec, planned)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def plan_view(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
     found = statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         raise UsageError(
-            f"{spec.pattern}_plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "
+            f"{spec.pattern}/plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "
             "mend the template or leave out --templates"
         )
     *before, made, counts, _ = found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.plan import plan_actions
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult
 from scdgen.spec.model import Spec
 
@@ -50,7 +50,7 @@ class Limit:
 
 def read_limits(given: Sequence[str], specs: Sequence[Spec]) -> list[Limit]:
     """The limits of a command line; raises :class:`UsageError` for one that cannot be meant."""
-    known = list(dict.fromkeys([action for spec in specs for action in plan_actions(spec)] + ["late"]))
+    known = list(dict.fromkeys([action for spec in specs for action in pattern_of(spec).actions(spec)] + ["late"]))
     return [_limit(text, known) for text in given]
 
 

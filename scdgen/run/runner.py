@@ -20,8 +20,8 @@ from scdgen.engine.spark3 import with_variables
 from scdgen.patterns import compile as pipeline
 from scdgen.patterns import evolve
 from scdgen.patterns.columns import Target
-from scdgen.patterns.context import build
-from scdgen.patterns.queries import source_counts
+from scdgen.patterns.compile import evolve_script, source_counts
+from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.rename import with_target
 from scdgen.run import small_batch, versions
 from scdgen.run import stream as streams
@@ -140,7 +140,7 @@ class Runner:
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._fit(spec, table, adopt)
-        evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
+        evolution = scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
         with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), named):
             self._engine.execute(evolution)
             # Before the MERGE: where a view cannot be made, nothing has been merged.
@@ -319,7 +319,7 @@ class Runner:
         """For a plan: the table; in the place of one that is not there, or lacks a column, a view as it will be."""
         table = TargetTable(self.spark, spec)
         if not table.exists():
-            missing = tuple(build(spec).table_columns)
+            missing = pattern_of(spec).columns(spec)
         else:
             found = table.existing()
             missing = evolve.additions(spec, found, adopt or not found.adopted)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from scdgen.engine.settings import refuses
-from scdgen.patterns.queries import source_rows
+from scdgen.patterns.compile import source_rows
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def hinted(spark: SparkSession, spec: Spec, merge: str, share: float | None = No
     alone says nothing of how many differ. The MERGE of scd1 has no such steps.
     """
     before, last, after = merge.rpartition(_LAST)
-    share = share if spec.is_snapshot else 1.0
+    share = share if spec.reads_snapshot else 1.0
     if not last or share is None or not is_small(spark, source_rows(spec), share):
         return merge
     return f"{before}{last.replace('SELECT', 'SELECT /*+ BROADCAST(staged) */', 1)}{after}"

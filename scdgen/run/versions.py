@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.failures import translate
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
-from scdgen.patterns.queries import versions_query
-from scdgen.patterns.times import Times
+from scdgen.patterns.compile import versions_query
+from scdgen.patterns.history import Times
 from scdgen.run.json_rows import row_as_json
 from scdgen.spec.model import Spec
 
@@ -88,7 +88,11 @@ def read(runner: Runner, spec: Spec, asked: Asked, limit: int = 0) -> Found:
     try:
         rows = frame(runner.spark, spec, asked, runner.templates)
         times = Times(spec)
-        more = [f"CAST({times.until()} AS STRING) AS {UNTIL}", f"{times.is_open()} AS {OPEN}"] if spec.is_scd2 else []
+        more = (
+            [f"CAST({times.until()} AS STRING) AS {UNTIL}", f"{times.is_open()} AS {OPEN}"]
+            if spec.keeps_history
+            else []
+        )
         limited = rows.limit(limit + 1) if limit else rows
         collected = limited.alias("t").selectExpr(row_as_json(rows.schema.jsonValue(), more)).collect()
     except ScdgenError:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
 from scdgen.spec.model import Spec
+from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, rule_problems
 from scdgen.spec.yaml_text import parse
 
@@ -182,6 +183,8 @@ def _options_at(place: Location) -> list[str]:
 
 
 def _allowed_values(place: Location) -> list[str]:
+    if place == ("pattern",):
+        return list(pattern_names())
     model = _model_at(place[:-1]) or Spec
     annotation = model.model_fields[str(place[-1])].annotation
     options = [annotation, *typing.get_args(annotation)]

@@ -20,11 +20,19 @@ from pydantic import (
     PrivateAttr,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from scdgen import sql
+from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.types import data_type
 
 RESERVED_PREFIX = "_scd_"
+
+
+def _pattern(name: str) -> str:
+    if name not in pattern_names():
+        raise PydanticCustomError("literal_error", "is not a pattern")
+    return name
 
 
 class Model(BaseModel):
@@ -277,12 +285,15 @@ class Stream(Model):
     checkpoint: Text | None = Field(default=None, description="The folder in which the stream keeps its place.")
 
 
+Pattern = Annotated[str, AfterValidator(_pattern)]
+
+
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
     target: TableName = Field(description="The table to keep, in one to three parts.")
     description: Text | None = Field(default=None, description="A comment on the table.")
-    pattern: Literal["scd2", "scd1"] = Field(description="`scd2`: a row per version; `scd1`: a row per key.")
+    pattern: Pattern = Field(description="`scd2`: a row per version; `scd1`: a row per key.")
     source: Source = Field(
         description="Where rows come from, and what they say. Exactly one of `table`, `query`, `path`."
     )
@@ -347,24 +358,34 @@ class Spec(Model):
         return self
 
     @property
-    def is_scd2(self) -> bool:
-        """Whether rows have versions."""
-        return self.pattern == "scd2"
+    def rules(self) -> PatternRules:
+        """The pattern's side that concerns the spec."""
+        return rules_of(self.pattern)
 
     @property
-    def is_snapshot(self) -> bool:
+    def keeps_history(self) -> bool:
+        """Whether rows have versions."""
+        return self.rules.keeps_history
+
+    @property
+    def reads_snapshot(self) -> bool:
         """Whether the source is the whole truth at one time."""
         return self.source.feed == "snapshot"
 
     @property
     def deletes(self) -> str:
         """What a delete does, the pattern's default filled in."""
-        return self.on_delete or ("close" if self.is_scd2 else "remove")
+        return self.on_delete or self.rules.deletes[0]
 
     @property
     def late(self) -> str:
         """What happens to late-arriving rows, the feed's default filled in."""
-        return self.late_arriving or ("fail" if self.is_snapshot else "apply")
+        return self.late_arriving or ("fail" if self.reads_snapshot else "apply")
+
+    @property
+    def tracked(self) -> list[str]:
+        """The columns of which a change opens a version."""
+        return [name for name, column in self.columns.items() if column.track and name not in self.keys]
 
     @property
     def target_parts(self) -> tuple[str, ...]:

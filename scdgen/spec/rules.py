@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Callable, Iterator
 
 from scdgen import sql
@@ -22,7 +20,6 @@ STEPS = {
     "source", "changes", "extract", "timeline", "newest", "ranked", "points", "given", "opening", "known", "marked",
     "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "t", "s", "c", "n", "o",
 }  # fmt: skip
-GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
 
 def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
@@ -43,8 +40,14 @@ def _source(spec: Spec) -> Found:
     for option in ("format", "options"):
         if getattr(source, option) and source.path is None:
             yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
-    if source.effective_at is None and spec.is_scd2 and not spec.is_snapshot:
-        yield ("source",), "source: scd2 changes need 'effective_at:'; write the time at which a row became true"
+    if not spec.rules.accepts(source.feed):
+        allowed = ", ".join(spec.rules.feeds)
+        yield ("source", "feed"), f"feed: {source.feed} is not for {spec.pattern}, which takes {allowed}"
+    if source.effective_at is None and spec.rules.needs_time(spec):
+        yield (
+            ("source",),
+            f"source: {spec.pattern} changes need 'effective_at:'; write the time at which a row became true",
+        )
     if source.table and sql.split_name(source.table) == spec.target_parts:
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
@@ -53,7 +56,7 @@ def _source(spec: Spec) -> Found:
 
 
 def _snapshot(spec: Spec) -> Found:
-    if spec.is_snapshot:
+    if spec.reads_snapshot:
         if spec.source.delete_when is not None:
             message = "delete_when: not with feed: snapshot, where a missing key is the delete; use feed: changes"
             yield ("source", "delete_when"), message
@@ -75,33 +78,7 @@ def _snapshot(spec: Spec) -> Found:
 
 
 def _pattern(spec: Spec) -> Found:
-    if spec.is_scd2:
-        for name, column in spec.columns.items():
-            if "merge" in column.model_fields_set:
-                yield ("columns", name, "merge"), "merge: is for scd1, where rows have no versions; use nulls or track"
-        if spec.updated_at:
-            yield ("updated_at",), "updated_at: is for scd1, scd2 keeps the time in history.valid_from; remove it"
-        if spec.deletes == "remove":
-            yield ("on_delete",), "on_delete: remove is for scd1; scd2 takes close, mark, ignore"
-        if (spec.deletes == "mark") != (spec.history.deleted is not None):
-            message = "on_delete: mark and history.deleted go together; write both or neither"
-            yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message
-        return
-    for option in ("history", "late_arriving", "unchanged"):
-        if option in spec.model_fields_set:
-            yield (option,), f"{option}: is for scd2, an scd1 table keeps no versions; remove it"
-    if spec.deletes in {"close", "mark"}:
-        yield ("on_delete",), f"on_delete: {spec.deletes} is for scd2; scd1 takes remove, ignore"
-    for name, column in spec.columns.items():
-        for option in ("track", "nulls"):
-            if option in column.model_fields_set:
-                yield ("columns", name, option), f"{option}: is for scd2, where changes open versions; remove it"
-    if spec.views.as_of:
-        yield ("views", "as_of"), "as_of: is for scd2, an scd1 table has no history to look back on; remove it"
-    if spec.updated_at and spec.source.effective_at is None:
-        yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
-    if spec.updated_at in spec.keys:
-        yield ("updated_at",), "updated_at: is a key; name a column of its own"
+    yield from spec.rules.problems(spec)
 
 
 def _keys(spec: Spec) -> Found:
@@ -137,9 +114,9 @@ def _columns(spec: Spec) -> Found:
             message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
             yield ("columns", name), message
         seen[name.lower()] = name
-        if spec.is_scd2 and column.track and "MAP<" in column.type:
+        if spec.keeps_history and column.track and "MAP<" in column.type:
             yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
-    if not spec.is_scd2:
+    if not spec.keeps_history:
         return
     for option, name in spec.history.names():
         place = ("history", option)
@@ -147,55 +124,6 @@ def _columns(spec: Spec) -> Found:
             message = f"{option}: '{name}' is already a column; name the history column otherwise"
             yield place, message
         seen.setdefault(name.lower(), name)
-
-
-def _history(spec: Spec) -> Found:
-    history = spec.history
-    if not spec.is_scd2:
-        return
-    message = _gap_problem(history.type, history.gap)
-    if message:
-        yield ("history", "gap"), f"gap: '{history.gap}' {message}"
-    if history.open_end not in (None, "last_run") and not _fits(history.type, history.open_end):
-        example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
-        message = f"open_end: '{history.open_end}' is no {history.type}; write null or {example[history.type]}"
-        yield ("history", "open_end"), message
-    if history.open_end == "last_run" and history.is_current is None:
-        message = "needs is_current, which tells the open version; leave is_current as it is by default"
-        yield ("history", "open_end"), f"open_end: last_run {message}"
-    if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
-        message = "of type: bigint has no number of a run by itself; declare a param 'last_run'"
-        yield ("history", "open_end"), f"open_end: last_run {message}"
-    if flag := history.is_current:
-        place = ("history", "is_current")
-        if flag.open == flag.closed:
-            yield place, f"is_current: open and closed are both '{flag.open}'; give each its own"
-        kinds = {"BOOLEAN": (bool,), "STRING": (str,)}.get(flag.type, (int,))
-        for option, value in (("open", flag.open), ("closed", flag.closed)):
-            if not isinstance(value, kinds) or (kinds == (int,) and isinstance(value, bool)):
-                yield place, f"is_current: {option}: '{value}' is no {flag.type}; write a value of that type"
-
-
-def _gap_problem(kind: str, gap: str | int | None) -> str:
-    if gap is None:
-        return ""
-    if kind == "bigint":
-        return "" if isinstance(gap, int) and gap > 0 else "does not fit type: bigint; write a whole number above 0"
-    match = re.fullmatch(rf"([1-9]\d*) ({'|'.join(GAP_UNITS)})s?", str(gap))
-    if kind == "date":
-        return "" if match and match[2] == "day" else "does not fit type: date; write '1 day'"
-    return "" if match else "does not fit type: timestamp; write a number and a unit, such as '1 microsecond'"
-
-
-def _fits(kind: str, value: object) -> bool:
-    if kind == "bigint":
-        return isinstance(value, int) and not isinstance(value, bool)
-    try:
-        if kind == "date":
-            return bool(dt.date.fromisoformat(str(value)))
-        return bool(dt.datetime.fromisoformat(str(value)[:26])) and "T" not in str(value)
-    except ValueError:
-        return False
 
 
 def _table(spec: Spec) -> Found:
@@ -224,8 +152,7 @@ def _table(spec: Spec) -> Found:
 
 
 def _all_columns(spec: Spec) -> list[str]:
-    added = [name for _, name in spec.history.names()] if spec.is_scd2 else [spec.updated_at] if spec.updated_at else []
-    return [*spec.columns, *added]
+    return [*spec.columns, *spec.rules.added_columns(spec)]
 
 
 def _params(spec: Spec) -> Found:
@@ -276,7 +203,7 @@ def _names(spec: Spec) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _pattern, _keys, _columns, _history, _table, _params, _names,
+    _source, _snapshot, _pattern, _keys, _columns, _table, _params, _names,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

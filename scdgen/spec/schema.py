@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from scdgen.spec import model as spec
+from scdgen.spec.pattern import pattern_names
 from scdgen.sql.types import data_type
 
 TYPES = (
@@ -62,6 +63,8 @@ class _Generator(GenerateJsonSchema):
         function = schema["function"]["function"]
         if function is data_type:
             return {"type": "string", "format": _TYPE}
+        if function is spec._pattern:
+            return {"enum": list(pattern_names()), "type": "string"}
         if function is spec._name:
             return {**inner, "pattern": r"^(?!_[sS][cC][dD]_)\S(.*\S)?$"}
         return inner

@@ -45,3 +45,23 @@ def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
     if "\n" not in line and len(line) <= WIDTH:
         return line
     return f"{pad}{word} " + f"\n{pad}    AND ".join(part.replace("\n", f"\n{pad}    ") for part in listed)
+
+
+def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
+    """Each name set to the value of the same name of an alias.
+
+    >>> assigned(["a"])
+    ['a = s.a']
+    """
+    return [f"{name} = {alias}.{name}" for name in names]
+
+
+def all_of(parts: Iterable[str]) -> str:
+    """WHEN and its conditions: in one line where they fit, else each AND in a line of its own.
+
+    >>> all_of(["WHEN MATCHED", "s.a > 1"])
+    'WHEN MATCHED AND s.a > 1'
+    """
+    listed = list(parts)
+    line = " AND ".join(listed)
+    return line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(listed)

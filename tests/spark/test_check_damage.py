@@ -246,7 +246,7 @@ def test_each_damage_sets_off_its_checks(spark: SparkSession, name: str) -> None
 
     table = spark.table(sound.target)
     lives: dict[int, Rows] = {}
-    for row in table.orderBy("id", *(["valid_from"] if sound.is_scd2 else [])).collect():
+    for row in table.orderBy("id", *(["valid_from"] if sound.keeps_history else [])).collect():
         lives.setdefault(row["id"], []).append(row.asDict())
     rows, expected = [], {}
     for number, (what, (damage, checks)) in enumerate(case.damages.items()):

@@ -12,7 +12,7 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text, render
 from scdgen.patterns.compile import statements
-from scdgen.patterns.plan import written_actions
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult, RunResult
 from tests.conftest import ROOT, Called
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
@@ -64,7 +64,7 @@ class _Batch:
             return before
         counted = self.runner._planned(lambda plan, _: plan.run_counts(lean=True), self.spec, *self.given)
         assert counted == {action: plan.counts[action] for action in counted}, self.label
-        assert {*counted} == {*written_actions(self.spec), "unchanged"}
+        assert {*counted} == {*pattern_of(self.spec).written_actions, "unchanged"}
         assert self.version() == version, self.label
         run = self.runner.run(self.spec, *self.given)
         after = self.stored()
@@ -91,12 +91,12 @@ class _Batch:
     @property
     def columns(self) -> list[str]:
         spec = self.spec
-        added = [name for _, name in spec.history.names()] if spec.is_scd2 else [*filter(None, [spec.updated_at])]
+        added = [name for _, name in spec.history.names()] if spec.keeps_history else [*filter(None, [spec.updated_at])]
         return [*spec.columns, *added]
 
     def stored(self) -> dict[Place, Row]:
         spec = self.spec
-        places = [*spec.keys, *([spec.history.valid_from] if spec.is_scd2 else [])]
+        places = [*spec.keys, *([spec.history.valid_from] if spec.keeps_history else [])]
         rows = [row.asDict() for row in self.spark.table(spec.target).collect()]
         return {tuple(row[name] for name in places): {name: row[name] for name in self.columns} for row in rows}
 

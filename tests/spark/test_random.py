@@ -131,7 +131,7 @@ class _Batch:
         if not self.runner.exists(self.spec):
             return []
         spec = self.spec
-        added = [name for _, name in spec.history.names()] if spec.is_scd2 else [*filter(None, [spec.updated_at])]
+        added = [name for _, name in spec.history.names()] if spec.keeps_history else [*filter(None, [spec.updated_at])]
         there = set(self.spark.table(spec.target).columns)
         names = [f"`{name}`" for name in [*spec.columns, *added] if name in there]
         return sorted((tuple(row) for row in self.spark.table(spec.target).select(*names).collect()), key=repr)

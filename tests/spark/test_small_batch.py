@@ -163,9 +163,10 @@ def test_what_a_plan_finds_to_change_nothing_is_not_merged(spark: SparkSession, 
     # A value that no comparison reads might be refused by the MERGE alone; a template of one's own may do more.
     untracked = spec.replace("idle", "busy").replace("name: string", "name: string, op: {type: string, track: false}")
     assert [counted(untracked) for _ in range(2)] == [(1, 4, 0), (1, 0, 3)]
-    for name in ("scd2_changes", "scd2_merge", "scd2_plan"):  # whose steps may have other names
-        template = tmp_path / f"{name}.sql.j2"
-        template.write_text((ROOT / "templates" / template.name).read_text().replace("staged", "found"))
+    (tmp_path / "scd2").mkdir()
+    for name in ("changes", "merge", "plan"):  # whose steps may have other names
+        template = tmp_path / "scd2" / f"{name}.sql.j2"
+        template.write_text((ROOT / "templates/scd2" / template.name).read_text().replace("staged", "found"))
         assert "found" in template.read_text()
     assert counted(spec, templates=str(tmp_path)) == (1, 0, 3)
     assert Runner(spark).history(load_spec_text(spec))[0].version == version

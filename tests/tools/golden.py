@@ -14,10 +14,17 @@ from unittest import mock
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.patterns import compile as pipeline
-from scdgen.patterns.check_all import check_all
-from scdgen.patterns.columns import target_columns
-from scdgen.patterns.evolve import script
-from scdgen.patterns.queries import plan_rows, plan_sample, run_counts, source_counts, source_rows, versions_query
+from scdgen.patterns.compile import (
+    check_all,
+    evolve_script,
+    plan_rows,
+    plan_sample,
+    run_counts,
+    source_counts,
+    source_rows,
+    versions_query,
+)
+from scdgen.patterns.pattern import pattern_of
 from scdgen.sql import unquote
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
@@ -47,13 +54,13 @@ def specs() -> Iterator[tuple[str, Spec]]:
 
 def texts(spec: Spec) -> dict[str, str]:
     """File name -> text: the files of a spec, and the queries that the commands send without writing them."""
-    columns = target_columns(spec)
+    columns = pattern_of(spec).columns(spec)
     added = tuple(
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
     )
     return {
         **render(spec).files(),
-        "evolve.sql": script(spec, added, adopt=True),
+        "evolve.sql": evolve_script(spec, added, adopt=True),
         "check_all.sql": check_all(spec, [unquote(column.name) for column in columns]).counts,
         "counts.sql": run_counts(spec) or "",
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
@@ -67,11 +74,7 @@ def texts(spec: Spec) -> dict[str, str]:
 
 def rendered() -> dict[str, dict[str, str]]:
     """The texts of all specs. The gate is left out: it changes no text."""
-    with (
-        mock.patch.object(pipeline, "judge"),
-        mock.patch("scdgen.patterns.check_all.judge"),
-        mock.patch("scdgen.patterns.evolve.judge"),
-    ):
+    with mock.patch.object(pipeline, "judge"):
         return {name: texts(spec) for name, spec in specs()}
 
 

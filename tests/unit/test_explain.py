@@ -176,12 +176,13 @@ def test_layout_does_not_matter(path: Path) -> None:
 
 def test_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A step of a custom template has its own comment; the WHEN of a CASE is not a clause."""
-    changes = (ROOT / "templates/scd1_changes.sql.j2").read_text().rstrip()
+    (tmp_path / "scd1").mkdir()
+    changes = (ROOT / "templates/scd1/changes.sql.j2").read_text().rstrip()
     tail = ",\nextra AS (\n    -- What a reader\n    -- wants.\n    SELECT * FROM latest\n)\n"
-    (tmp_path / "scd1_changes.sql.j2").write_text(changes + tail)
-    merge = (ROOT / "templates/scd1_merge.sql.j2").read_text()
-    guard = "{{ clause.when }} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN"
-    (tmp_path / "scd1_merge.sql.j2").write_text(merge.replace("{{ clause.when }} THEN", guard))
+    (tmp_path / "scd1/changes.sql.j2").write_text(changes + tail)
+    merge = (ROOT / "templates/scd1/merge.sql.j2").read_text()
+    guard = "| all_of }} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN"
+    (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace("| all_of }} THEN", guard))
     status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--templates", tmp_path)
     assert status == 0
     assert re.search(r"^  extra +What a reader wants\.$", out, re.MULTILINE)

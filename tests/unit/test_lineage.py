@@ -147,7 +147,11 @@ def test_charts_of_the_specs(path: Path) -> None:
     labels = well_formed(lineage_mermaid(lineage(spec)))
     drawn = [label for name, label in labels.items() if re.match(r"t\d", name)]
     history = (
-        [name for _, name in spec.history.names()] if spec.is_scd2 else [spec.updated_at] if spec.updated_at else []
+        [name for _, name in spec.history.names()]
+        if spec.keeps_history
+        else [spec.updated_at]
+        if spec.updated_at
+        else []
     )
     assert [label for label in drawn if not label.startswith("which row")] == [*spec.columns, *history]
 

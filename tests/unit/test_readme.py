@@ -139,8 +139,8 @@ def test_nothing_names_a_registry_or_this_machine() -> None:
     for pattern in (
         "*.md",
         "docs/**/*.md",
-        "scdgen/*.py",
-        "templates/*",
+        "scdgen/**/*.py",
+        "templates/**/*.j2",
         "specs/**/*.yml",
         "Makefile",
         "pyproject.toml",

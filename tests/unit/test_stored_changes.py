@@ -117,11 +117,11 @@ def test_the_example_specs_are_read(path: Path) -> None:
     spec = load_spec(path)
     found = stored(render(spec).files())
     assert found is not None
-    assert (found.pattern, found.keys, found.snapshot) == (spec.pattern, spec.keys, spec.is_snapshot)
-    assert found.keeps == (spec.unchanged == "keep" or not spec.is_scd2)
+    assert (found.pattern, found.keys, found.snapshot) == (spec.pattern, spec.keys, spec.reads_snapshot)
+    assert found.keeps == (spec.unchanged == "keep" or not spec.keeps_history)
     assert [found.nulls[name] for name in found.nulls] == [spec.columns[name].nulls for name in found.nulls]
     assert [found.merge[name] for name in found.merge] == [spec.columns[name].merge for name in found.merge]
-    if spec.is_scd2:
+    if spec.keeps_history:
         assert found.history == dict(spec.history.names())
         assert (found.gap, found.open_end) == (spec.history.gap, spec.history.open_end)
 

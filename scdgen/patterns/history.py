@@ -6,7 +6,13 @@ Inside the generated SQL an end is always the start of what comes next, NULL whi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 from scdgen import sql
+from scdgen.patterns.columns import Field, cast, hash_of, row_hash
+from scdgen.patterns.rename import with_column
+from scdgen.spec import model
 from scdgen.spec.model import Spec
 
 BATCH_FROM = "_scd_batch_from"
@@ -15,7 +21,12 @@ _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60,
 
 
 class Times:
-    """The time arithmetic of one spec's history."""
+    """The time arithmetic of one spec's history: ``start`` and ``end`` are columns, ``type`` is that of both."""
+
+    history: model.History
+    type: str
+    start: str
+    end: str
 
     def __init__(self, spec: Spec):
         self.history = spec.history
@@ -113,3 +124,44 @@ class Times:
 
 def _literal(value: object) -> str:
     return sql.text_literal(value) if isinstance(value, str) else str(value).upper()
+
+
+@dataclass(frozen=True)
+class History:
+    """The history columns of one table, and how a version is written.
+
+    ``columns`` is option -> quoted name in the table's order, ``derived`` the columns that are computed from a
+    version's start: quoted name -> (expression, type).
+    """
+
+    times: Times
+    columns: dict[str, str]
+    keys: tuple[Field, ...]
+    tracked: tuple[Field, ...]
+    derived: dict[str, tuple[str, str]]
+
+    @property
+    def row_hash(self) -> str:
+        """The hash of the tracked columns of a row."""
+        return row_hash((field.name, field.type) for field in self.tracked)
+
+    def written(self, start: str, next_start: str, action: str, deleted: str) -> Iterator[str]:
+        """The columns of a version that depend on its start and on what follows it, each with its name.
+
+        ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` give the columns of these names.
+        """
+        for name, (text, kind) in self.derived.items():
+            yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"
+        for option, name in self.columns.items():
+            yield f"{self._value(option, start, next_start, action, deleted)} AS {name}"
+
+    def _value(self, option: str, start: str, next_start: str, action: str, deleted: str) -> str:
+        if option == "surrogate_key":
+            return hash_of([*((key.name, key.type) for key in self.keys), (start, self.times.type)])
+        if option == "valid_to":
+            return self.times.written_end(next_start)
+        if option == "is_current":
+            return self.times.flag(next_start)
+        if option == "row_hash":
+            return self.row_hash
+        return {"valid_from": start, "action": action, "deleted": deleted}[option]

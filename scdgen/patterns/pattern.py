@@ -1,0 +1,132 @@
+"""The base class of a pattern: its rules, its columns, its templates with their facts, its actions and checks.
+
+A pattern is one class and one folder of templates. The package's own are the modules next to this one; another
+package brings one by an entry point in the group ``scdgen.patterns``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from scdgen import sql
+from scdgen.patterns.checks import Checks, row_checks
+from scdgen.patterns.columns import Field, Target, field_of
+from scdgen.patterns.facts import Head
+from scdgen.patterns.history import Times
+from scdgen.patterns.plan import PlanShape
+from scdgen.spec.model import Spec
+from scdgen.spec.pattern import PatternRules, rules_of
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A template and its facts: an instance of the dataclass that belongs to the template."""
+
+    template: str
+    facts: object
+
+
+@dataclass(frozen=True)
+class Read:
+    """How the rows of a table are read: views.sql and ``scdgen show``.
+
+    ``times`` is ``None`` for a table without versions. ``folds``: equal neighbours are shown as one version, with the
+    ``firsts`` columns from the first of them and the others from the last. ``deleted`` is the column that marks a
+    delete, ``place`` the order of the rows.
+    """
+
+    target: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    place: tuple[str, ...]
+    times: Times | None = None
+    tracked: tuple[Field, ...] = ()
+    deleted: str | None = None
+    folds: bool = False
+    firsts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Views:
+    """views.sql: the view of the current rows and the table function ``as_of``, by their quoted names."""
+
+    head: Head
+    read: Read
+    current: str | None
+    as_of: str | None
+
+    @property
+    def hides_at(self) -> bool:
+        """Whether a column hides the parameter ``at``."""
+        return "`at`" in map(str.casefold, self.read.columns)
+
+
+class Pattern(PatternRules):
+    """What a value of ``pattern`` means in SQL. Subclass this to add a pattern."""
+
+    templates: ClassVar[Path | None] = None
+    """A folder with the pattern's templates; ``None`` for those of this package."""
+    written_actions: ClassVar[tuple[str, ...]]
+    """The actions of a plan whose counts are rows that the MERGE's source has, each once."""
+
+    def actions(self, spec: Spec) -> tuple[str, ...]:
+        """What a plan counts, in order: rows by action, and keys (``unchanged``)."""
+        return (*self.written_actions, "unchanged")
+
+    @abstractmethod
+    def columns(self, spec: Spec) -> tuple[Target, ...]:
+        """Every column of the target, in the table's order."""
+
+    @abstractmethod
+    def merge(self, spec: Spec) -> Rendering:
+        """The template of merge.sql."""
+
+    @abstractmethod
+    def plan(self, spec: Spec) -> Rendering:
+        """The template of plan.sql."""
+
+    @abstractmethod
+    def plan_shape(self, spec: Spec) -> PlanShape:
+        """The view that plan.sql makes."""
+
+    def counts(self, spec: Spec) -> Rendering | None:
+        """The query of one row per run that counts by action; ``None`` if only plan.sql can count them."""
+        return None
+
+    def checks(self, spec: Spec) -> Checks:
+        """The checks of the table."""
+        return row_checks(spec)
+
+    def read(self, spec: Spec) -> Read:
+        """How the table is read."""
+        keys = tuple(map(sql.quote, spec.keys))
+        columns = tuple(column.name for column in self.columns(spec))
+        return Read(sql.quote_parts(spec.target_parts), keys, columns, place=keys)
+
+    def conflicting(self, spec: Spec) -> list[str]:
+        """What two rows of a key that nothing orders may not differ in."""
+        fields = [field_of(spec, name) for name in spec.columns]
+        return [field.comparable for field in fields if not field.is_key]
+
+    def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
+        """Whether a MERGE would do nothing, by the counts of a plan, and refuse nothing that the plan has let pass.
+
+        A plan evaluates no column that is not compared, in which a MERGE might meet a value that does not convert.
+        """
+        compared = all(column.track and column.merge == "last" for column in spec.columns.values())
+        return compared and self.count_written(planned) == 0
+
+    def count_written(self, planned: Mapping[str, int]) -> int:
+        """How many rows the MERGE's source has, by the counts of a plan."""
+        return sum(planned[action] for action in self.written_actions)
+
+
+def pattern_of(spec: Spec) -> Pattern:
+    """The pattern of a spec."""
+    found = rules_of(spec.pattern)
+    assert isinstance(found, Pattern)
+    return found

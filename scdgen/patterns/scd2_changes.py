@@ -1,0 +1,102 @@
+"""scd2 from changes: the facts of templates/scd2/changes.sql.j2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.patterns import source
+from scdgen.patterns.columns import Field, aliased, names_of, struct
+from scdgen.patterns.facts import fields_of, refuse_conflict, values_of
+from scdgen.patterns.history import History
+from scdgen.patterns.source import Rows, refusal
+from scdgen.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class Scd2Changes:
+    """The steps from a batch of changes to what it does to the versions of its keys.
+
+    ``known`` are the conditions that every row meets which the batch's variables were set by, ``reachable`` those on a
+    stored version that the batch can touch. ``action`` and ``deleted`` are the columns of these options, if there are
+    any. ``conflict`` is ``None`` if any of several different rows may be taken.
+    """
+
+    target: str
+    rows: Rows
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    history: History
+    action: str | None
+    deleted: str | None
+    flags_deletes: bool
+    keeps: bool
+    late: str
+    winner: str | None
+    known: tuple[str, ...]
+    reachable: tuple[str, ...]
+    changed: str
+    conflict: str | None
+    late_refusal: str
+
+    @classmethod
+    def of(cls, spec: Spec, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
+        """The facts of a spec; ``bounds`` are the conditions that let Delta skip files by the end of a version."""
+        action, deleted = history.columns.get("action"), history.columns.get("deleted")
+        keys = names_of(history.keys)
+        late = "a row is not later than the newest start or delete of its key"
+        sample = f"TO_JSON({struct([*keys, '_scd_at'])})"
+        return cls(
+            target=sql.quote_parts(spec.target_parts),
+            rows=rows,
+            keys=tuple(keys),
+            fields=fields_of(spec),
+            history=history,
+            action=action,
+            deleted=deleted,
+            flags_deletes=source.flags_deletes(spec),
+            keeps=spec.unchanged == "keep",
+            late=spec.late,
+            winner=", ".join(spec.source.sequence_by) or None,
+            known=tuple(source.known(spec)),
+            # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
+            reachable=(*(() if action else bounds), *source.in_partitions(spec)),
+            changed=source.changed(spec),
+            conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
+            late_refusal=refusal(spec, "late", late, "set late_arriving: apply or ignore", sample),
+        )
+
+    @property
+    def marks(self) -> bool:
+        """Whether a delete is a version of its own."""
+        return self.deleted is not None
+
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """The columns that are not keys."""
+        return values_of(self.fields)
+
+    @property
+    def tracked(self) -> tuple[Field, ...]:
+        """The columns of which a change opens a version."""
+        return self.history.tracked
+
+    @property
+    def untracked(self) -> tuple[Field, ...]:
+        """The columns whose newest value is written into the version; with ``keeps`` each version has its own."""
+        return () if self.keeps else tuple(field for field in self.values if not field.tracked)
+
+    @property
+    def has_lives(self) -> bool:
+        """Whether NULL means "not given" in some column, so that a value lasts until the next delete."""
+        return any(field.nulls != "value" for field in self.fields)
+
+    @property
+    def fills(self) -> bool:
+        """Whether a value may be written into versions that ended before the batch."""
+        return any(field.nulls == "fill" for field in self.fields)
+
+    @property
+    def stored_keys(self) -> list[str]:
+        """The keys of the table's alias ``t``."""
+        return aliased(self.keys, "t")

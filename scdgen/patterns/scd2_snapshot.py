@@ -1,0 +1,82 @@
+"""scd2 from snapshots: the facts of templates/scd2/snapshot.sql.j2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.patterns import source
+from scdgen.patterns.columns import Field, names_of, struct
+from scdgen.patterns.facts import Guards, fields_of, refuse_conflict, refuse_early, values_of
+from scdgen.patterns.history import History
+from scdgen.patterns.source import Rows, refusal
+from scdgen.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class Scd2Snapshot:
+    """The steps from a full extract to what it does to the open versions.
+
+    ``reachable`` is the condition on a stored version that the snapshot can touch. ``own_time``: each row says when it
+    became true. ``action`` and ``deleted`` are the columns of these options, if there are any. ``conflict`` is ``None``
+    if any of several different rows may be taken.
+    """
+
+    target: str
+    rows: Rows
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    history: History
+    guards: Guards
+    action: str | None
+    deleted: str | None
+    own_time: bool
+    keeps: bool
+    closes_missing: bool
+    late: str
+    reachable: str
+    in_partitions: tuple[str, ...]
+    conflict: str | None
+    early: str
+    late_refusal: str
+
+    @classmethod
+    def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Snapshot:
+        """The facts of a spec."""
+        keys = names_of(history.keys)
+        late = "a row is earlier than the open version of its key"
+        sample = f"TO_JSON({struct([f'n.{name}' for name in [*keys, '_scd_at']])})"
+        return cls(
+            target=sql.quote_parts(spec.target_parts),
+            rows=rows,
+            keys=tuple(keys),
+            fields=fields_of(spec),
+            history=history,
+            guards=Guards.of(spec),
+            action=history.columns.get("action"),
+            deleted=history.columns.get("deleted"),
+            own_time=spec.source.effective_at is not None,
+            keeps=spec.unchanged == "keep",
+            closes_missing=spec.deletes in {"close", "mark"},
+            late=spec.late,
+            reachable=history.times.reachable(source.batch_bound(spec)),
+            in_partitions=tuple(source.in_partitions(spec)),
+            conflict=refuse_conflict(spec, "key", []),
+            early=refuse_early(spec, "start of a version that it would close", "_scd_from"),
+            late_refusal=refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample),
+        )
+
+    @property
+    def marks(self) -> bool:
+        """Whether a delete is a version of its own."""
+        return self.deleted is not None
+
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """The columns that are not keys."""
+        return values_of(self.fields)
+
+    @property
+    def fills(self) -> bool:
+        """Whether a value that becomes known is written into versions before the open one."""
+        return any(field.nulls == "fill" for field in self.values)

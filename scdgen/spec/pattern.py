@@ -1,0 +1,87 @@
+"""What a pattern is to a spec: its name, what it accepts and its rules; and the registry of all patterns.
+
+The package's own patterns are the modules of :mod:`scdgen.patterns` whose names begin with ``scd``. Those of other
+packages are found by the entry point group ``scdgen.patterns``: each entry point names a subclass of
+:class:`scdgen.Pattern`.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from scdgen.spec.model import Spec
+
+GROUP = "scdgen.patterns"
+Location = tuple[int | str, ...]
+Found = Iterator[tuple[Location, str]]
+
+
+class PatternRules(ABC):
+    """The side of a pattern that concerns the spec alone."""
+
+    name: ClassVar[str]
+    """The value of the option ``pattern``."""
+    keeps_history: ClassVar[bool]
+    """Whether the table has several rows of a key, each valid for a time."""
+    feeds: ClassVar[tuple[str, ...]] = ("changes", "snapshot")
+    """The values of ``source.feed`` that the pattern accepts."""
+    deletes: ClassVar[tuple[str, ...]]
+    """The values of ``on_delete`` that the pattern accepts, the default first."""
+
+    def accepts(self, feed: str) -> bool:
+        """Whether a spec of this pattern can have a feed."""
+        return feed in self.feeds
+
+    def needs_time(self, spec: Spec) -> bool:
+        """Whether a row of the source must say when it became true."""
+        return False
+
+    @abstractmethod
+    def problems(self, spec: Spec) -> Found:
+        """What is wrong with a spec by the rules of this pattern: (place in the spec, one line with the fix)."""
+
+    def added_columns(self, spec: Spec) -> Iterable[str]:
+        """The columns that the table has besides those of the spec, in order."""
+        return ()
+
+    def definition(self, spec: Spec) -> dict[str, str]:
+        """What the stored rows depend on, besides pattern and keys: table property -> value."""
+        return {}
+
+
+_registry: dict[str, PatternRules] = {}
+
+
+def register(pattern: PatternRules) -> None:
+    """Add a pattern; one of the same name is replaced."""
+    _registry[pattern.name] = pattern
+
+
+@functools.lru_cache(maxsize=1)
+def _load_all() -> None:
+    """Import the modules of the package's own patterns, and the entry points of other packages."""
+    package = import_module(GROUP)
+    for module in iter_modules(package.__path__):
+        if module.name.startswith("scd"):
+            import_module(f"{GROUP}.{module.name}")
+    for entry in entry_points(group=GROUP):
+        register(entry.load()())
+
+
+def pattern_names() -> tuple[str, ...]:
+    """The names of all patterns, the package's own in descending order first."""
+    _load_all()
+    return tuple(sorted(_registry, key=lambda name: (name.startswith("scd"), name), reverse=True))
+
+
+def rules_of(name: str) -> PatternRules:
+    """The pattern of a name; raises ``KeyError`` for one that is not registered."""
+    _load_all()
+    return _registry[name]

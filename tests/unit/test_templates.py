@@ -1,0 +1,215 @@
+"""Templates and their facts: every name that a template reads of its context is a field of its dataclass."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_origin
+
+import pytest
+from jinja2 import nodes
+
+from scdgen.patterns import compile as compiling
+from scdgen.patterns import facts, pattern, scd1, scd2
+from scdgen.patterns.checks import Checks
+from scdgen.patterns.columns import Field
+from scdgen.patterns.facts import Head, Session
+from scdgen.patterns.plan import PlanShape
+from scdgen.patterns.render import environment
+from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.patterns.source import Rows
+from tests.conftest import ROOT
+
+# Template -> what `ctx` is in it. A file of macros that is imported with context has one too.
+CONTEXTS: dict[str, type] = {
+    "create.sql.j2": facts.Create,
+    "evolve.sql.j2": facts.Evolve,
+    "views.sql.j2": pattern.Views,
+    "checks.sql.j2": Checks,
+    "check_all.sql.j2": Checks,
+    "show.sql.j2": compiling.Show,
+    "plan_rows.sql.j2": PlanShape,
+    "plan_sample.sql.j2": PlanShape,
+    "source_rows.sql.j2": compiling.Source,
+    "source_counts.sql.j2": compiling.Source,
+    "diagnose.sql.j2": compiling.Diagnose,
+    "scd1/changes.sql.j2": scd1.Scd1Batch,
+    "scd1/snapshot.sql.j2": scd1.Scd1Snapshot,
+    "scd1/merge.sql.j2": scd1.Scd1Merge,
+    "scd1/counts.sql.j2": scd1.Scd1Merge,
+    "scd1/plan.sql.j2": scd1.Scd1Plan,
+    "scd1/_when.sql.j2": scd1.Scd1Merge,
+    "scd2/changes.sql.j2": Scd2Changes,
+    "scd2/snapshot.sql.j2": Scd2Snapshot,
+    "scd2/merge.sql.j2": scd2.Scd2Merge,
+    "scd2/counts.sql.j2": scd2.Scd2Merge,
+    "scd2/plan.sql.j2": scd2.Scd2Plan,
+}
+# Parameters of macros by name, in every file.
+PARAMETERS: dict[str, Any] = {
+    "head": Head,
+    "session": Session,
+    "rows": Rows,
+    "read": pattern.Read,
+    "checks": Checks,
+    "shape": PlanShape,
+    "batch": scd1.Scd1Batch,
+    "field": Field,
+}
+MACRO_FILES = {"_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
+SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that give elements of what they get
+Kinds = dict[str, Any]
+
+
+def templates() -> list[str]:
+    found = [path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.sql.j2")]
+    return sorted(found)
+
+
+def alternatives(kind: Any) -> list[type]:
+    """The classes that a value may be of, None aside."""
+    if get_origin(kind) in (typing.Union, types.UnionType):
+        return [inner for part in get_args(kind) if part is not type(None) for inner in alternatives(part)]
+    return [kind] if isinstance(kind, type) else []
+
+
+def attribute(kind: type, name: str) -> Any:
+    """The type of a field, a property or a method of one of our classes; fails if it has none of this name."""
+    hints = typing.get_type_hints(kind)
+    if name in hints:
+        return hints[name]
+    found = getattr(kind, name, None)
+    if isinstance(found, property):
+        return typing.get_type_hints(found.fget).get("return")
+    return found
+
+
+def element(kind: Any) -> Any:
+    """What a loop over a value of this type gives."""
+    if get_origin(kind) in (tuple, list):
+        parts = [part for part in get_args(kind) if part is not Ellipsis]
+        return parts[0] if len(parts) == 1 else None
+    return None
+
+
+class Reader:
+    """Walks a template and notes every attribute that a class of ours does not have."""
+
+    def __init__(self, template: str):
+        self.template = template
+        self.problems: list[str] = []
+        self.known = 0
+
+    def type_of(self, node: nodes.Node, kinds: Kinds) -> Any:
+        if isinstance(node, nodes.Name):
+            return kinds.get(node.name)
+        if isinstance(node, nodes.Getattr):
+            return self._getattr(node, kinds)
+        if isinstance(node, nodes.Filter) and node.node is not None and node.name in SAME_TYPE:
+            return self.type_of(node.node, kinds)
+        return None
+
+    def _getattr(self, node: nodes.Getattr, kinds: Kinds) -> Any:
+        found = []
+        for kind in alternatives(self.type_of(node.node, kinds)):
+            if not dataclasses.is_dataclass(kind) and not kind.__module__.startswith("scdgen."):
+                continue
+            self.known += 1
+            if not hasattr(kind, node.attr) and node.attr not in typing.get_type_hints(kind):
+                self.problems.append(f"{self.template}:{node.lineno}: {kind.__name__} has no {node.attr}")
+            else:
+                found.append(attribute(kind, node.attr))
+        return found[0] if found else None
+
+    def walk(self, node: nodes.Node, kinds: Kinds) -> None:
+        """Visit in order, so that what ``set``, ``with`` and ``for`` name has its type in what follows."""
+        if isinstance(node, nodes.Assign):
+            self.walk(node.node, kinds)
+            for name, value in self._pairs(node):
+                kinds[name] = self.type_of(value, kinds)
+            return
+        if isinstance(node, nodes.For):
+            self.walk(node.iter, kinds)
+            inner = dict(kinds)
+            if isinstance(node.target, nodes.Name):
+                inner[node.target.name] = element(self.type_of(node.iter, kinds))
+            for child in [*node.body, *node.else_, *([node.test] if node.test else [])]:
+                self.walk(child, inner)
+            return
+        if isinstance(node, nodes.With):
+            for value in node.values:
+                self.walk(value, kinds)
+            inner = dict(kinds)
+            for target, value in zip(node.targets, node.values, strict=True):
+                if isinstance(target, nodes.Name):
+                    inner[target.name] = self.type_of(value, kinds)
+            for child in node.body:
+                self.walk(child, inner)
+            return
+        if isinstance(node, nodes.Macro):
+            inner = {**kinds, **{arg.name: PARAMETERS.get(arg.name) for arg in node.args}}
+            for child in node.body:
+                self.walk(child, inner)
+            return
+        if isinstance(node, nodes.Getattr):
+            self._getattr(node, kinds)
+        for child in node.iter_child_nodes():
+            self.walk(child, kinds)
+
+    @staticmethod
+    def _pairs(node: nodes.Assign) -> Iterator[tuple[str, nodes.Node]]:
+        if isinstance(node.target, nodes.Name):
+            yield node.target.name, node.node
+        elif isinstance(node.target, nodes.Tuple) and isinstance(node.node, nodes.Tuple):
+            for target, value in zip(node.target.items, node.node.items, strict=True):
+                if isinstance(target, nodes.Name):
+                    yield target.name, value
+
+
+def read(template: str, context: type | None, source: str | None = None) -> Reader:
+    text = source if source is not None else (ROOT / "templates" / template).read_text()
+    kinds: Mapping[str, Any] = {"ctx": context} if context else {}
+    reader = Reader(template)
+    reader.walk(environment().parse(text), dict(kinds))
+    return reader
+
+
+def test_every_template_has_a_context() -> None:
+    assert templates() == sorted([*CONTEXTS, *MACRO_FILES])
+    for context in CONTEXTS.values():
+        assert dataclasses.is_dataclass(context) and context.__dataclass_params__.frozen, context  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("template", templates())
+def test_every_name_that_a_template_reads_is_a_field(template: str) -> None:
+    reader = read(template, CONTEXTS.get(template))
+    assert reader.problems == []
+    assert reader.known > 0, "nothing of the context was recognised: the test would prove nothing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ ctx.targett }}",
+        "{% set rows = ctx.rows %}{{ rows.relations }}",
+        "{% for field in ctx.values %}{{ field.nme }}{% endfor %}",
+        "{% with ctx = ctx.history %}{{ ctx.time }}{% endwith %}",
+        "{% macro f(head) %}{{ head.origins }}{% endmacro %}",
+        "{{ ctx.history.times.untill() }}",
+    ],
+)
+def test_a_name_that_is_not_a_field_is_found(text: str) -> None:
+    assert len(read("wrong", Scd2Changes, text).problems) == 1
+
+
+def test_every_field_is_read() -> None:
+    """A fact that no template prints is dead, unless a property of its class is made from it."""
+    texts = "\n".join((ROOT / "templates" / name).read_text() for name in templates())
+    for kind in {*CONTEXTS.values(), *PARAMETERS.values()}:
+        source = inspect.getsource(kind)
+        for field in dataclasses.fields(kind):
+            assert f".{field.name}" in texts or f"self.{field.name}" in source, f"{kind.__name__}.{field.name}"
