@@ -141,13 +141,14 @@ def _read(path: str | None, table: str | None, remote: str | None, warehouse: st
     """What is to be seen of the data, read by a session that ends with the command."""
     from scdgen.cli import output
     from scdgen.engine import session
-    from scdgen.init.data import path_format, read_sample
+    from scdgen.files import find
+    from scdgen.init.data import read_sample
     from scdgen.sql import split_name
 
     if table is not None:
         _require_table_name(table, "--table")
     if path is not None:
-        path_format(path)  # a path that is not there is said before Spark starts
+        find.find(path)  # a path that is not there is said before Spark starts
     settings = pairs(conf, "--conf")
     with output.progress("starting Spark"):
         spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)

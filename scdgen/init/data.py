@@ -74,11 +74,6 @@ class Sample:
         return {c.name: c.type if "<" in c.type else c.type.lower() for c in self.columns}
 
 
-def path_format(path: str) -> str:
-    """csv, json, parquet or delta; raises :class:`UsageError` where the path is not there."""
-    return files.find(path).kind
-
-
 def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:
     """Columns, types and the first rows of a path or a table; raises :class:`UsageError` where there is none."""
     if table is not None:
@@ -87,7 +82,7 @@ def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sam
             raise UsageError(f"--table {table}: there is no such table; check its name, --warehouse and --remote")
         return _sample(spark.table(name), table, None, {})
     assert path is not None
-    kind = path_format(path)
+    kind = files.find(path).kind
     where = path if "://" in path else Path(path).absolute().as_uri()
     if kind != "csv":
         return _sample(spark.read.format(kind).load(where), path, kind, {})

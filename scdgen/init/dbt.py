@@ -32,7 +32,7 @@ from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
 _NAMING = ("database", "target_database", "schema", "target_schema", "alias")
-# A snapshot that is its source as it is; any other SELECT is taken from what dbt compiled.
+# A snapshot of a whole table: what its ref or source names is in the manifest. Any other SELECT has to be compiled.
 _PLAIN = re.compile(
     r"(\{\{\s*config\((?:(?!\{\{|\{%).)*?\)\s*}}\s*)?"
     r"select\s+\*\s+from\s+\{\{\s*(ref|source)\s*\([^(){}]*\)\s*}}\s*;?",
@@ -171,9 +171,8 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     nodes = {**manifest.nodes, **manifest.sources}
     key = _choose(path, {node.name: key for key, node in nodes.items() if key.startswith("snapshot.")}, name)
     found = _read_snapshot(path, manifest, nodes[key])
-    draft = Draft(
-        header=[f"Begun by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."]
-    )
+    begun = f"Begun by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
+    draft = Draft(header=[begun])
     _put_target(draft, found, target)
     if found.node.description:
         draft.put("description", " ".join(found.node.description.split()))
@@ -248,6 +247,7 @@ def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, _Node]) -> _N
 
 
 def _put_columns(draft: Draft, found: _Snapshot, parent: _Node | None, given: Given, meta: dict[str, str]) -> None:
+    """Write the columns of the SELECT or of the snapshot, else those that ``parent`` documents, if it has all types."""
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
     # dbt lets its own columns be described too; they are not columns of the source.
     own = {name.lower() for name in meta.values()}
