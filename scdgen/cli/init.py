@@ -36,9 +36,9 @@ def schema(debug: bool) -> None:
 @click.command()
 @click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
 @click.option("--table", metavar="NAME", help="A table to read columns from.")
-@click.option("--dbt", metavar="FILE", help="A dbt snapshot, as YAML or SQL.")
+@click.option("--dbt", metavar="FILE", help="A dbt project's target/manifest.json, or the project's folder.")
 @click.option("--sqlmesh", metavar="FILE", help="A SQLMesh model of kind SCD_TYPE_2.")
-@click.option("--name", metavar="NAME", help="Which snapshot of the dbt file.")
+@click.option("--name", metavar="NAME", help="Which snapshot of the dbt project.")
 @click.option("--target", metavar="NAME", help="The table to keep.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
 @click.option("--feed", type=click.Choice(["changes", "snapshot"]), help="With data: guessed by default.")
@@ -68,22 +68,22 @@ def init(
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
                scdgen init --table crm.orders --feed snapshot --keys order_id
-               scdgen init --dbt snapshots/orders.sql --columns id:int,status:string
+               scdgen init --dbt target/manifest.json --name orders_snapshot
                scdgen init --sqlmesh models/menu_items.sql
     """
-    from scdgen.init.columns import Given, given_columns, split_list
+    from scdgen.init.columns import Given, parse_columns, split_list
 
     _require_one(path=path, table=table, dbt=dbt, sqlmesh=sqlmesh)
     for option, value in (("--pattern", pattern), ("--feed", feed), ("--keys", keys)):
         if value is not None and (dbt or sqlmesh):
             raise UsageError(f"{option}: goes with data alone; a dbt snapshot and a SQLMesh model say it themselves")
     if name is not None and dbt is None:
-        raise UsageError("--name: chooses a snapshot of a dbt file; give --dbt")
+        raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
     if target is not None:
         _require_table_name(target, "--target")
     if out is not None and Path(out).exists() and not force:
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
-    given = given_columns(columns)
+    given = parse_columns(columns)
     sample = _read(path, table, remote, warehouse, conf) if path or table else None
     draft: Draft
     if dbt is None and sqlmesh is None:
@@ -121,10 +121,10 @@ def _require_table_name(name: str, option: str) -> None:
 
 
 def _imported(dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Given) -> Draft:
-    from scdgen.init.dbt import draft_from_dbt
+    from scdgen.init.dbt import draft_from_dbt, find_manifest
     from scdgen.init.sqlmesh import draft_from_sqlmesh
 
-    path = Path(dbt or sqlmesh or "")
+    path = find_manifest(Path(dbt)) if dbt is not None else Path(sqlmesh or "")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -141,13 +141,14 @@ def _read(path: str | None, table: str | None, remote: str | None, warehouse: st
     """What is to be seen of the data, read by a session that ends with the command."""
     from scdgen.cli import output
     from scdgen.engine import session
-    from scdgen.init.data import path_format, read_sample
+    from scdgen.files import find
+    from scdgen.init.data import read_sample
     from scdgen.sql import split_name
 
     if table is not None:
         _require_table_name(table, "--table")
     if path is not None:
-        path_format(path)  # a path that is not there is said before Spark starts
+        find.find(path)  # a path that is not there is said before Spark starts
     settings = pairs(conf, "--conf")
     with output.progress("starting Spark"):
         spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)

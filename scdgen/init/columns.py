@@ -19,10 +19,10 @@ from scdgen.sql.types import data_type
 _TEXT_JOINS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 
 
-def given_columns(text: str | None) -> dict[str, str]:
+def parse_columns(text: str | None) -> dict[str, str]:
     """The columns of ``--columns name:type,…``; raises :class:`UsageError`.
 
-    >>> given_columns("id:int, price:decimal(10,2)")
+    >>> parse_columns("id:int, price:decimal(10,2)")
     {'id': 'int', 'price': 'decimal(10,2)'}
     """
     found: dict[str, str] = {}
@@ -30,11 +30,11 @@ def given_columns(text: str | None) -> dict[str, str]:
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not colon or not name or not kind:
             raise UsageError(f"--columns {part}: is no name and type; write it as name:type, such as id:int")
-        found[name] = known_type(kind, f"--columns {part}")
+        found[name] = check_type(kind, f"--columns {part}")
     return found
 
 
-def known_type(kind: str, where: str) -> str:
+def check_type(kind: str, where: str) -> str:
     """The type as it was written, when Spark has it; raises :class:`UsageError`."""
     try:
         data_type(kind)
@@ -43,13 +43,13 @@ def known_type(kind: str, where: str) -> str:
     return kind
 
 
-def spark_type(kind: str, where: str) -> str:
+def to_spark_type(kind: str, where: str) -> str:
     """The type as Spark names it, in lower case; raises :class:`UsageError`.
 
-    >>> spark_type("TEXT", "a"), spark_type("DECIMAL(10,2)", "a")
+    >>> to_spark_type("TEXT", "a"), to_spark_type("DECIMAL(10,2)", "a")
     ('string', 'decimal(10, 2)')
     """
-    named = data_type(known_type(kind, where))
+    named = data_type(check_type(kind, where))
     return kind if "<" in named else named.lower()
 
 
@@ -69,10 +69,10 @@ def split_list(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def without_comments(text: str) -> str:
+def strip_comments(text: str) -> str:
     """SQL without its comments, laid out as it was.
 
-    >>> without_comments("SELECT a, -- why\\n  b /* x */ FROM t;")
+    >>> strip_comments("SELECT a, -- why\\n  b /* x */ FROM t;")
     'SELECT a,\\n  b FROM t'
     """
     out, last = "", 0
@@ -86,7 +86,7 @@ def without_comments(text: str) -> str:
     return out.strip().rstrip(";").rstrip()
 
 
-def selected(query: str) -> tuple[dict[str, str | None], str | None]:
+def read_select(query: str) -> tuple[dict[str, str | None], str | None]:
     """(name and type of each column that a SELECT lists, the table where it is nothing but ``SELECT * FROM table``).
 
     A type is known where the column is a CAST; no columns where the SELECT has a star, or cannot be read.
@@ -115,13 +115,13 @@ def _whole_table(tree: exp.Query) -> str | None:
     plain = exp.select("*").from_(exp.Table(**{part: table.args.get(part) for part in ("this", "db", "catalog")}))
     if tree.sql(dialect=DIALECT) != plain.sql(dialect=DIALECT):
         return None
-    return dotted(part.name for part in table.parts)
+    return join_name(part.name for part in table.parts)
 
 
-def dotted(parts: Iterable[str]) -> str:
+def join_name(parts: Iterable[str]) -> str:
     """A table name as a spec has it, quoted only where it must be.
 
-    >>> dotted(["crm", "dim customer"])
+    >>> join_name(["crm", "dim customer"])
     'crm.`dim customer`'
     """
     return ".".join(part if part.isidentifier() else sql.quote(part) for part in parts)
@@ -153,7 +153,7 @@ def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given, to
     draft.put("columns", {**found})
 
 
-def column_named(draft: Draft, name: str, option: str) -> str:
+def find_column(draft: Draft, name: str, option: str) -> str:
     """The column of this name, whatever its case; raises :class:`UsageError` with the option that names it."""
     columns = draft.options["columns"]
     same: str | None = next((column for column in columns if column.lower() == name.strip('`"').lower()), None)
@@ -178,7 +178,7 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
             read = sql.expression(text)
         except ValueError as error:
             raise UsageError(f"{option}: {error}") from error
-        parts = [column_named(draft, name, option) for name in _in_order(text)]
+        parts = [find_column(draft, name, option) for name in _in_order(text)]
         if read.bare is not None:
             keys += parts
         elif len(parts) > 1 and isinstance(sqlglot.parse_one(text, dialect=DIALECT), _TEXT_JOINS):

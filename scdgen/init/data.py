@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.files import find as files
-from scdgen.init import guess as init_guess
-from scdgen.init.columns import dotted
+from scdgen.init.columns import join_name
 from scdgen.init.draft import Draft
-from scdgen.init.guess import Seen
 from scdgen.sql.types import data_type
 
 if TYPE_CHECKING:
@@ -22,6 +21,41 @@ if TYPE_CHECKING:
 
 ROWS = 50_000  # as many as are looked at for guesses
 _RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
+_CHANGED = re.compile(r"updat|modif|chang", re.IGNORECASE)
+_EFFECTIVE = re.compile(
+    r"^(effective|valid_?from|start|as_?of|event|commit)|^(ts|at|date|time|timestamp)$", re.IGNORECASE
+)
+_TIMELY = re.compile(r"_(at|ts|on|time|date|datetime|timestamp)$|(At|Date|Time|Timestamp)$")
+_ANOTHER_TIME = re.compile(
+    r"birth|dob|creat|delet|expir|end|_to$|due|insert|load|ingest|order|ship|hire", re.IGNORECASE
+)
+_SEQUENCE = re.compile(
+    r"^_*(lsn|scn|offset|version|revision|ts_ms|(seq|sequence|change|event|row|commit|kafka|log)_?"
+    r"(no|nr|num|number|id|version|offset|position)?)$",
+    re.IGNORECASE,
+)
+_OPERATION = re.compile(
+    r"^_*(cdc_?|dml_?|change_?|row_?)?(op|operation|action|change|type|kind|oper)(_?type|_?code)?$", re.IGNORECASE
+)
+_DELETED = re.compile(r"^_*(is_?)?(deleted|removed)(_?flag)?$", re.IGNORECASE)
+_DELETES = {"d", "del", "delete", "deleted", "remove", "removed", "-d"}
+_OPERATIONS = _DELETES | {
+    "i", "u", "c", "r", "ins", "upd", "insert", "update", "create", "read", "upsert", "update_preimage",
+    "update_postimage", "+i", "-u", "+u",
+}  # fmt: skip
+_KEY = re.compile(r"(^|_)(id|key|no|nr|num|number|code|uuid|guid|pk)$|[a-z](Id|ID|Key|No|Code)$", re.IGNORECASE)
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+_MOMENT = ("TIMESTAMP", "DATE")
+_TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One column of a source: its name, its Spark type in upper case, and the values that were read."""
+
+    name: str
+    type: str
+    values: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,11 +74,6 @@ class Sample:
         return {c.name: c.type if "<" in c.type else c.type.lower() for c in self.columns}
 
 
-def path_format(path: str) -> str:
-    """csv, json, parquet or delta; raises :class:`UsageError` where the path is not there."""
-    return files.find(path).kind
-
-
 def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:
     """Columns, types and the first rows of a path or a table; raises :class:`UsageError` where there is none."""
     if table is not None:
@@ -53,7 +82,7 @@ def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sam
             raise UsageError(f"--table {table}: there is no such table; check its name, --warehouse and --remote")
         return _sample(spark.table(name), table, None, {})
     assert path is not None
-    kind = path_format(path)
+    kind = files.find(path).kind
     where = path if "://" in path else Path(path).absolute().as_uri()
     if kind != "csv":
         return _sample(spark.read.format(kind).load(where), path, kind, {})
@@ -88,7 +117,7 @@ def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str,
         try:
             sql_type = data_type(written)
             if sql_type == "STRING" and kind == "json":
-                sql_type = init_guess.time_in_text(values) or sql_type
+                sql_type = guess_type_of_text(values) or sql_type
             if field.name != field.name.strip() or not field.name or field.name.lower().startswith("_scd_"):
                 raise ValueError("its name cannot be a column of a spec")
             seen.append(Seen(field.name, sql_type, values))
@@ -117,7 +146,7 @@ def draft_from_sample(
     draft.put("pattern", pattern)
     _relation(draft, sample)
     free = [c for c in columns if c.name not in keys]
-    time = init_guess.effective_at(free, feed == "snapshot")
+    time = guess_time(free, feed == "snapshot")
     meant = feed or ("snapshot" if time is None and pattern == "scd2" else "changes")
     note = "no column says when a row changed" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {note}." if feed is None else None)
@@ -142,7 +171,7 @@ def _target(draft: Draft, sample: Sample, target: str | None, pattern: str, enti
         guess = (*parts[:-1], f"{parts[-1]}_{'history' if pattern == 'scd2' else 'current'}")
     else:
         guess = ("default", entity)
-    draft.put("target", dotted(guess), "Guessed from the source; --target gives another.")
+    draft.put("target", join_name(guess), "Guessed from the source; --target gives another.")
 
 
 def _relation(draft: Draft, sample: Sample) -> None:
@@ -174,14 +203,14 @@ def _meanings(
         raise UsageError(f"{sample.origin}: no column says when a row changed, which changes need; {hint}")
     if feed == "snapshot":
         return used
-    sequence = init_guess.sequence_by([c for c in free if c not in used])
+    sequence = guess_sequence([c for c in free if c not in used])
     if sequence is not None:
         text = _reference(sequence.name)
         cast = f"CAST({text} AS BIGINT)" if sample.format == "csv" else text
         also = "; the values of a CSV are text" if cast != text else ""
         draft.put("source.sequence_by", [cast], f"Guessed from the name{also}.")
         used.append(sequence)
-    marked = init_guess.deletes([c for c in free if c not in used])
+    marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
         text, listed = _reference(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
@@ -189,7 +218,7 @@ def _meanings(
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
         used.append(column)
-        if before := init_guess.before_images(column):
+        if before := find_before_images(column):
             listed = ", ".join(sql.text_literal(mark) for mark in before)
             draft.put("source.where", f"{text} NOT IN ({listed})", "Rows as they were before an update are no changes.")
     return used
@@ -201,20 +230,20 @@ def _keys(
     """Write the keys, and what the rows that were read say of them."""
     snapshot = draft.options["source"]["feed"] == "snapshot"
     timed = [] if snapshot else list(beside)
-    marks = init_guess.deletes(timed)
+    marks = guess_deletes(timed)
     gone = [i for i, v in enumerate(marks[0].values) if str(v) in marks[1] or v is True] if marks else []
     timed = [c for c in timed if marks is None or c != marks[0]]
     read = f"in all {sample.rows} rows" if sample.whole else f"in the first {sample.rows} rows"
     together = f" together with {' and '.join(c.name for c in timed)}" if timed else ""
     if keys:
         places = [c.name for c in [*columns, *beside]]
-        rows = list(zip(*(init_guess.hashable(c.values) for c in [*columns, *beside]), strict=True))
+        rows = list(zip(*(make_hashable(c.values) for c in [*columns, *beside]), strict=True))
         rows = [row for place, row in enumerate(rows) if place not in set(gone)]
-        twice = init_guess.shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
+        twice = count_shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
         note = f"Look at it: not unique{together}; {twice} rows share it {read}." if twice else None
         draft.put("keys", list(keys), note)
         return
-    found = init_guess.keys(columns, timed, gone, entity)
+    found = guess_keys(columns, timed, gone, entity)
     if found is None:
         why = f"no columns stand out as unique{together} {read}" if sample.rows else "there are no rows"
         raise UsageError(f"{sample.origin}: no key can be guessed, because {why}; give --keys")
@@ -236,3 +265,110 @@ def _reference(name: str) -> str:
         return name if sql.expression(name).bare == name else sql.quote(name)
     except ValueError:
         return sql.quote(name)
+
+
+def guess_type_of_text(values: Iterable[Any]) -> str | None:
+    """The type of times that are written as text; ``None`` where one is no time.
+
+    >>> [guess_type_of_text([text]) for text in ("2024-05-01", "2024-05-01T10:00:00Z", "x")]
+    ['DATE', 'TIMESTAMP', None]
+    """
+    given = [value for value in values if value is not None]
+    if not given or not all(isinstance(value, str) and _TIME_TEXT.fullmatch(value) for value in given):
+        return None
+    return "DATE" if all(len(value) == 10 for value in given) else "TIMESTAMP"
+
+
+def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
+    """The column that says when a row became true; of a snapshot only one that says when a row changed."""
+
+    def likely(column: Seen) -> int:
+        if not column.type.startswith(_MOMENT) or None in column.values or _ANOTHER_TIME.search(column.name):
+            return 0
+        if _CHANGED.search(column.name):
+            return 3
+        return 0 if snapshot else 2 if _EFFECTIVE.search(column.name) else 1 if _TIMELY.search(column.name) else 0
+
+    best = max(columns, key=likely, default=None)
+    return best if best is not None and likely(best) else None
+
+
+def guess_sequence(columns: Sequence[Seen]) -> Seen | None:
+    """The column that orders rows of one key and time: a whole number with a name such as lsn."""
+    return next((c for c in columns if c.type in _WHOLE and _SEQUENCE.search(c.name) and None not in c.values), None)
+
+
+def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | None:
+    """The column that marks deletes, and its values that do (none for a boolean)."""
+    for column in columns:
+        if column.type == "BOOLEAN" and _DELETED.search(column.name):
+            return column, ()
+        given = {str(value) for value in column.values if value is not None}
+        known = {value for value in given if value.lower() in _OPERATIONS}
+        if column.type != "STRING" or not _OPERATION.search(column.name) or not given or known != given:
+            continue
+        marks = sorted(value for value in known if value.lower() in _DELETES)
+        if not marks:  # no delete so far: the word that would go with the others
+            short, upper = all(len(value) == 1 for value in given), all(value.isupper() for value in given)
+            mark = "d" if short else "delete"
+            marks = [mark.upper() if upper else mark]
+        return column, tuple(marks)
+    return None
+
+
+def find_before_images(column: Seen) -> tuple[str, ...]:
+    """The values that mark a row as it was before an update, which is no change."""
+    return tuple(sorted({str(v) for v in column.values if str(v).lower() in {"update_preimage", "-u"}}))
+
+
+def count_shared(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> int:
+    """How many different rows agree with another one in the columns at ``places``."""
+    different = set(rows)
+    return len(different) - len({tuple(row[place] for place in places) for row in different})
+
+
+@dataclass(frozen=True)
+class Key:
+    """Guessed keys; ``tested``: the values speak for them, not the name alone."""
+
+    names: tuple[str, ...]
+    tested: bool
+
+
+def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[int], entity: str) -> Key | None:
+    """The fewest columns that, together with those ``beside``, no two different rows share.
+
+    ``skip`` are the places of rows that do not count (deletes), ``entity`` is what the rows are about. Columns whose
+    names look like a key come first, then any. Where the columns beside differ in all rows by themselves, there is
+    nothing to test, and a name must do.
+    """
+    out = set(skip)
+    every = [*columns, *beside]
+    values = zip(*(make_hashable(c.values) for c in every), strict=True)
+    rows = [row for place, row in enumerate(values) if place not in out]
+    if not rows:
+        return None
+    fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or c.type.startswith("DECIMAL")]
+    fit = [c for c in fit if None not in c.values]
+    names = {entity.lower(), entity.lower().removesuffix("s"), "id"}
+    likely = {c.name: 2 * (c.name.lower().removesuffix("_id") in names) + bool(_KEY.search(c.name)) for c in fit}
+    place = {c.name: index for index, c in enumerate(every)}
+    timed = [place[c.name] for c in beside]
+    named = sorted((c for c in fit if likely[c.name]), key=lambda c: (-likely[c.name], place[c.name]))
+    if timed and count_shared(rows, timed) == 0:
+        return Key((named[0].name,), False) if named else None
+    for some in (named, [*named, *(c for c in fit if c not in named)]):
+        for group in _groups(some[:8]):
+            if count_shared(rows, [*(place[c.name] for c in group), *timed]) == 0:
+                return Key(tuple(c.name for c in sorted(group, key=lambda c: place[c.name])), True)
+    return None
+
+
+def _groups(columns: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
+    for size in (1, 2, 3):
+        yield from itertools.combinations(columns, size)
+
+
+def make_hashable(values: Iterable[Any]) -> list[Any]:
+    """The values in a form that can be compared in sets."""
+    return [value if isinstance(value, str | int | float | None) else repr(value) for value in values]

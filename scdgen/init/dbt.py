@@ -1,36 +1,56 @@
-"""A draft from a dbt snapshot. Every option of its config is mapped, or named as not mapped, in a comment."""
+"""A draft from a dbt snapshot, as ``target/manifest.json`` has it: config and names resolved, Jinja already run.
+
+Every option of the snapshot's config is mapped, or named as not mapped, in a comment.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, Field, ValidationError
+
 from scdgen import sql
-from scdgen.errors import UsageError, nearest
+from scdgen.errors import Problem, SpecError, UsageError, nearest
 from scdgen.init.columns import (
     Given,
-    column_named,
-    dotted,
+    find_column,
+    join_name,
     put_columns,
     put_keys,
-    selected,
+    read_select,
     set_option,
-    spark_type,
+    strip_comments,
+    to_spark_type,
     track_only,
-    without_comments,
 )
-from scdgen.init.dbt_history import put_history, put_open_end, put_type_of_time
-from scdgen.init.dbt_read import DbtSnapshot, Jinja, read_snapshots
 from scdgen.init.draft import Draft
+from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
-_SHAPES: dict[str, tuple[type, ...]] = {
-    "unique_key": (str, list),
-    "check_cols": (str, list),
-    "partition_by": (str, list),
-    "liquid_clustered_by": (str, list),
-    "snapshot_meta_column_names": (dict,),
-    "tblproperties": (dict,),
+_NAMING = ("database", "target_database", "schema", "target_schema", "alias")
+# A snapshot of a whole table: what its ref or source names is in the manifest. Any other SELECT has to be compiled.
+_PLAIN = re.compile(
+    r"(\{\{\s*config\((?:(?!\{\{|\{%).)*?\)\s*}}\s*)?"
+    r"select\s+\*\s+from\s+\{\{\s*(ref|source)\s*\([^(){}]*\)\s*}}\s*;?",
+    re.IGNORECASE | re.DOTALL,
+)
+_TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
+_DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
+_NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
+_GIVE = "run dbt parse (or dbt compile) and give target/manifest.json"
+# What dbt writes for options that nobody has set; so does it null and empty values.
+_DEFAULTS = {
+    "enabled": True,
+    "materialized": "snapshot",
+    "lookback": 1,
+    "on_schema_change": "ignore",
+    "on_configuration_change": "apply",
+    "docs": {"show": True, "node_color": None},
+    "contract": {"enforced": False, "alias_types": True},
 }
 # Options that have no counterpart: why, or what to do instead.
 _LEFT = {
@@ -38,201 +58,297 @@ _LEFT = {
     "meta": "a label of the dbt project",
     "docs": "a setting of dbt's documentation",
     "group": "a label of the dbt project",
-    "enabled": "scdgen runs the specs that it is given",
     "grants": "GRANT once on the table; a run never replaces it",
     "persist_docs": "comments are always written: description, columns.*.comment",
-    "pre_hook": "run it before scdgen",
+    "table_format": "the target is Delta",
     "pre-hook": "run it before scdgen",
-    "post_hook": "run it after scdgen",
     "post-hook": "run it after scdgen",
     "event_time": "the snapshot is read as a whole",
+    "quoting": "names are always quoted",
     "quote_columns": "names are always quoted",
-    "materialized": "the target is always a table",
     "full_refresh": "a run never rebuilds the history",
     "static_analysis": "scdgen checks the SQL itself",
     "unique_tmp_table_suffix": "there is no temporary table",
     "zorder": "cluster_by takes its place",
     "auto_liquid_cluster": "name the columns in table.cluster_by",
-    "tests": "the built-in checks, and checks: of your own",
-    "data_tests": "the built-in checks, and checks: of your own",
     "databricks_tags": "tag the table once; a run never replaces it",
 }
 
 
-def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
-    """The draft of one snapshot of a file; ``given`` are types from elsewhere.
+class _Column(BaseModel):
+    name: str
+    data_type: str | None = None
+    description: str | None = None
 
-    Raises :class:`SpecError` where the file cannot be read, :class:`UsageError` where something must be given.
+
+class _Node(BaseModel):
+    """A node or a source of the manifest."""
+
+    name: str
+    database: str | None = None
+    schema_: str | None = Field(None, alias="schema")
+    identifier: str | None = None
+    alias: str | None = None
+    description: str | None = None
+    columns: dict[str, _Column] = {}
+    config: dict[str, Any] = {}
+    depends_on: dict[str, list[Any]] = {}
+    raw_code: str | None = None
+    compiled_code: str | None = None
+
+    def table(self) -> str:
+        """The name of its table, as a spec has it."""
+        return join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
+
+    def parents(self) -> list[str]:
+        """The nodes and sources that it reads."""
+        return self.depends_on.get("nodes", [])
+
+
+class _Manifest(BaseModel):
+    metadata: dict[str, Any] = {}
+    nodes: dict[str, _Node]
+    sources: dict[str, _Node] = {}
+
+
+class _Config(BaseModel, extra="allow"):
+    """The options that are mapped; all others are in ``model_extra``."""
+
+    unique_key: str | list[str] | None = None
+    strategy: str | None = None
+    updated_at: str | None = None
+    check_cols: str | list[str] | None = None
+    hard_deletes: str | None = None
+    invalidate_hard_deletes: bool | None = None
+    snapshot_meta_column_names: dict[str, str | None] | None = None
+    dbt_valid_to_current: str | int | None = None
+    file_format: str | None = None
+    partition_by: str | list[str] | None = None
+    liquid_clustered_by: str | list[str] | None = None
+    tblproperties: dict[str, Any] | None = None
+    location_root: str | None = None
+
+    def others(self) -> dict[str, Any]:
+        """The options that are set and not mapped."""
+        extra = {option: value for option, value in (self.model_extra or {}).items() if value != _DEFAULTS.get(option)}
+        return {option: value for option, value in extra.items() if value not in (None, "", [], {})}
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """One snapshot of a manifest."""
+
+    file: str
+    adapter: str
+    node: _Node
+    config: _Config
+
+    def wrong(self, message: str) -> SpecError:
+        """A mistake in this snapshot."""
+        return SpecError([Problem(self.file, 0, 0, f"{self.node.name}: {message}")])
+
+
+def find_manifest(path: Path) -> Path:
+    """The manifest at a path, which may be the folder of a dbt project; raises :class:`UsageError`."""
+    if path.suffix.lower() in {".sql", ".yml", ".yaml"}:
+        raise UsageError(f"{path}: the files of a dbt project are not read; {_GIVE}")
+    if not path.is_dir():
+        return path
+    if not (path / "target" / "manifest.json").exists():
+        raise UsageError(f"{path}: has no target/manifest.json; run dbt parse (or dbt compile) in the project's folder")
+    return path / "target" / "manifest.json"
+
+
+def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
+    """The draft of one snapshot of a manifest; ``given`` are types from elsewhere.
+
+    Raises :class:`SpecError` where the snapshot cannot be read, :class:`UsageError` where something must be given.
     """
-    found = _chosen(path, read_snapshots(path, text), name)
-    config = dict(found.config)
-    draft = Draft(header=[f"Begun by scdgen init from the dbt snapshot {found.name}; read it before the first run."])
-    _target(draft, found, config, target)
-    if found.description:
-        draft.put("description", " ".join(found.description.split()))
+    try:
+        manifest = _Manifest.model_validate_json(text)
+    except ValidationError as error:
+        raise UsageError(f"{path}: is not a manifest of dbt; {_GIVE}") from error
+    nodes = {**manifest.nodes, **manifest.sources}
+    key = _choose(path, {node.name: key for key, node in nodes.items() if key.startswith("snapshot.")}, name)
+    found = _read_snapshot(path, manifest, nodes[key])
+    begun = f"Begun by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
+    draft = Draft(header=[begun])
+    _put_target(draft, found, target)
+    if found.node.description:
+        draft.put("description", " ".join(found.node.description.split()))
     draft.put("pattern", "scd2")
-    option, renamed = _take(found, config, "snapshot_meta_column_names")
-    names = {name: str((renamed or {}).get(name) or name) for name in _META}
-    _source(draft, found, given, names)
-    _keys_and_strategy(draft, found, config)
-    _deletes(draft, found, config)
-    note = f"{option}: the names of dbt's columns." if option else "The names of dbt's columns."
-    put_history(draft, names, note)
-    draft.left_out += [f"{option}.{name}: no column of dbt" for name in renamed or () if name not in _META]
-    put_open_end(draft, *_take(found, config, "dbt_valid_to_current"))
-    _storage(draft, found, config)
-    draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in config]
-    draft.left_out += [f"{option}: {_LEFT.get(option, 'a property of the dbt project')}" for option in found.properties]
+    renamed = {column: new for column, new in (found.config.snapshot_meta_column_names or {}).items() if new}
+    names = {column: renamed.get(column, column) for column in _META}
+    parent = _put_relation(draft, found, nodes)
+    _put_columns(draft, found, parent, given, names)
+    _put_keys_and_strategy(draft, found)
+    _put_deletes(draft, found)
+    _put_history(draft, names, renamed)
+    _put_open_end(draft, found.config.dbt_valid_to_current)
+    _put_storage(draft, found.config)
+    others = [option for option in found.config.others() if option not in (*_NAMING, "relation")]
+    draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in others]
+    if any(key in node.parents() for at, node in nodes.items() if at.startswith("test.")):
+        draft.left_out.append("data_tests: the built-in checks, and checks: of your own")
     return draft
 
 
-def _chosen(path: Path, found: list[DbtSnapshot], name: str | None) -> DbtSnapshot:
-    names = [snapshot.name for snapshot in found]
-    if not found:
-        raise UsageError(f"{path}: holds no dbt snapshot; give a file with 'snapshots:' or a {{% snapshot %}} block")
-    if name is None and len(found) > 1:
-        raise UsageError(f"{path}: holds {len(found)} snapshots ({', '.join(names)}); choose one with --name")
+def _choose(path: Path, keys: dict[str, str], name: str | None) -> str:
+    names = sorted(keys)
+    if not names:
+        raise UsageError(f"{path}: holds no dbt snapshot; give the manifest of a project that has one")
+    if name is None and len(names) > 1:
+        raise UsageError(f"{path}: holds {len(names)} snapshots ({', '.join(names)}); choose one with --name")
     if name is not None and name not in names:
         raise UsageError(f"--name {name}: {path} holds {', '.join(names)}{nearest(name, names)}")
-    return found[names.index(name)] if name is not None else found[0]
+    return keys[name or names[0]]
 
 
-def _take(found: DbtSnapshot, config: dict[str, Any], *options: str) -> tuple[str | None, Any]:
-    """(option, value) of the first of ``options`` that the config has, taken out of it."""
-    for option in options:
-        if option in config:
-            value = config.pop(option)
-            if _has_jinja(value):
-                raise found.wrong(f"{option}: is Jinja, which is not run here; write its value in its place")
-            if not isinstance(value, _SHAPES.get(option, (str, bool, int, type(None)))):
-                raise found.wrong(f"{option}: cannot be a {type(value).__name__} in dbt; write it as dbt takes it")
-            if value is not None:
-                return option, value
-    return None, None
+def _read_snapshot(path: Path, manifest: _Manifest, node: _Node) -> _Snapshot:
+    found = _Snapshot(str(path), str(manifest.metadata.get("adapter_type", "spark")), node, _Config())
+    try:
+        return replace(found, config=_Config.model_validate(node.config))
+    except ValidationError as invalid:
+        error = invalid.errors(include_url=False)[0]
+        kind = type(error["input"]).__name__
+        raise found.wrong(f"{error['loc'][0]}: cannot be a {kind} in dbt; write it as dbt takes it") from invalid
 
 
-def _has_jinja(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_jinja, value.values()))
-    return any(map(_has_jinja, value)) if isinstance(value, list) else isinstance(value, Jinja)
-
-
-def _target(draft: Draft, found: DbtSnapshot, config: dict[str, Any], target: str | None) -> None:
-    groups = (("database", "target_database"), ("schema", "target_schema"), ("alias",))
+def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
+    table = found.node.table()
     if target is not None:
-        named = [option for group in groups for option in group if config.pop(option, None) is not None]
-        also = f" in place of {', '.join(named)}" if named else ""
-        draft.put("target", target, f"Given with --target{also}.")
+        draft.put("target", target, f"Given with --target in place of dbt's {table}.")
         return
-    taken = [_take(found, config, *group) for group in groups]
-    parts = [str(value) for _, value in taken if value is not None]
-    parts += [found.name] if taken[2][1] is None else []
-    named = [option for option, _ in taken if option is not None]
-    named += ["the snapshot's name"] if taken[2][1] is None else []
-    draft.put("target", dotted(parts), f"From {', '.join(named)}.")
-    if taken[1][0] == "schema":
-        draft.note("dbt may put the schema of the profile before 'schema'; write the schema as it is.", "target")
-    if taken[0][1] is not None and taken[1][1] is None:
-        raise UsageError(f"{found.file}: {found.name} has a database and no schema; give --target with all its parts")
+    named = [option for option in _NAMING if option in found.config.others()]
+    named += [] if "alias" in named else ["the snapshot's name"]
+    draft.put("target", table, f"From {', '.join(named)}; dbt resolved them for one target of its profile.")
 
 
-def _source(draft: Draft, found: DbtSnapshot, given: Given, meta: dict[str, str]) -> None:
-    listed: dict[str, str | None] = {}
-    rule = "source('a', 'b') is read as a.b, ref('x') as x: write the schema before it where it needs one."
-    if found.query is not None:
-        try:
-            query = without_comments(found.query)
-        except ValueError as error:
-            raise found.wrong(f"{found.name}: {error}") from error
-        listed, table = selected(query)
-        draft.put("source.table" if table else "source.query", table or query, rule)
-    else:
-        draft.put("source.table", found.table, f"relation: {rule}")
+def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, _Node]) -> _Node | None:
+    """Write the table or the query that is read; the node where it is the table of one."""
+    keys = found.node.parents()
+    plain = _PLAIN.fullmatch((found.node.raw_code or "").strip()) or "relation" in found.config.others()
+    parent = nodes.get(keys[0]) if plain and len(keys) == 1 else None
+    if parent is not None and parent.config.get("materialized") != "ephemeral":
+        draft.put("source.table", parent.table(), f"The table of {keys[0]} in dbt.")
+        return parent
+    if not found.node.compiled_code:
+        hint = "run dbt compile and give target/manifest.json again"
+        raise UsageError(f"{found.file}: {found.node.name}: its SELECT is not compiled; {hint}")
+    try:
+        query = strip_comments(found.node.compiled_code)
+    except ValueError as error:
+        raise found.wrong(str(error)) from error
+    _, table = read_select(query)
+    draft.put("source.table" if table else "source.query", table or query, "As dbt compiled it.")
+    if found.adapter not in ("spark", "databricks"):
+        draft.note(f"It is SQL of {found.adapter}, and read as Spark's: look at it.", "source")
+    return None
+
+
+def _put_columns(draft: Draft, found: _Snapshot, parent: _Node | None, given: Given, meta: dict[str, str]) -> None:
+    """Write the columns of the SELECT or of the snapshot, else those that ``parent`` documents, if it has all types."""
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
-    # dbt lets its own columns be described too; they are no columns of the source.
+    # dbt lets its own columns be described too; they are not columns of the source.
     own = {name.lower() for name in meta.values()}
-    draft.left_out += [f"columns: {name}: the text on a column of dbt" for name in found.types if name.lower() in own]
-    typed = {column: kind for column, kind in found.types.items() if column.lower() not in own}
-    listed.update({column: kind for column, kind in typed.items() if kind or column not in listed})
-    for column, kind in listed.items():
-        if kind and column not in given.columns:
-            listed[column] = spark_type(kind, f"{found.file}: {column}")
+    described = {name: column for name, column in found.node.columns.items() if name.lower() not in own}
+    draft.left_out += [f"columns: {n}: the text on a column of dbt" for n in found.node.columns if n not in described]
+    listed, _ = read_select(draft.options["source"].get("query", ""))
+    listed.update({name: c.data_type for name, c in described.items() if c.data_type or name not in listed})
+    documented = {name.lower(): c for name, c in parent.columns.items()} if parent else {}
+    if not listed and not given.data and documented and all(c.data_type for c in documented.values()):
+        listed = {c.name: c.data_type for c in documented.values()}
+        draft.note("Those that the source has in dbt's documentation; add any that are missing there.", "columns")
+    for name, kind in listed.items():
+        kind = kind or (documented[name.lower()].data_type if name.lower() in documented else None)
+        if kind and name not in given.columns:
+            listed[name] = to_spark_type(kind, f"{found.file}: {name}")
     put_columns(draft, listed, given, "the snapshot")
-    for column, comment in found.comments.items():
-        if column not in typed:
-            continue
-        set_option(draft, column_named(draft, column, "columns"), "comment", " ".join(comment.split()))
+    for name, column in described.items():
+        if column.description:
+            set_option(draft, find_column(draft, name, "columns"), "comment", " ".join(column.description.split()))
 
 
-def _keys_and_strategy(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
-    _, key = _take(found, config, "unique_key")
-    _, strategy = _take(found, config, "strategy")
-    _, updated_at = _take(found, config, "updated_at")
-    _, checked = _take(found, config, "check_cols")
-    if key is None:
-        raise found.wrong(f"{found.name}: has no unique_key; a snapshot needs one")
-    if strategy not in ("timestamp", "check"):
-        what = "is missing" if strategy is None else f"'{strategy}' is a macro, which is not run here"
-        raise found.wrong(f"{found.name}: strategy: {what}; timestamp and check can be read")
-    put_keys(draft, [str(part) for part in key] if isinstance(key, list) else [str(key)], "unique_key")
-    draft.note(f"unique_key: {', '.join(key) if isinstance(key, list) else key}.", "keys")
-    if strategy == "timestamp":
-        if updated_at is None:
-            raise found.wrong(f"{found.name}: strategy: timestamp needs updated_at")
-        _by_time(draft, found, str(updated_at))
-        if checked is not None:
+def _put_keys_and_strategy(draft: Draft, found: _Snapshot) -> None:
+    config = found.config
+    if not config.unique_key:
+        raise found.wrong("has no unique_key; a snapshot needs one")
+    if config.strategy not in ("timestamp", "check"):
+        what = f"'{config.strategy}' is a macro, which is not run here" if config.strategy else "is missing"
+        raise found.wrong(f"strategy: {what}; timestamp and check can be read")
+    keys = _as_list(config.unique_key)
+    put_keys(draft, keys, "unique_key")
+    draft.note(f"unique_key: {', '.join(keys)}.", "keys")
+    if config.strategy == "timestamp":
+        if config.updated_at is None:
+            raise found.wrong("strategy: timestamp needs updated_at")
+        _put_time(draft, found, config.updated_at)
+        if config.check_cols:
             draft.left_out.append("check_cols: dbt does not read it with strategy: timestamp")
         return
     draft.note("strategy: check.", "source", "feed")
-    if updated_at is not None:
+    if config.updated_at is not None:
         note = "updated_at: a version starts at this time. dbt lets an earlier one end before it starts; here it stops."
-        draft.put("source.effective_at", str(updated_at), note)
-        _type_of_time(draft, found, str(updated_at))
+        draft.put("source.effective_at", config.updated_at, note)
+        _put_type_of_time(draft, found, config.updated_at)
     else:
         draft.note("A version starts when the run does; snapshot.taken_at sets another time.", "source", "feed")
-    if checked is None:
-        raise found.wrong(f"{found.name}: strategy: check needs check_cols")
-    if checked == "all":
+    if not config.check_cols:
+        raise found.wrong("strategy: check needs check_cols")
+    if config.check_cols == "all":
         draft.note("check_cols: all; a change of any column opens a version.", "columns")
         return
-    names = [
-        column_named(draft, str(part), "check_cols") for part in ([checked] if isinstance(checked, str) else checked)
-    ]
+    names = [find_column(draft, column, "check_cols") for column in _as_list(config.check_cols)]
     others = track_only(draft, names)
     also = "; the open version takes the newest value of the others, where dbt leaves the old one" if others else ""
     draft.note(f"check_cols: {', '.join(names)}{also}.", "columns")
 
 
-def _by_time(draft: Draft, found: DbtSnapshot, updated_at: str) -> None:
+def _as_list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _put_time(draft: Draft, found: _Snapshot, updated_at: str) -> None:
+    """Write what ``strategy: timestamp`` means."""
     draft.put("source.effective_at", updated_at, f"strategy: timestamp, updated_at: {updated_at}.")
     draft.put("late_arriving", "ignore", "dbt passes over a row that is older than the open version; fail reports it.")
-    column = _type_of_time(draft, found, updated_at)
+    column = _put_type_of_time(draft, found, updated_at)
+    moves = "dbt opens a version whenever updated_at moves"
     if column is not None:
-        note = "dbt opens a version whenever updated_at moves; without this column, only where another value changes."
-        draft.note(note, "columns", column)
+        draft.note(f"{moves}; without this column, only where another value changes.", "columns", column)
     else:
-        draft.put(
-            "unchanged", "keep", "dbt opens a version whenever updated_at moves; skip opens one where a value changes."
-        )
+        draft.put("unchanged", "keep", f"{moves}; skip opens one where a value changes.")
 
 
-def _type_of_time(draft: Draft, found: DbtSnapshot, updated_at: str) -> str | None:
+def _put_type_of_time(draft: Draft, found: _Snapshot, updated_at: str) -> str | None:
+    """Write the type of dbt's times, which is that of ``updated_at``, and return the column that this is."""
     try:
-        return put_type_of_time(draft, updated_at)
+        bare = sql.expression(updated_at).bare
     except ValueError as error:
         raise found.wrong(f"updated_at: {error}") from error
+    columns = draft.options["columns"]
+    column = next((name for name in columns if name.lower() == (bare or "").lower()), None)
+    form = columns.get(column)
+    kind = data_type(form["type"] if isinstance(form, dict) else form) if form else ""
+    if kind == "DATE":
+        draft.put("history.type", "date", f"{column} is a date, and dbt's times have its type.")
+    elif kind in ("TINYINT", "SMALLINT", "INT", "BIGINT"):
+        draft.put("history.type", "bigint", f"{column} is a number, and dbt's times have its type.")
+    elif kind == "STRING":
+        draft.note(f"{column} is text; here times are timestamps.", "history", "valid_from")
+    return column
 
 
-def _deletes(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
-    _, deletes = _take(found, config, "hard_deletes")
-    legacy, invalidate = _take(found, config, "invalidate_hard_deletes")
+def _put_deletes(draft: Draft, found: _Snapshot) -> None:
+    deletes, legacy = found.config.hard_deletes, found.config.invalidate_hard_deletes
+    named = f"hard_deletes: {deletes}"
     if deletes is None:
-        deletes = "invalidate" if invalidate else "ignore"
-        named = f"{legacy}: {str(invalidate).lower()}" if legacy else "hard_deletes: ignore, dbt's default"
-    else:
-        named = f"hard_deletes: {deletes}"
-        if legacy:
-            draft.left_out.append("invalidate_hard_deletes: hard_deletes counts")
+        deletes = "invalidate" if legacy else "ignore"
+        named = "hard_deletes: ignore, dbt's default"
+        if legacy is not None:
+            named = f"invalidate_hard_deletes: {str(legacy).lower()}"
+    elif legacy is not None:
+        draft.left_out.append("invalidate_hard_deletes: hard_deletes counts")
     meanings = {"ignore": "ignore", "invalidate": "close", "new_record": "mark"}
     if deletes not in meanings:
         raise found.wrong(f"hard_deletes: '{deletes}' is not one of {', '.join(meanings)}")
@@ -242,28 +358,61 @@ def _deletes(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
     draft.note("An empty source stops the run, where dbt takes every key for deleted; see snapshot.", "on_delete")
     kind = draft.options.get("history", {}).get("type")
     if kind == "date":
-        draft.note(
-            "A key that is gone on the day of its change stops the run; dbt ends it where it began.", "on_delete"
-        )
+        note = "A key that is gone on the day of its change stops the run; dbt ends it where it began."
+        draft.note(note, "on_delete")
     elif kind == "bigint":
         draft.put("snapshot.taken_at", "unix_timestamp()", "Of a deleted key, in the unit of updated_at: seconds?")
 
 
-def _storage(draft: Draft, found: DbtSnapshot, config: dict[str, Any]) -> None:
-    option, kind = _take(found, config, "file_format", "table_format")
-    if option and kind == "delta":
-        draft.put("table.format", "delta", f"From {option}.")
-    elif option:
-        draft.left_out.append(f"{option}: {kind}; the target is Delta")
-    for option_, place in (("partition_by", "table.partition_by"), ("liquid_clustered_by", "table.cluster_by")):
-        option, columns = _take(found, config, option_)
-        if option:
-            listed = [columns] if isinstance(columns, str) else columns
-            draft.put(place, [column_named(draft, str(column), option) for column in listed], f"From {option}.")
-    option, properties = _take(found, config, "tblproperties")
-    if option:
-        draft.put("table.properties", {str(key): str(value) for key, value in properties.items()}, f"From {option}.")
-    option, root = _take(found, config, "location_root")
-    if option:
+def _put_history(draft: Draft, names: dict[str, str], renamed: Iterable[str]) -> None:
+    """Write dbt's columns of history; ``names`` are theirs, by the names that dbt gives them."""
+    note = "snapshot_meta_column_names: the names of dbt's columns." if renamed else "The names of dbt's columns."
+    draft.put("history.valid_from", names["dbt_valid_from"], note)
+    draft.put("history.valid_to", names["dbt_valid_to"])
+    draft.put("history.is_current", None, "dbt has no such column.")
+    draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 in place of MD5.")
+    if draft.options["on_delete"] == "mark":
+        draft.put("history.deleted", names["dbt_is_deleted"], "A boolean, which is text in dbt on Spark.")
+    draft.left_out.append(f"the column {names['dbt_updated_at']}: {names['dbt_valid_from']} holds the same time")
+    unknown = [column for column in renamed if column not in _META]
+    draft.left_out += [f"snapshot_meta_column_names.{column}: no column of dbt" for column in unknown]
+
+
+def _put_open_end(draft: Draft, end: str | int | None) -> None:
+    """Write ``dbt_valid_to_current`` in the type of the times."""
+    if end is None:
+        return
+    kind = draft.options["history"].get("type", "timestamp")
+    literals = _NUMBERS.findall(str(end)) if kind == "bigint" else _find_times(str(end))
+    if len(literals) == 1:
+        value = int(literals[0]) if kind == "bigint" else literals[0][: 10 if kind == "date" else None]
+        draft.put("history.open_end", value, f"dbt_valid_to_current: {end}")
+    else:
+        draft.left_out.append(f"dbt_valid_to_current: {end} holds no single literal; write it in history.open_end")
+
+
+def _find_times(text: str) -> list[str]:
+    """The times in a SQL expression.
+
+    >>> _find_times("to_date('9999-12-31')"), _find_times("date(9999, 12, 31)"), _find_times("current_date() + 1")
+    (['9999-12-31'], ['9999-12-31'], [])
+    """
+    parts = [f"{int(year):04}-{int(month):02}-{int(day):02}" for year, month, day in _DATE_PARTS.findall(text)]
+    return [*(found.replace("T", " ") for found in _TIMES.findall(text)), *parts]
+
+
+def _put_storage(draft: Draft, config: _Config) -> None:
+    if config.file_format == "delta":
+        draft.put("table.format", "delta", "From file_format.")
+    elif config.file_format:
+        draft.left_out.append(f"file_format: {config.file_format}; the target is Delta")
+    for option, place in (("partition_by", "table.partition_by"), ("liquid_clustered_by", "table.cluster_by")):
+        if columns := getattr(config, option):
+            names = [find_column(draft, column, option) for column in _as_list(columns)]
+            draft.put(place, names, f"From {option}.")
+    if config.tblproperties:
+        properties = {key: str(value) for key, value in config.tblproperties.items()}
+        draft.put("table.properties", properties, "From tblproperties.")
+    if config.location_root:
         folder = sql.split_name(draft.options["target"])[-1]
-        draft.put("table.location", f"{str(root).rstrip('/')}/{folder}", f"From {option}.")
+        draft.put("table.location", f"{config.location_root.rstrip('/')}/{folder}", "From location_root.")

@@ -10,6 +10,7 @@ import pytest
 
 from scdgen import Runner, load_spec_text
 from tests.conftest import Called, rows_of
+from tests.support.dbt_cases import manifest_text
 
 CHANGES = """customer_no,name,zip,age,balance,updated_at,lsn,op
 0001,Ann,01234,30,10.50,2024-01-01 10:00:00,9,I
@@ -149,11 +150,9 @@ def test_delta_parquet_and_tables(spark: Any, here: Called) -> None:
 
 def test_columns_of_a_dbt_snapshot_from_data(here: Called) -> None:
     Path("items.csv").write_text("id,name,updated_at\n007,a,2024-01-01 00:00:00\n008,b,2024-01-02 00:00:00\n")
-    Path("s.yml").write_text(
-        "snapshots: [{name: s, relation: ref('items'), config: "
-        "{schema: x, unique_key: id, strategy: timestamp, updated_at: updated_at}}]\n"
-    )
-    status, out, err = here("init", "--dbt", "s.yml", "--from", "items.csv", "--columns", "name:varchar(10)")
+    config = {"unique_key": "id", "strategy": "timestamp", "updated_at": "updated_at"}
+    Path("manifest.json").write_text(manifest_text(config))
+    status, out, err = here("init", "--dbt", "manifest.json", "--from", "items.csv", "--columns", "name:varchar(10)")
     assert (status, err) == (0, "")
     kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
     assert kinds == {"id": "STRING", "name": "VARCHAR(10)", "updated_at": "TIMESTAMP"}

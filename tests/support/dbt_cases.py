@@ -10,7 +10,6 @@ import datetime as dt
 import io
 import json
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -92,16 +91,22 @@ class DbtCase(_Model):
         listed = [part.split(None, 1) for part in re.split(r",\s*(?![^()]*\))", self.schema_)]
         return {name: kind for name, kind in listed}
 
+    @property
+    def manifest(self) -> Path:
+        """What dbt made of the snapshot, in all its forms."""
+        return FOLDER / f"{self.name}.json"
+
     def drafted(self, ending: str) -> str:
-        """What ``scdgen init`` prints for one form of the snapshot."""
+        """What ``scdgen init`` prints for one form of the snapshot; all forms have the target of the first."""
         from scdgen.cli.main import main
 
+        nodes = json.loads(self.manifest.read_text(encoding="utf-8"))["nodes"].values()
+        name = next(node["name"] for node in nodes if node["original_file_path"].endswith(ending))
         columns = ",".join(f"{name}:{kind}" for name, kind in self.types.items())
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
-            path = Path(folder, f"snapshot.{ending}")
-            path.write_text(self.forms[ending], encoding="utf-8")
-            with contextlib.suppress(SystemExit):
-                main(["init", "--dbt", str(path), "--columns", columns])
+        first = ending == next(iter(self.forms))
+        target = [] if first else ["--target", YAML(typ="safe").load(self.draft)["target"]]
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+            main(["init", "--dbt", str(self.manifest), "--name", name, "--columns", columns, *target])
         return out.getvalue()
 
     def spec_text(self) -> str:
@@ -131,6 +136,16 @@ class DbtCase(_Model):
 
 def _literal(cell: str | None) -> str:
     return "NULL" if cell is None else "'" + cell.replace("'", "''") + "'"
+
+
+def manifest_text(config: dict[str, Any], name: str = "s", **node: Any) -> str:
+    """A manifest of dbt with one snapshot of the source ``y.z``; ``node`` are other keys of the snapshot."""
+    snapshot = {
+        "name": name, "schema": "x", "alias": name, "config": config, "depends_on": {"nodes": ["source.p.y.z"]},
+        "raw_code": "select * from {{ source('y', 'z') }}", **node,
+    }  # fmt: skip
+    source = {"name": "z", "schema": "y", "identifier": "z"}
+    return json.dumps({"nodes": {f"snapshot.p.{name}": snapshot}, "sources": {"source.p.y.z": source}})
 
 
 def cases() -> Iterator[DbtCase]:

@@ -1,13 +1,16 @@
-"""Runs dbt itself over the cases of tests/cases/dbt: python -m tests.tools.dbt_record [--write] [NAME…].
+"""Runs dbt itself over the cases of tests/cases/dbt: python -m tests.tools.dbt_record [--write|--manifest] [NAME…].
 
 It needs an environment of its own (see the README there). Of each case it makes a project of dbt, runs
 ``dbt snapshot`` once per load and holds dbt's table against the one in the file; ``--write`` puts dbt's into the file.
-The one thing that is not as dbt has it is the clock: the macro ``current_timestamp`` gives the time of the load.
+``--manifest`` only runs ``dbt compile``, and writes what ``scdgen init`` reads of its manifest.
+Two things are not as dbt has them: the macro ``current_timestamp`` gives the time of the load, and ``schema`` is the
+schema itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -41,7 +44,13 @@ PROFILES = """cases:
 CLOCK = """{% macro spark__current_timestamp() %}to_timestamp('{{ var('clock') }}'){% endmacro %}
 {% macro duckdb__current_timestamp() %}cast('{{ var('clock') }}' as timestamp){% endmacro %}
 """
+SCHEMAS = "{% macro generate_schema_name(name, node) %}{{ name or target.schema }}{% endmacro %}\n"
 SOURCES = "sources: [{name: SCHEMA, schema: SCHEMA, tables: [{name: TABLE}]}]\n"
+METADATA = ("dbt_schema_version", "dbt_version", "adapter_type")
+NODE = (
+    "name", "alias", "identifier", "schema", "original_file_path", "description", "columns", "config", "depends_on",
+    "raw_code", "compiled_code",
+)  # fmt: skip
 META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
 
 
@@ -52,9 +61,13 @@ class Project:
         self.case, self.folder = case, folder
         schema, table = case.source.split(".")
         files = {
-            "dbt_project.yml": PROJECT, "profiles.yml": PROFILES, "macros/clock.sql": CLOCK, "models/s.yml": SOURCES,
+            "dbt_project.yml": PROJECT,
+            "profiles.yml": PROFILES,
+            "macros/clock.sql": CLOCK,
+            "macros/schemas.sql": SCHEMAS,
+            "models/s.yml": SOURCES,
             **{f"snapshots/snapshot.{ending}": text for ending, text in case.forms.items()},
-        }  # fmt: skip
+        }
         if len(case.forms) == 2:
             name = "snapshots/snapshot.sql"
             files[name] = re.sub(r"({%-?\s*snapshot\s+\w+)", r"\1_in_sql", files[name])
@@ -71,19 +84,41 @@ class Project:
                 text = re.sub(rf"\b{word}\b", value, text)
             (folder / path).write_text(text)
 
-    def run(self, number: int) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
-        """(relation, message where dbt stopped, config) of each form of the snapshot."""
+    def invoke(self, number: int, *command: str) -> Any:
+        """The result of a command of dbt, with the source and the clock of a load."""
         runner = import_module("dbt.cli.main").dbtRunner()
         load = self.case.loads[number]
         given = {"source": self.case.source_select(load), "clock": str(load.at)}
         where = ["--project-dir", str(self.folder), "--profiles-dir", str(self.folder)]
-        done = runner.invoke(["--quiet", "snapshot", *where, "--vars", repr(given)])
+        done = runner.invoke(["--quiet", *command, *where, "--vars", repr(given)])
         if done.result is None:
             raise RuntimeError(f"{self.case.name}: {done.exception}")
-        for result in done.result.results:
+        return done.result
+
+    def run(self, number: int) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
+        """(relation, message where dbt stopped, config) of each form of the snapshot."""
+        for result in self.invoke(number, "snapshot").results:
             if result.node.resource_type == "snapshot":
                 stopped = None if str(result.status) == "success" else str(result.message)
                 yield result.node.relation_name, stopped, result.node.config.to_dict()
+
+    def write_manifest(self) -> None:
+        """Write what is read of dbt's manifest beside the case, a line for each key of a node.
+
+        Without the database, which for DuckDB is its file, and which dbt-spark does not have.
+        """
+        self.invoke(0, "compile", "--no-introspect", "--no-populate-cache")
+        manifest = json.loads((self.folder / "target" / "manifest.json").read_text(encoding="utf-8"))
+        metadata = {key: manifest["metadata"][key] for key in METADATA}
+        parts = [f'{{"metadata": {json.dumps(metadata)}']
+        for part, kind in (("nodes", "snapshot"), ("sources", "source")):
+            nodes = []
+            for key, node in manifest[part].items():
+                if node["resource_type"] == kind:
+                    lines = (f'    "{name}": {json.dumps(node[name])}' for name in NODE if name in node)
+                    nodes.append(f'  "{key}": {{\n' + ",\n".join(lines) + "\n  }")
+            parts.append(f'"{part}": {{\n' + ",\n".join(nodes) + "\n}")
+        self.case.manifest.write_text(",\n".join(parts) + "}\n", encoding="utf-8")
 
 
 def table_of(case: DbtCase, relation: str, config: dict[str, Any], folder: Path) -> str:
@@ -132,6 +167,8 @@ def record(case: DbtCase, change: bool) -> int:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         project = Project(case, folder)
+        if change:
+            project.write_manifest()
         for number, load in enumerate(case.loads):
             told: dict[str, str] = {}
             for relation, stopped, config in project.run(number):
@@ -159,13 +196,19 @@ def drop(case: DbtCase, relations: list[str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Run dbt over the cases of tests/cases/dbt.")
-    parser.add_argument("--write", action="store_true", help="put dbt's tables into the files")
+    parser.add_argument("--write", action="store_true", help="put dbt's tables and manifests into the files")
+    parser.add_argument("--manifest", action="store_true", help="write the manifests alone, without a run")
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases, all by default; spark and duckdb name many")
     given = parser.parse_args()
     os.environ["TZ"] = "UTC"  # of the JVM, which begins later, and of the times that Spark hands over
     time.tzset()
     shutil.rmtree(Path(tempfile.gettempdir(), "dbt-record-warehouse"), ignore_errors=True)
     chosen = [case for case in cases() if not given.names or {case.name, case.adapter} & {*given.names}]
+    if given.manifest:
+        for case in chosen:
+            with tempfile.TemporaryDirectory() as made:
+                Project(case, Path(made)).write_manifest()
+        return 0
     if any(case.adapter == "spark" for case in chosen):
         session()
     return min(1, sum(record(case, given.write) for case in chosen))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from ruamel.yaml import YAML
 
 from scdgen import load_spec_text, render
-from tests.support.dbt_cases import DOC, DbtCase, Load, cases, filled
+from tests.support.dbt_cases import DOC, FOLDER, DbtCase, Load, cases, filled, manifest_text
 from tests.unit.test_cli import run
 
 CASES = list(cases())
@@ -20,6 +23,28 @@ def test_draft(case: DbtCase) -> None:
     assert case.drafted(first) == case.draft
     for form in others:
         assert render(load_spec_text(case.drafted(form))) == render(load_spec_text(case.draft)), form
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_manifest_is_that_of_the_case(case: DbtCase) -> None:
+    """A snapshot that was changed, and dbt not run again, is found."""
+    nodes = json.loads(case.manifest.read_text(encoding="utf-8"))["nodes"].values()
+    assert len(nodes) == len(case.forms)
+    for node in nodes:
+        if node["original_file_path"].endswith(".sql"):
+            assert case.sql is not None and node["raw_code"] in case.sql
+            continue
+        assert case.yaml is not None
+        (snapshot,) = YAML(typ="safe").load(case.yaml)["snapshots"]
+        config = node["config"]
+        config["snapshot_meta_column_names"] = {k: v for k, v in config["snapshot_meta_column_names"].items() if v}
+        assert {name: config[name] for name in snapshot["config"]} == snapshot["config"]
+        assert node["raw_code"] == f"select * from {{{{ {snapshot['relation']} }}}}"
+        assert list(node["columns"]) == [column["name"] for column in snapshot.get("columns", [])]
+
+
+def test_no_manifest_is_left_over() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == {case.name for case in CASES}
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.edit], ids=lambda case: case.name)
@@ -61,16 +86,10 @@ def test_a_difference_has_a_reason(load: dict[str, str], says: str) -> None:
         DbtCase.model_validate({**given, "loads": [{**at, "dbt": "id"}, {**at, **load}]})
 
 
-SNAPSHOT = """snapshots:
-  - name: s
-    relation: ref('orders')
-    config: {schema: x, unique_key: id, strategy: timestamp, updated_at: at, OPTIONS}
-"""
-
-
-def imported(capsys: pytest.CaptureFixture[str], folder: Path, options: str, at: str) -> str:
-    (folder / "s.yml").write_text(SNAPSHOT.replace("OPTIONS", options))
-    status, out, err = run(capsys, "init", "--dbt", folder / "s.yml", "--columns", f"id:int,at:{at}")
+def imported(capsys: pytest.CaptureFixture[str], folder: Path, kinds: str, config: dict[str, Any], **node: Any) -> str:
+    by_time = {"unique_key": "id", "strategy": "timestamp", "updated_at": "at"}
+    (folder / "manifest.json").write_text(manifest_text({**by_time, **config}, **node))
+    status, out, err = run(capsys, "init", "--dbt", folder / "manifest.json", "--columns", kinds)
     assert (status, err) == (0, "")
     return out
 
@@ -91,7 +110,7 @@ def imported(capsys: pytest.CaptureFixture[str], folder: Path, options: str, at:
 def test_times_have_the_type_of_updated_at(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str, end: str, type_: str, open_end: object
 ) -> None:
-    text = imported(capsys, tmp_path, f'dbt_valid_to_current: "{end}"', kind)
+    text = imported(capsys, tmp_path, f"id:int,at:{kind}", {"dbt_valid_to_current": end})
     history = load_spec_text(text).history
     assert (history.type, history.open_end) == (type_, open_end)
     assert (f"dbt_valid_to_current: {end} holds no single literal" in text) == (open_end is None)
@@ -99,24 +118,24 @@ def test_times_have_the_type_of_updated_at(
 
 def test_a_number_is_no_time_for_a_delete(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The clock has no number of its own; the draft takes seconds, and asks."""
-    text = imported(capsys, tmp_path, "hard_deletes: invalidate", "bigint")
+    text = imported(capsys, tmp_path, "id:int,at:bigint", {"hard_deletes": "invalidate"})
     spec = load_spec_text(text)
     assert spec.snapshot is not None and spec.snapshot.taken_at == "unix_timestamp()"
     assert "in the unit of updated_at: seconds?" in text
 
 
 def test_text_as_time_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    text = imported(capsys, tmp_path, "hard_deletes: ignore", "string")
+    text = imported(capsys, tmp_path, "id:int,at:string", {"hard_deletes": "ignore"})
     assert "# at is text; here times are timestamps.\n" in text
     assert load_spec_text(text).history.type == "timestamp"
 
 
 def test_columns_of_dbt_itself_may_be_described(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """They are no columns of the source, whatever they are called."""
-    described = "    columns: [{name: ID, description: k}, {name: From_, description: a}, {name: dbt_valid_to}]\n"
-    text = SNAPSHOT.replace("OPTIONS", "snapshot_meta_column_names: {dbt_valid_from: from_}") + described
-    (tmp_path / "s.yml").write_text(text)
-    _, out, _ = run(capsys, "init", "--dbt", tmp_path / "s.yml", "--columns", "ID:int,at:timestamp")
+    texts = {"ID": "k", "From_": "a", "dbt_valid_to": None}
+    described = {name: {"name": name, "description": text} for name, text in texts.items()}
+    renamed = {"snapshot_meta_column_names": {"dbt_valid_from": "from_", "dbt_valid_to": None}}
+    out = imported(capsys, tmp_path, "ID:int,at:timestamp", renamed, columns=described)
     spec = load_spec_text(out)
     assert (list(spec.columns), spec.columns["ID"].comment, spec.history.valid_from) == (["ID", "at"], "k", "from_")
     assert "# - columns: From_: the text on a column of dbt\n# - columns: dbt_valid_to: " in out

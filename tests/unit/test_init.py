@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -12,16 +14,17 @@ from ruamel.yaml import YAML
 from scdgen import load_spec, load_spec_text, render
 from scdgen.init.draft import Draft
 from tests.conftest import ROOT
+from tests.support.dbt_cases import manifest_text
 from tests.unit.test_cli import run
 
 IMPORTS = Path("tests/cases/imports")
 ITEMS = "id:int,region:string,name:string,price:decimal(10,2),note:string,changed_at:timestamp"
 CASES = {
-    "orders_snapshot": ("--dbt", "orders_snapshot.in.sql"),
-    "every_option": ("--dbt", "every_option.in.sql", "--columns", ITEMS),
-    "customers": ("--dbt", "customers.in.yml", "--name", "customers_snapshot"),
+    "orders_snapshot": ("--dbt", "orders_snapshot.in.json"),
+    "every_option": ("--dbt", "every_option.in.json", "--columns", ITEMS),
+    "customers": ("--dbt", "customers.in.json", "--name", "customers_snapshot"),
     "other": (
-        "--dbt", "customers.in.yml", "--name", "other_snapshot", "--columns", "a:string,b:string,c:int",
+        "--dbt", "customers.in.json", "--name", "other_snapshot", "--columns", "a:string,b:string,c:int",
         "--target", "dim.other",
     ),
     "menu_items": ("--sqlmesh", "menu_items.in.sql"),
@@ -52,22 +55,30 @@ def comments(name: str) -> str:
     )
 
 
-@pytest.mark.parametrize("name", ["orders_snapshot", "every_option"])
+@pytest.mark.parametrize("name", ["orders_snapshot", "every_option", "customers"])
 def test_every_option_of_dbt_is_named_in_a_comment(name: str) -> None:
-    config = re.search(
-        r"config\((.*?)\n\s*\) }}|config\((.*?)\n\s*\)\n", (IMPORTS / f"{name}.in.sql").read_text(), re.S
-    )
-    assert config is not None
-    options = re.findall(r"(?:^|[\s(,])(\w+)=", config[0])
+    """But for those that have dbt's default."""
+    nodes = json.loads((IMPORTS / f"{name}.in.json").read_text())["nodes"]
+    config = next(node["config"] for key, node in nodes.items() if key.startswith(f"snapshot.shop.{name}"))
+    options = [option for option, value in config.items() if value and option not in ("enabled", "materialized")]
     assert len(options) >= 7
     for option in options:
         assert re.search(rf"\b{option}\b", comments(name)), option
 
 
+def test_snapshot_on_the_page_is_that_of_the_manifest() -> None:
+    """docs/how-to/from-dbt.md shows the SQL file, and the draft of what dbt makes of it."""
+    node = json.loads((IMPORTS / "orders_snapshot.in.json").read_text())["nodes"]["snapshot.shop.orders_snapshot"]
+    assert (
+        f"{{% snapshot orders_snapshot %}}{node['raw_code']}{{% endsnapshot %}}"
+        == (IMPORTS / "orders_snapshot.dbt.sql").read_text().strip()
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("customers", "schema unique_key strategy updated_at hard_deletes dbt_valid_to_current meta data_tests"),
+        ("customers", "data_tests"),
         ("menu_items", "name kind unique_key updated_at_name valid_from_name valid_to_name updated_at_as_valid_from "
          "invalidate_hard_deletes time_data_type batch_size disable_restatement on_destructive_change description "
          "owner cron dialect start audits partitioned_by table_format physical_properties column_descriptions ANALYZE"),
@@ -84,7 +95,8 @@ def test_what_a_snapshot_becomes() -> None:
     """The parts of meaning, apart from the text."""
     spec = load_spec(IMPORTS / "every_option.out.yml")
     assert spec.target_parts == ("main", "snaps", "dim_item")
-    assert (spec.source.feed, spec.source.table, spec.source.effective_at) == ("snapshot", "items", "changed_at")
+    assert (spec.source.feed, spec.source.table) == ("snapshot", "main.staging.items")
+    assert spec.source.effective_at == "changed_at"
     assert (spec.keys, spec.columns["region"].from_) == (("id", "region"), "coalesce(region, '')")
     assert [name for name, column in spec.columns.items() if column.track] == ["id", "region", "name", "price"]
     assert (spec.deletes, spec.history.surrogate_key, spec.history.is_current) == ("close", "sk", None)
@@ -106,11 +118,6 @@ def test_what_a_snapshot_becomes() -> None:
     assert (spec.deletes, spec.history.type, spec.target_parts) == ("ignore", "date", ("lake", "db", "users"))
 
 
-SNAPSHOT = """{% snapshot s %}
-{{ config(schema='x', unique_key='id', strategy='check', check_cols='all') }}
-SELECT CAST(id AS INT) AS id, a::string FROM {{ source('y', 'z') }}
-{% endsnapshot %}
-"""
 MODEL = """MODEL (
   name x.m,
   kind SCD_TYPE_2_BY_COLUMN (unique_key id, columns *)
@@ -119,50 +126,118 @@ SELECT id::INT, a::TEXT FROM y.z
 """
 
 
-def test_select_star_of_a_table_is_the_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "s.sql").write_text(re.sub("SELECT .*? FROM", "SELECT * FROM", SNAPSHOT))
-    _, out, _ = run(capsys, "init", "--dbt", tmp_path / "s.sql", "--columns", "id:int,a:array<string>")
-    spec = load_spec_text(out)
-    assert (spec.source.table, spec.columns["a"].type) == ("y.z", "ARRAY<STRING>")
+CHECK = {"unique_key": "id", "strategy": "check", "check_cols": "all"}
+COMPILED = 'SELECT CAST(id AS INT) AS id, a::string FROM "y"."z"'
+
+
+def init_dbt(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *options: str) -> tuple[int, str, str]:
+    (folder / "target").mkdir(exist_ok=True)
+    (folder / "target" / "manifest.json").write_text(text)
+    return run(capsys, "init", "--dbt", folder, *options)
 
 
 @pytest.mark.parametrize(
-    ("was", "becomes", "status", "says"),
+    ("raw", "compiled", "table"),
     [
-        ("a::string", "a", 2, "x.s: the types of a are not known; give --columns a:type, or write CASTs in the SELECT"),
-        ("CAST(id AS INT) AS id, a::string", "*", 2, "x.s: the snapshot does not list its columns and types; "
+        ("select * from {{ source('y', 'z') }}", None, "y.z_1"),
+        ("\n{{ config(a={'b': 1}) }}\nSELECT *\nFROM {{source('y','z')}};\n", None, "y.z_1"),
+        ("select * from {{ source('y', 'z') }} where a", "select * from y.z_1 where a", None),
+        ("select * from {{ pick(source('y', 'z')) }}", "select * from y.other", "y.other"),
+        ("{{ before() }} select * from {{ source('y', 'z') }}", "with z as (select 1) select * from y.z", None),
+        ("{{ config(a='{{ b }}') }} select * from {{ source('y', 'z') }}", "-- why\nselect * from y.z_1", "y.z_1"),
+    ],
+)
+def test_source_is_the_table_of_a_plain_snapshot_else_the_compiled_select(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, raw: str, compiled: str | None, table: str | None
+) -> None:
+    text = manifest_text(CHECK, raw_code=raw, compiled_code=compiled).replace(
+        '"identifier": "z"', '"identifier": "z_1"'
+    )
+    status, out, err = init_dbt(capsys, tmp_path, text, "--columns", "id:int,a:array<string>")
+    assert (status, err) == (0, "")
+    spec = load_spec_text(out)
+    assert (spec.source.table, spec.source.query) == (table, None if table else compiled)
+    assert spec.columns["a"].type == "ARRAY<STRING>"
+
+
+def test_ephemeral_model_is_in_the_compiled_select(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    query = "with __dbt__cte__e as (select 1 as id) select * from __dbt__cte__e"
+    made = json.loads(manifest_text(CHECK, compiled_code=query, depends_on={"nodes": ["model.p.e"]}))
+    made["nodes"]["model.p.e"] = {"name": "e", "schema": "x", "alias": "e", "config": {"materialized": "ephemeral"}}
+    _, out, _ = init_dbt(capsys, tmp_path, json.dumps(made), "--columns", "id:int")
+    assert load_spec_text(out).source.query == query
+
+
+@pytest.mark.parametrize(
+    ("documented", "own", "columns", "found"),
+    [
+        ({"ID": "int", "a": "text"}, {}, "b:date", {"ID": "INT", "a": "STRING", "b": "DATE"}),
+        ({"id": "int", "a": "text"}, {"ID": None}, "", {"ID": "INT"}),
+        ({"id": "int", "a": None}, {}, "id:bigint", {"id": "BIGINT"}),
+        ({"id": "int", "a": "text"}, {"id": "bigint"}, "", {"id": "BIGINT"}),
+    ],
+)
+def test_columns_of_the_source_as_documented(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, documented: dict[str, str | None], own: dict[str, str | None],
+    columns: str, found: dict[str, str],
+) -> None:  # fmt: skip
+    """The snapshot's own columns count, with types from the source; else those of the source, if all have types."""
+
+    def described(kinds: dict[str, str | None]) -> dict[str, Any]:
+        return {name: {"name": name, "data_type": kind, "description": ""} for name, kind in kinds.items()}
+
+    config = {**CHECK, "check_cols": [next(iter(found))]}
+    made = json.loads(manifest_text(config, columns=described(own)))
+    made["sources"]["source.p.y.z"]["columns"] = described(documented)
+    status, out, err = init_dbt(capsys, tmp_path, json.dumps(made), *(["--columns", columns] if columns else []))
+    assert (status, err) == (0, "")
+    assert {name: column.type for name, column in load_spec_text(out).columns.items()} == found
+    assert ("# Those that the source has in dbt's documentation" in out) == (
+        not own and None not in documented.values()
+    )
+
+
+def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = {
+        "metadata": {"adapter_type": "duckdb"},
+        **json.loads(manifest_text(CHECK, raw_code="", compiled_code=COMPILED)),
+    }
+    _, out, _ = init_dbt(capsys, tmp_path, json.dumps(made))
+    assert "# It is SQL of duckdb, and read as Spark's: look at it.\nsource:\n" in out
+
+
+@pytest.mark.parametrize(
+    ("config", "node", "status", "says"),
+    [
+        ({}, {"compiled_code": "SELECT id::int, a FROM y.z"}, 2,
+         "x.s: the types of a are not known; give --columns a:type, or write CASTs in the SELECT"),
+        ({}, {"compiled_code": "SELECT id, * FROM y.z"}, 2, "x.s: the snapshot does not list its columns and types; "
          "give --columns name:type,… or data with these columns: --from PATH or --table NAME"),
-        ("a::string", "a::variant", 2, "s.sql: a: 'variant' is not a Spark data type"),
-        ("'id'", "{'a': 1}", 1, "s.sql:1:1: unique_key: cannot be a dict in dbt"),
-        ("schema=", "tblproperties='a', schema=", 1, "s.sql:1:1: tblproperties: cannot be a str in dbt"),
-        ("'id'", "'no'", 2, "unique_key: 'no' is not among the columns; the columns are id, a"),
-        ("unique_key='id', ", "", 1, "s.sql:1:1: s: has no unique_key; a snapshot needs one"),
-        ("unique_key='id'", "unique_key=key()", 1, "s.sql:1:1: unique_key: is Jinja, which is not run here; "
-         "write its value in its place"),
-        ("'check'", "'mine'", 1, "strategy: 'mine' is a macro, which is not run here; timestamp and check can be read"),
-        ("strategy='check'", "strategy='timestamp'", 1, "s: strategy: timestamp needs updated_at"),
-        (", check_cols='all'", "", 1, "s: strategy: check needs check_cols"),
-        ("'all'", "['b']", 2, "check_cols: 'b' is not among the columns"),
-        ("check_cols", "hard_deletes='close', check_cols", 1,
-         "hard_deletes: 'close' is not one of ignore, invalidate, new_record"),
-        ("{% endsnapshot %}", "{% if x %} WHERE 1 {% endif %}{% endsnapshot %}", 1,
-         "s.sql:4:1: s: a piece of Jinja is not run here, only config, ref and source are read; "
-         "write its SQL in its place"),
-        ("FROM", "{{ dbt_utils(1) }} FROM", 1, "s.sql:3:1: s: {{ dbt_utils(…) }} is not run here"),
-        ("{% endsnapshot %}", "", 1, "the Jinja cannot be read"),
-        ("snapshot", "macro", 1, "the Jinja cannot be read"),
-        (SNAPSHOT, "SELECT 1", 2, "s.sql: holds no dbt snapshot"),
-        ("schema='x'", "database='x'", 2, "s has a database and no schema; give --target with all its parts"),
-        (SNAPSHOT, SNAPSHOT + SNAPSHOT.replace("snapshot s", "snapshot t"), 2,
-         "s.sql: holds 2 snapshots (s, t); choose one with --name"),
+        ({}, {"compiled_code": "SELECT id::int, a::variant FROM y.z"}, 2, "manifest.json: a: 'variant' is not a Spark"),
+        ({}, {"compiled_code": "SELECT 'a FROM y.z"}, 1, "manifest.json: s: "),
+        ({}, {"compiled_code": None}, 2, "manifest.json: s: its SELECT is not compiled; run dbt compile and give "
+         "target/manifest.json again"),
+        ({}, {"compiled_code": None, "depends_on": {"nodes": []}}, 2, "s: its SELECT is not compiled"),
+        ({"unique_key": {"a": 1}}, {}, 1, "manifest.json: s: unique_key: cannot be a dict in dbt; write it as"),
+        ({"tblproperties": "a"}, {}, 1, "manifest.json: s: tblproperties: cannot be a str in dbt"),
+        ({"unique_key": "no"}, {}, 2, "unique_key: 'no' is not among the columns; the columns are id, a"),
+        ({"unique_key": None}, {}, 1, "manifest.json: s: has no unique_key; a snapshot needs one"),
+        ({"strategy": "mine"}, {}, 1,
+         "s: strategy: 'mine' is a macro, which is not run here; timestamp and check can be read"),
+        ({"strategy": None}, {}, 1, "s: strategy: is missing; timestamp and check can be read"),
+        ({"strategy": "timestamp"}, {}, 1, "s: strategy: timestamp needs updated_at"),
+        ({"strategy": "timestamp", "updated_at": "a +"}, {}, 1, "s: updated_at: "),
+        ({"check_cols": None}, {}, 1, "s: strategy: check needs check_cols"),
+        ({"check_cols": ["b"]}, {}, 2, "check_cols: 'b' is not among the columns"),
+        ({"hard_deletes": "close"}, {}, 1, "hard_deletes: 'close' is not one of ignore, invalidate, new_record"),
     ],
 )  # fmt: skip
 def test_dbt_errors(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, was: str, becomes: str, status: int, says: str
-) -> None:
-    assert was in SNAPSHOT
-    (tmp_path / "s.sql").write_text(SNAPSHOT.replace(was, becomes))
-    got, out, err = run(capsys, "init", "--dbt", tmp_path / "s.sql")
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, config: dict[str, Any], node: dict[str, Any], status: int,
+    says: str,
+) -> None:  # fmt: skip
+    text = manifest_text({**CHECK, **config}, **{"raw_code": "", "compiled_code": COMPILED, **node})
+    got, out, err = init_dbt(capsys, tmp_path, text)
     assert (got, out) == (status, ""), err
     assert says in err and err.count("\n") == 1, err
 
@@ -170,20 +245,29 @@ def test_dbt_errors(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("snapshots: [a]", "s.yml:1:1: is not a snapshot of dbt"),
-        ("snapshots:\n  - name: a\n    config: []", "s.yml:2:1: a: has no 'relation:'"),
-        ("snapshots:\n  - name: a\n    config: [1]", "s.yml:2:1: is not a snapshot of dbt"),
-        ("snapshots:\n  - relation: ref('a')", "s.yml:2:1: a snapshot without a name; write 'name:'"),
-        ("snapshots:\n  - name: a\n    relation: a.b", "relation: 'a.b' is not ref('…') or source('…', '…')"),
-        ("snapshots:\n  - name: a\n   relation: b", "s.yml:3:4: not valid YAML"),
-        ("models: []", "s.yml: holds no dbt snapshot"),
+        ("[", "manifest.json: is not a manifest of dbt; run dbt parse (or dbt compile) and give target/manifest.json"),
+        ("[1]", "manifest.json: is not a manifest of dbt"),
+        ('{"nodes": {"snapshot.p.s": {}}}', "manifest.json: is not a manifest of dbt"),
+        ('{"nodes": {}}', "manifest.json: holds no dbt snapshot; give the manifest of a project that has one"),
+        (json.dumps({"nodes": {f"snapshot.p.{name}": {"name": name} for name in "ts"}}),
+         "manifest.json: holds 2 snapshots (s, t); choose one with --name"),
     ],
-)
-def test_dbt_yaml_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, says: str) -> None:
-    (tmp_path / "s.yml").write_text(text + "\n")
-    status, _, err = run(capsys, "init", "--dbt", tmp_path / "s.yml")
-    assert status in (1, 2)
+)  # fmt: skip
+def test_manifest_errors(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, says: str) -> None:
+    status, out, err = init_dbt(capsys, tmp_path, text)
+    assert (status, out) == (2, "")
     assert says in err and err.count("\n") == 1, err
+
+
+@pytest.mark.parametrize("name", ["snapshots/orders.sql", "snapshots/orders.yml", "orders.YAML"])
+def test_files_of_dbt_are_not_read(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    says = "the files of a dbt project are not read; run dbt parse (or dbt compile) and give target/manifest.json"
+    assert run(capsys, "init", "--dbt", name) == (2, "", f"{name}: {says}\n")
+
+
+def test_folder_without_a_manifest(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    says = "has no target/manifest.json; run dbt parse (or dbt compile) in the project's folder"
+    assert run(capsys, "init", "--dbt", tmp_path) == (2, "", f"{tmp_path}: {says}\n")
 
 
 @pytest.mark.parametrize(
@@ -229,19 +313,19 @@ def test_defaults_of_sqlmesh(capsys: pytest.CaptureFixture[str], tmp_path: Path)
         (["--from", "a.csv", "--table", "b"], "--from and --table exclude each other; give one"),
         (["--dbt", "a", "--sqlmesh", "b"], "--dbt and --sqlmesh exclude each other; give one"),
         (["--dbt", "a", "--keys", "b"], "--keys: goes with data alone"),
-        (["--sqlmesh", "a", "--name", "b"], "--name: chooses a snapshot of a dbt file"),
+        (["--sqlmesh", "a", "--name", "b"], "--name: chooses a snapshot of a dbt project"),
         (["--dbt", "a", "--target", "a.b.c.d"], "--target: 'a.b.c.d' has 4 parts"),
-        (["--dbt", "nowhere.sql"], "nowhere.sql: there is no such file"),
+        (["--dbt", "nowhere.json"], "nowhere.json: there is no such file"),
         (["--from", "nowhere.csv"], "nowhere.csv: there is no such file"),
         (
-            ["--dbt", "tests/cases/imports/customers.in.yml", "--name", "nothing"],
+            ["--dbt", "tests/cases/imports/customers.in.json", "--name", "nothing"],
             "holds customers_snapshot, other_snapshot",
         ),
         (
-            ["--dbt", "tests/cases/imports/orders_snapshot.in.sql", "--columns", "a"],
+            ["--dbt", "tests/cases/imports/orders_snapshot.in.json", "--columns", "a"],
             "--columns a: is no name and type; write it as name:type",
         ),
-        (["--dbt", "tests/cases/imports/orders_snapshot.in.sql", "--columns", "a:b"], "'b' is not a Spark data type"),
+        (["--dbt", "tests/cases/imports/orders_snapshot.in.json", "--columns", "a:b"], "'b' is not a Spark data type"),
     ],
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], args: list[str], says: str) -> None:

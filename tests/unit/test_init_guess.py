@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scdgen.init.guess import Seen, deletes, effective_at, keys, sequence_by
+from scdgen.init.data import Seen, guess_deletes, guess_keys, guess_sequence, guess_time
 
 
 @pytest.mark.parametrize(
@@ -21,19 +21,19 @@ from scdgen.init.guess import Seen, deletes, effective_at, keys, sequence_by
 )
 def test_time(columns: str, snapshot: bool, expected: str | None) -> None:
     pairs = (text.split() for text in columns.split(", "))
-    found = effective_at([Seen(name, kind, (1,)) for name, kind in pairs], snapshot)
+    found = guess_time([Seen(name, kind, (1,)) for name, kind in pairs], snapshot)
     assert (found.name if found else None) == expected
 
 
 def test_a_time_with_gaps_is_none() -> None:
-    assert effective_at([Seen("updated_at", "TIMESTAMP", (1, None))], False) is None
+    assert guess_time([Seen("updated_at", "TIMESTAMP", (1, None))], False) is None
 
 
 @pytest.mark.parametrize("name", ["lsn", "seq", "sequence_no", "change_id", "_commit_version", "ts_ms", "offset"])
 def test_sequence(name: str) -> None:
-    assert sequence_by([Seen("no", "INT"), Seen(name, "BIGINT", (1, 2))]) == Seen(name, "BIGINT", (1, 2))
-    assert sequence_by([Seen(name, "STRING", ("1",))]) is None
-    assert sequence_by([Seen(name, "BIGINT", (1, None))]) is None
+    assert guess_sequence([Seen("no", "INT"), Seen(name, "BIGINT", (1, 2))]) == Seen(name, "BIGINT", (1, 2))
+    assert guess_sequence([Seen(name, "STRING", ("1",))]) is None
+    assert guess_sequence([Seen(name, "BIGINT", (1, None))]) is None
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_sequence(name: str) -> None:
 )
 def test_marks_of_deletes(name: str, values: str, marks: tuple[str, ...] | None) -> None:
     column = Seen(name, "STRING", tuple(values.split()))
-    assert deletes([Seen("id", "INT"), column]) == (None if marks is None else (column, marks))
+    assert guess_deletes([Seen("id", "INT"), column]) == (None if marks is None else (column, marks))
 
 
 def test_a_flag_of_deletes() -> None:
     column = Seen("is_deleted", "BOOLEAN", (True, False))
-    assert deletes([column]) == (column, ())
+    assert guess_deletes([column]) == (column, ())
 
 
 def seen(**columns: str) -> list[Seen]:
@@ -65,26 +65,26 @@ def seen(**columns: str) -> list[Seen]:
 
 def test_keys_of_a_snapshot() -> None:
     columns = seen(order_id="1 1 2 2", name="a b c d", line_no="1 2 1 2")
-    found = keys(columns, [], [], "orders")
+    found = guess_keys(columns, [], [], "orders")
     assert found is not None and (found.names, found.tested) == (("order_id", "line_no"), True), "names before chance"
-    found = keys(seen(city="a b c"), [], [], "x")
+    found = guess_keys(seen(city="a b c"), [], [], "x")
     assert found is not None and found.names == ("city",)
-    assert keys(seen(city="a a a", street="b b c", price="1 2 1"), [], [], "x") is not None
-    assert keys([Seen("id", "STRING", ("1", None)), Seen("price", "DOUBLE", (1.0, 2.0))], [], [], "x") is None
-    assert keys(seen(city="", street=""), [], [], "x") is None
+    assert guess_keys(seen(city="a a a", street="b b c", price="1 2 1"), [], [], "x") is not None
+    assert guess_keys([Seen("id", "STRING", ("1", None)), Seen("price", "DOUBLE", (1.0, 2.0))], [], [], "x") is None
+    assert guess_keys(seen(city="", street=""), [], [], "x") is None
 
 
 def test_keys_of_changes() -> None:
     time = Seen("at", "TIMESTAMP", ("1", "1", "2", "2"))
-    found = keys(seen(customer_id="a b a b", order_no="1 2 3 4"), [time], [], "customers")
+    found = guess_keys(seen(customer_id="a b a b", order_no="1 2 3 4"), [time], [], "customers")
     assert found is not None and found.names == ("customer_id",), "what the rows are about"
-    assert keys(seen(name="a b a b"), [time], [], "x") is not None
-    assert keys(seen(name="a b a b"), [time], [0, 2], "x") is None, "times that differ prove nothing"
+    assert guess_keys(seen(name="a b a b"), [time], [], "x") is not None
+    assert guess_keys(seen(name="a b a b"), [time], [0, 2], "x") is None, "times that differ prove nothing"
     alone = Seen("at", "TIMESTAMP", ("1", "2", "3", "4"))
-    found = keys(seen(name="a b c d", code="a a b b"), [alone], [], "x")
+    found = guess_keys(seen(name="a b c d", code="a a b b"), [alone], [], "x")
     assert found is not None and (found.names, found.tested) == (("code",), False)
 
 
 def test_the_same_row_twice_is_one() -> None:
-    found = keys(seen(id="1 1 2", name="a a b"), [], [], "x")
+    found = guess_keys(seen(id="1 1 2", name="a a b"), [], [], "x")
     assert found is not None and found.names == ("id",)
