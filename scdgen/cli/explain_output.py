@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from scdgen.cli import lineage as lineage_output
 from scdgen.cli.explain import Section, Sentence
-from scdgen.patterns.compile import folder
 from scdgen.patterns.lineage import Lineage
 from scdgen.spec.model import Spec
 
@@ -17,7 +16,7 @@ _WIDTH = 110
 def _about(spec: Spec) -> str:
     return (
         f"Numbers are lines: of {spec.origin} (spec), and of the files that `scdgen generate` writes for it to "
-        f"{folder(spec)}/. An option that the spec does not set has its default."
+        f"{spec.folder}/. An option that the spec does not set has its default."
     )
 
 

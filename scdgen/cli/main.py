@@ -116,14 +116,13 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     \b
     Example:  scdgen validate specs
     """
-    from scdgen.cli.inputs import load_specs, spec_paths
-    from scdgen.cli.parallel import workers
-    from scdgen.patterns.compile import judged
+    from scdgen.cli.inputs import load_specs, map_specs, spec_paths
+    from scdgen.patterns.compile import render
 
     paths = spec_paths(specs)
-    with workers(len(paths), jobs) as each:
+    with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
-        for spec, _ in zip(loaded, each(partial(judged, templates=templates), loaded), strict=True):
+        for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
             click.echo(f"{spec.origin}: ok ({spec.target})")
 
 
@@ -160,28 +159,27 @@ def generate(
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before a changed spec meets its table
     """
-    from scdgen.cli.inputs import load_specs, spec_paths
+    from scdgen.cli.inputs import load_specs, map_specs, spec_paths
     from scdgen.cli.notebook import NOTEBOOK
-    from scdgen.cli.parallel import workers
-    from scdgen.patterns.compile import Scripts, folder, rendered_files
+    from scdgen.patterns.compile import Scripts, rendered_files
 
     changed, dry, paths = 0, check or diff, spec_paths(specs)
-    with workers(len(paths), jobs) as each:
+    with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         # The header names the spec as seen from beside the output, wherever the command was called.
         beside = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
         # A notebook that is there is kept up without being asked for: one of before would be wrong and look right.
         notebooks = frozenset(
-            name for name in map(folder, shown) if kind == "notebook" or Path(out, name, NOTEBOOK).is_file()
+            spec.folder for spec in shown if kind == "notebook" or Path(out, spec.folder, NOTEBOOK).is_file()
         )
         made = each(partial(rendered_files, templates=templates, notebooks=notebooks), shown)
         for spec, files in zip(shown, made, strict=True):
             differ = 0
             for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), NOTEBOOK):
-                differ += _write(Path(out, folder(spec), name), files.get(name), dry)
+                differ += _write(Path(out, spec.folder, name), files.get(name), dry)
             if diff and differ:
-                _tell_stored(spec.target, Path(out, folder(spec)), files)
+                _tell_stored(spec.target, Path(out, spec.folder), files)
             changed += differ
     if dry and changed:
         what = "generated files differ" if changed > 1 else "generated file differs"

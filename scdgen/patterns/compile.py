@@ -9,7 +9,6 @@ from scdgen.patterns.context import build
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.render import render_template
 from scdgen.spec.model import Spec
-from scdgen.sql.tokens import split_statements
 
 
 @dataclass(frozen=True)
@@ -50,25 +49,10 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
 def rendered_files(
     spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
 ) -> dict[str, str]:
-    """File name -> text of :func:`render`; with a notebook where the spec's :func:`folder` is among ``notebooks``."""
+    """File name -> text of :func:`render`; with a notebook where the spec's folder is among ``notebooks``."""
     files = render(spec, templates).files()
-    if folder(spec) in notebooks:
+    if spec.folder in notebooks:
         from scdgen.cli.notebook import NOTEBOOK, notebook
 
         files[NOTEBOOK] = notebook(spec, files)
     return files
-
-
-def judged(spec: Spec, templates: str | None = None) -> None:
-    """:func:`render` for what it raises."""
-    render(spec, templates)
-
-
-def statements(script: str) -> list[str]:
-    """The statements of a script, in order, byte for byte."""
-    return split_statements(script)
-
-
-def folder(spec: Spec) -> str:
-    """The folder of a spec's files below ``generated/``: the target's name."""
-    return ".".join(spec.target_parts)

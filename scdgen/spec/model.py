@@ -284,6 +284,11 @@ class Spec(Model):
         """The target's name in one to three parts."""
         return sql.split_name(self.target)
 
+    @property
+    def folder(self) -> str:
+        """The folder of the spec's files below ``generated/``: the target's name without quotes."""
+        return ".".join(self.target_parts)
+
     def column_source(self, name: str) -> str:
         """The SQL expression over a source row that gives a column."""
         return self.columns[name].from_ or sql.quote(name)

@@ -13,7 +13,6 @@ from pathlib import Path
 from unittest import mock
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
-from scdgen.patterns import compile as pipeline
 from scdgen.patterns.check_all import check_all
 from scdgen.patterns.columns import target_columns
 from scdgen.patterns.evolve import script
@@ -68,7 +67,7 @@ def texts(spec: Spec) -> dict[str, str]:
 def rendered() -> dict[str, dict[str, str]]:
     """The texts of all specs. The gate is left out: it changes no text."""
     with (
-        mock.patch.object(pipeline, "judge"),
+        mock.patch("scdgen.patterns.compile.judge"),
         mock.patch("scdgen.patterns.check_all.judge"),
         mock.patch("scdgen.patterns.evolve.judge"),
     ):
