@@ -14,7 +14,7 @@ from scdgen.patterns.plan import add_plan
 from scdgen.patterns.scd1 import add_current
 from scdgen.patterns.scd2 import add_changes, add_history, add_snapshot
 from scdgen.spec.definition import definition
-from scdgen.spec.model import Spec
+from scdgen.spec.model import DEFAULT_PROPERTIES, Spec
 
 
 def build(spec: Spec) -> SimpleNamespace:
@@ -38,7 +38,7 @@ def _common(spec: Spec) -> SimpleNamespace:
     given = source.source_columns(spec)
     values = [sql.quote(name) for name in given if name not in spec.keys]
     mapped = {"delta.columnMapping.mode": "name"} if _has_odd_names(spec) else {}
-    properties = {"delta.enableDeletionVectors": "true", **mapped, **spec.table.properties, **definition(spec)}
+    properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
     batch = source.batch_variables(spec)
     names = [variable.name for variable in batch]
     return SimpleNamespace(

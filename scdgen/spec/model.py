@@ -25,6 +25,7 @@ from scdgen import sql
 from scdgen.sql.types import data_type
 
 RESERVED_PREFIX = "_scd_"
+DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
 
 
 class Model(BaseModel):

@@ -11,6 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import load_spec, load_spec_text, render
+from scdgen.spec.resolved import to_json
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
@@ -22,7 +23,7 @@ FILES = sorted((ROOT / "generated").rglob("*.sql"))
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_golden(path: Path) -> None:
     spec = load_spec(path).placed_at(path.relative_to(ROOT).as_posix())
-    files = render(spec).files()
+    files = {**render(spec).files(), "spec.json": to_json(spec)}
     on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / spec.folder).iterdir()}
     assert files == on_disk
 

@@ -143,7 +143,7 @@ def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run(capsys, "generate", spec, "--out", out)
     place = out / load_spec(spec).folder
     names = sorted(file.name for file in place.iterdir())
-    assert names == ["checks.sql", "create.sql", "merge.sql", "plan.sql"]
+    assert names == ["checks.sql", "create.sql", "merge.sql", "plan.sql", "spec.json"]
     given = ("generate", spec, "--out", out, "--format", "notebook")
     status, diff, err = run(capsys, *given, "--check")
     assert status == 1 and "+-- Databricks notebook source" in diff
