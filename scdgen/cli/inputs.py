@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -38,18 +38,18 @@ def map_specs(count: int, jobs: int | None) -> Iterator[Each]:
 
 
 def _map_chunks(pool: ProcessPoolExecutor, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-    for result in pool.map(partial(_result_or_error, work), items, chunksize=_CHUNK):
-        if isinstance(result, ScdgenError):
-            raise result
+    for result, error in pool.map(partial(_result_or_error, work), items, chunksize=_CHUNK):
+        if error is not None:
+            raise error
         yield result
 
 
-def _result_or_error(work: Callable[[Any], Any], item: Any) -> Any:
+def _result_or_error(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None]:
     """What ``work`` gives; an error that it raises would take the results before it in its chunk along."""
     try:
-        return work(item)
+        return work(item), None
     except ScdgenError as error:
-        return error
+        return None, error
 
 
 def spec_paths(given: Iterable[str | Path]) -> list[Path]:
@@ -74,11 +74,13 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
     """Every spec, or :class:`SpecError` with the mistakes of all of them in one go; ``each`` goes through the files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
-    for found in each(_spec_or_problems, spec_paths(given)):
-        if isinstance(found, Spec):
-            specs.append(found)
+    first: SpecError | None = None
+    for found in each(_spec_or_error, spec_paths(given)):
+        if isinstance(found, SpecError):
+            problems += found.problems
+            first = first or found
         else:
-            problems += found
+            specs.append(found)
     owners: dict[tuple[str, ...], Spec] = {}
     for spec in specs:
         name = tuple(part.lower() for part in spec.target_parts)
@@ -87,15 +89,15 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
             problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
         owners.setdefault(name, spec)
     if problems:
-        raise SpecError(problems)
+        raise SpecError(problems) from first
     return specs
 
 
-def _spec_or_problems(path: Path) -> Spec | Sequence[Problem]:
+def _spec_or_error(path: Path) -> Spec | SpecError:
     try:
         return load_spec(path)
     except SpecError as error:
-        return error.problems
+        return error
 
 
 @contextmanager
