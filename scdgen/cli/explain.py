@@ -1,140 +1,235 @@
-"""What the MERGE of a spec does, in words: each sentence with the lines of the spec and of the SQL that it speaks of.
+"""``scdgen explain``: the options of a spec with their meanings, the steps of its MERGE, the lineage of its columns.
 
-The sentences are rows of tables (``explain_words``, ``explain_meaning``, ``explain_stored``, ``explain_steps``); here
-they are chosen for a spec, and what they speak of is found in the rendered text.
+The meanings are the descriptions in the models; what a step does is said by the comment that the SQL itself carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from types import SimpleNamespace
+from typing import Any
 
-from scdgen.cli import explain_meaning as meaning
-from scdgen.cli import explain_steps as told
-from scdgen.cli import explain_stored as stored
-from scdgen.cli import explain_words as words
-from scdgen.cli.explain_facts import code, each, facts
-from scdgen.cli.explain_words import Rule
-from scdgen.cli.outline import Outline, Place
+import click
+from pydantic import BaseModel
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+
+from scdgen.cli.charts import lineage_mermaid, lineage_text
+from scdgen.cli.inputs import load_specs
+from scdgen.cli.options import specs_argument, templates_option
+from scdgen.cli.output import code, one_line
+from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
-from scdgen.spec.model import Spec
-from scdgen.spec.rules import Location
+from scdgen.patterns.lineage import lineage
+from scdgen.spec.model import Snapshot, Spec
+from scdgen.spec.reference import DEFAULTS, options
+from scdgen.sql.tokens import tokens
 
-LineOf = Callable[[Location], "int | None"]
+_WIDTH, _COLUMN = 110, 36  # of the text, and of the first column of its lists at most
+
+# Options whose defaults mean nothing to a spec, by its pattern and its feed.
+_NOT_FOR = {
+    "scd1": ("history.", "columns.*.track", "columns.*.nulls", "unchanged", "late_arriving"),
+    "scd2": ("columns.*.merge",),
+    "changes": ("snapshot.",),
+    "snapshot": (),
+}
+_IN_TITLE = ("target", "description")
+_END_OF_HEAD = {TokenType.EQ, TokenType.USING, TokenType.SEMICOLON}
+_ACTIONS = {TokenType.UPDATE, TokenType.DELETE, TokenType.INSERT}
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A sentence, its option and the line that sets it (``None``: the default holds), and where it happens."""
+class Setting:
+    """An option that applies to a spec; ``given``: the spec sets it, ``choice``: one of several fixed values."""
 
-    words: str
-    option: str
-    line: int | None
-    places: tuple[Place, ...]
+    place: str
+    value: str
+    meaning: str
+    given: bool
+    choice: bool
+
+    @property
+    def shown(self) -> str:
+        """The option and its value."""
+        return f"{self.place}: {self.value}"
 
 
 @dataclass(frozen=True)
-class Section:
-    """Sentences about one matter."""
+class Step:
+    """A variable, CTE or clause of merge.sql, and the comment that is written with it."""
 
-    title: str
-    sentences: tuple[Sentence, ...]
-
-
-class _Teller:
-    """One spec, its files, and the facts that its sentences name."""
-
-    def __init__(self, spec: Spec, line_of: LineOf, templates: str | None):
-        self.facts, self.line_of = facts(spec), line_of
-        self.files = {name: Outline(name, text) for name, text in render(spec, templates).files().items()}
-        self.merge = self.files["merge.sql"]
-
-    def tell(self, rules: Iterable[Rule], f: SimpleNamespace | None = None, key: str | int = "") -> Iterator[Sentence]:
-        """The sentences of the rules that hold; ``key`` takes the place of the ``*`` in their options."""
-        f = f or self.facts
-        for rule in rules:
-            if f.kind in rule.kinds.split() and rule.when(f):
-                place = tuple(key if step == "*" else step for step in rule.option.split("."))
-                found = [spot for mark in rule.marks for spot in self.places(mark.format_map(vars(f)))]
-                line = self.line_of(place) if rule.option and "" not in place else None
-                option = ".".join(map(str, place))
-                yield Sentence(rule.words.format_map(vars(f)), option, line, tuple(dict.fromkeys(found)))
-
-    def tell_each(self, rules: Iterable[Rule], of: str) -> Iterator[Sentence]:
-        """The sentences of the rules for each column, param or other entry."""
-        for key, f in each(self.facts, of):
-            yield from self.tell(rules, f, key)
-
-    def places(self, mark: str) -> list[Place]:
-        """Where in the files a mark points to; nothing where a template of the user's own has no such thing."""
-        verb, _, rest = mark.partition(" ")
-        if verb in {"create", "views"}:
-            return self.files[f"{verb}.sql"].find(rest)
-        if verb == "checks#":
-            return self.files["checks.sql"].comments(rest)
-        if verb == "on":
-            return [self.merge.on()]
-        if verb == "when":
-            does, _, word = rest.partition(" ")
-            fits = (w for w in self.merge.whens if w.does == does and (not word or word in w.words))
-            return [self.merge.place_of_when(when) for when in fits]
-        first, _, more = rest.partition(" ")
-        if verb == "stop":
-            return self.merge.refusals(first, f"{self.facts.spec.target}: {more}" if more else "")
-        if verb in {"step", "in"}:
-            step = self.merge.step(first)
-            if step is None:
-                return []
-            return self.merge.find(more, (step.start, step.end)) if more else [self.merge.place_of_step(step)]
-        return self.merge.find(rest) if verb == "find" else self._named(verb, rest)
-
-    def _named(self, verb: str, name: str) -> list[Place]:
-        return self.merge.variable(name) if verb == "var" else self.merge.comments(name)
-
-    def steps(self) -> Iterator[Sentence]:
-        """What a run does: the variables, the CTEs, the search in the table; in the order of the text."""
-        yield from self.tell(told.BEFORE)
-        yield from self.tell_each((told.PARTITIONS,), "table.partition_by")
-        for step in self.merge.steps:
-            fits = (rule for rule in told.STEPS if rule.option == step.name and self.facts.kind in rule.kinds.split())
-            rule = next((rule for rule in fits if rule.when(self.facts)), None)
-            said = rule.words.format_map(vars(self.facts)) if rule else step.why
-            yield Sentence(f"{code(step.name)}: {said}", "", None, (self.merge.place_of_step(step),))
-        yield from self.tell(told.AFTER)
-
-    def whens(self) -> Iterator[Sentence]:
-        """What each WHEN does."""
-        for when in self.merge.whens:
-            kind = "NOT MATCHED BY SOURCE" if when.by_source else "MATCHED" if when.matched else "NOT MATCHED"
-            fits = (c for c in told.WHENS if self.facts.kind in c.kinds.split() and c.fits(when, self.facts))
-            clause = next(fits, None)
-            said = clause.words if clause else "A WHEN of your own template."
-            yield Sentence(f"`{kind}`, {when.does}: {said}", "", None, (self.merge.place_of_when(when),))
+    name: str
+    comment: str
 
 
-def explain(spec: Spec, line_of: LineOf, templates: str | None = None) -> tuple[Section, ...]:
-    """The sections of a spec. Raises :class:`SpecError` where its SQL is refused.
+@click.command()
+@specs_argument
+@templates_option
+@click.option("--format", "kind", type=click.Choice(["text", "markdown", "mermaid"]), default="text", show_default=True,
+              help="mermaid: the column lineage alone, as a flowchart.")  # fmt: skip
+def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: bool) -> None:
+    """Explain a spec for a review: its options with their meanings, the steps of its MERGE, the lineage of its columns.
 
-    ``line_of`` gives the line of an option in the spec's file (:class:`scdgen.spec.load.Lines`); ``templates`` is a
-    folder with templates that replace single ones of the package.
+    Needs no Spark and no Java.
+
+    \b
+    Examples:  scdgen explain specs/customer.yml
+               scdgen explain specs --format markdown > review.md
+               scdgen explain specs/customer.yml --format mermaid      which column is made of which
     """
-    teller = _Teller(spec, line_of, templates)
-    parts = (
-        ("The table", teller.tell(words.TABLE)),
-        ("Where rows come from", chain(
-            teller.tell(words.SOURCE), teller.tell_each(words.PARAMS, "params"),
-            teller.tell_each(words.COLUMNS, "columns"),
-        )),
-        ("What the rows mean", chain(teller.tell(meaning.MEANING), teller.tell_each(meaning.BY_COLUMN, "columns"))),
-        ("What a run does, step by step", teller.steps()),
-        ("What each WHEN does", teller.whens()),
-        ("What stops a run, before anything is written", teller.tell(stored.REFUSED)),
-        ("What is stored", chain(
-            teller.tell(stored.STORED), teller.tell_each(stored.PARTITIONS, "table.partition_by"),
-            teller.tell_each(stored.PROPERTIES, "table.properties"), teller.tell_each(stored.COLUMNS, "columns"),
-            teller.tell_each(stored.CHECKS, "checks"),
-        )),
-    )  # fmt: skip
-    return tuple(Section(title, tuple(sentences)) for title, sentences in parts)
+    loaded = load_specs(specs)
+    if kind == "mermaid" and len(loaded) > 1:
+        raise UsageError(f"--format mermaid: draws one spec, and {len(loaded)} are given; give one, or use markdown")
+    for number, spec in enumerate(loaded):
+        if kind == "mermaid":
+            click.echo(lineage_mermaid(lineage(spec)))
+            continue
+        shown = as_markdown if kind == "markdown" else as_text
+        click.echo(("\n" if number else "") + shown(spec, render(spec, templates).merge))
+
+
+def settings(spec: Spec) -> list[Setting]:
+    """The options that a spec sets, and the defaults that apply to it, in the order of the models."""
+    found = []
+    for option in options():
+        values = list(_values(spec, option.place.split(".")))
+        given = [text if entry in ("", text) else f"{entry}: {text}" for entry, text, is_set in values if is_set]
+        text = "; ".join(given)
+        if values and not given and not option.place.startswith(_NOT_FOR[spec.pattern] + _NOT_FOR[spec.source.feed]):
+            text = _default(spec, option.place, values[0][1])
+        if given or text:
+            choice = option.allowed.startswith("`") and ", " in option.allowed
+            found.append(Setting(option.place, text, option.meaning, bool(given), choice))
+    return found
+
+
+def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tuple[str, str, bool]]:
+    """(entry of a mapping or list, value, whether the spec sets it) of the options at a place."""
+    step, *rest = steps
+    if step == "*":
+        for key, inner in holder.items() if isinstance(holder, dict) else ((check.name, check) for check in holder):
+            yield from _values(inner, rest, key)
+        return
+    field = next(name for name, info in type(holder).model_fields.items() if (info.alias or name) == step)
+    value = getattr(holder, field)
+    if rest:
+        value = Snapshot() if value is None and step == "snapshot" else value
+        yield from _values(value, rest, entry) if value is not None else ()
+    elif not any(isinstance(part, BaseModel) for part in _parts(value)):  # those have options of their own
+        yield entry, _text(value), field in holder.model_fields_set
+
+
+def _parts(value: Any) -> Sequence[object]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+
+
+def _text(value: object) -> str:
+    """A value as it is written in a spec, on one line."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(_text, value))
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return _joined(str(value))
+
+
+def _default(spec: Spec, place: str, text: str) -> str:
+    """What holds if an option is not given, empty if nothing does; ``text`` is the default of the model."""
+    if place == "on_delete":
+        return spec.deletes
+    if place == "late_arriving":
+        return "" if spec.is_snapshot and spec.source.effective_at is None else spec.late
+    return DEFAULTS.get(place, "").replace("`", "") if text in ("", "null") else text
+
+
+def steps(script: str) -> Iterator[Step]:
+    """The variables, CTEs and clauses of a merge.sql, in the order of the text."""
+    found = tokens(script)
+    kinds = [token.token_type for token in found]
+    depth, in_merge, declared = 0, False, ""
+    for index, kind in enumerate(kinds):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
+        if index == 0 or kinds[index - 1] is TokenType.SEMICOLON:
+            in_merge, comment = kind is TokenType.MERGE, _comment(script, found, index)
+            if kind is TokenType.DECLARE:
+                declared = declared or comment  # it is about the SET that follows
+            elif not in_merge:
+                end = next((i for i in range(index, len(kinds)) if kinds[i] in _END_OF_HEAD), len(kinds))
+                yield Step(_slice(script, found, index, end - 1), comment or declared)
+                declared = ""
+        elif in_merge and depth == 1 and kinds[index + 1 : index + 3] == [TokenType.ALIAS, TokenType.L_PAREN]:
+            yield Step(found[index].text, _comment(script, found, index + 3))
+        elif in_merge and depth == 0 and kind is TokenType.ON:
+            yield Step("ON", _comment(script, found, index))
+        elif in_merge and depth == 0 and kind is TokenType.WHEN:
+            head = [token.text.upper() for token in found[index + 1 : index + 3]]
+            if "MATCHED" in (head[0], head[-1] if head[0] == "NOT" else ""):  # else it is the WHEN of a CASE
+                then = (i for i in range(index, len(kinds)) if kinds[i] in _ACTIONS and kinds[i - 1] is TokenType.THEN)
+                yield Step(_slice(script, found, index, next(then, index)), _comment(script, found, index))
+
+
+def _comment(script: str, found: Sequence[Token], index: int) -> str:
+    """The comment right above a token, without a blank line between them."""
+    gap = script[found[index - 1].end + 1 if index else 0 : found[index].start].rsplit("\n\n", 1)[-1]
+    lines = [line.strip() for line in gap.splitlines()]
+    return " ".join(line.removeprefix("--").strip() for line in lines if line.startswith("--"))
+
+
+def _slice(script: str, found: Sequence[Token], first: int, last: int) -> str:
+    return _joined(script[found[first].start : found[last].end + 1])
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text.strip())
+
+
+def as_text(spec: Spec, script: str) -> str:
+    """The explanation for a terminal; ``script`` is the spec's merge.sql."""
+    page = click.HelpFormatter(width=_WIDTH)
+    page.write(one_line(f"{spec.target} ({spec.origin})") + "\n")
+    if spec.description:
+        page.write_text(one_line(spec.description))
+    for title, rows, rest in _lists(spec, script):
+        with page.section(title):
+            if rows:
+                page.write_dl([(_filled(one_line(name)), one_line(text)) for name, text in rows], _COLUMN)
+            if rest:
+                page.write_text(one_line(f"Also {', '.join(rest)}."))
+    return f"{page.getvalue()}\nColumn lineage:\n{lineage_text(lineage(spec))}"
+
+
+def as_markdown(spec: Spec, script: str) -> str:
+    """The explanation for a pull request, the lineage as a chart; ``script`` is the spec's merge.sql."""
+    lines = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
+    lines += [f"Spec: {code(spec.origin)}"]
+    for title, rows, rest in _lists(spec, script):
+        lines += ["", f"| {title} | |", "|---|---|"]
+        lines += [f"| {_cell(code(name))} | {_cell(text)} |" for name, text in rows]
+        lines += ["", f"Also {', '.join(map(code, rest))}."] if rest else []
+    return "\n".join([*lines, "", "## Column lineage", "", "```mermaid", lineage_mermaid(lineage(spec)), "```"])
+
+
+def _lists(spec: Spec, script: str) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
+    """(title, names with their texts, more names without one) of each list."""
+    found = [setting for setting in settings(spec) if setting.place not in _IN_TITLE]
+    given = [setting for setting in found if setting.given]
+    default = [setting for setting in found if not setting.given]
+    yield "Options set", [(setting.shown, setting.meaning) for setting in given], []
+    # Choices decide what happens to rows; the others are names, types and limits, which need no words.
+    choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]
+    yield "Defaults", choices, [setting.shown for setting in default if not setting.choice]
+    yield "Steps of merge.sql", [(step.name, step.comment) for step in steps(script)], []
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH - 2, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
+
+
+COMMANDS = (explain,)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import log
-from scdgen.cli import explain_command as cli_explain
+from scdgen.cli import explain as cli_explain
 from scdgen.cli import history as cli_history
 from scdgen.cli import init as cli_init
 from scdgen.cli import run as cli_spark
@@ -164,8 +164,8 @@ def generate(
                scdgen generate --diff specs       before a changed spec meets its table
     """
     from scdgen.cli.inputs import load_specs, map_specs, spec_paths
-    from scdgen.cli.notebook import NOTEBOOK
-    from scdgen.patterns.compile import Scripts, rendered_files
+    from scdgen.cli.notebook import NOTEBOOK, rendered_files
+    from scdgen.patterns.compile import Scripts
     from scdgen.spec.resolved import SPEC_JSON
 
     changed, dry, paths = 0, check or diff, spec_paths(specs)
@@ -205,12 +205,12 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
     Examples:  scdgen graph specs
                scdgen graph specs --format mermaid      a flowchart
     """
-    from scdgen.cli import graph as graph_output
+    from scdgen.cli.charts import graph_mermaid, graph_text
     from scdgen.cli.inputs import load_specs
     from scdgen.spec.graph import steps
 
     found = steps(load_specs(specs))
-    click.echo(graph_output.as_mermaid(found) if kind == "mermaid" else graph_output.as_text(found))
+    click.echo(graph_mermaid(found) if kind == "mermaid" else graph_text(found))
 
 
 def _tell_stored(spec: Spec, place: Path) -> None:

@@ -1,4 +1,4 @@
-"""The files of a spec as a notebook of Databricks, in the source format: SQL word for word, with a few words between.
+"""The files of a spec as a notebook of Databricks, in the source format: SQL word for word, a title before each file.
 
 The format: a first line that says so, a line between the cells, and Markdown behind ``-- MAGIC``. A cell shows the
 result of its last statement alone, so that each statement has a cell of its own; session variables hold across cells.
@@ -6,14 +6,15 @@ result of its last statement alone, so that each statement has a cell of its own
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from scdgen.cli.explain_facts import code, facts
-from scdgen.cli.explain_words import TABLE
+from scdgen.cli.output import code
 from scdgen.errors import Problem, SpecError, printable
+from scdgen.patterns.compile import render
 from scdgen.spec.model import Spec
+from scdgen.spec.resolved import SPEC_JSON, to_json
 from scdgen.sql.tokens import tokens
 
 NOTEBOOK = "notebook.sql"
@@ -23,12 +24,22 @@ _MAGIC = "-- MAGIC"
 
 # What is shown, in the order in which it runs. plan.sql stays out: it computes the MERGE a second time.
 _WHAT = {
-    "create.sql": "Makes the table where there is none. A table that is there stays as it is.",
-    "merge.sql": "Reads the source and changes the table in one MERGE. Variables belong to the session: run the cells "
-    "in order.",
-    "checks.sql": "A query per check, which returns the rows that break its rule: no rows is good.",
-    "views.sql": "Makes the views of the table anew.",
+    "create.sql": "Creates the table if it does not exist.",
+    "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
+    "checks.sql": "A query per check: no rows is good.",
+    "views.sql": "Creates or replaces the views.",
 }
+
+
+def rendered_files(
+    spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
+) -> dict[str, str]:
+    """File name -> text of :func:`render` and of ``spec.json``; with a notebook if its folder is in ``notebooks``."""
+    files = render(spec, templates).files()
+    if spec.folder in notebooks:
+        files[NOTEBOOK] = notebook(spec, files)
+    files[SPEC_JSON] = to_json(spec)
+    return files
 
 
 def notebook(spec: Spec, files: Mapping[str, str]) -> str:
@@ -42,7 +53,9 @@ def notebook(spec: Spec, files: Mapping[str, str]) -> str:
             if line.lstrip().startswith((_BETWEEN, _MAGIC)):
                 told = f"a notebook takes the line {line.strip()!r} in {name} for its own; mend the template"
                 raise SpecError([Problem(spec.origin, 0, 0, told)])
-    found = [_markdown(_title(spec))]
+    origin = code(printable(spec.origin))
+    title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
+    found = [_markdown([*title, f"Made from {origin}; do not edit: change the spec and run `scdgen generate`."])]
     for name, what in _WHAT.items():
         if name in files:
             found += [_markdown([f"## {name.removesuffix('.sql')}", "", what]), *cells(files[name])]
@@ -63,20 +76,5 @@ def cells(script: str) -> list[str]:
     return found if "\n\n".join(found) + "\n" == script else [script.strip("\n")]
 
 
-def _title(spec: Spec) -> Iterator[str]:
-    """What the table is, by the sentences of ``scdgen explain``, and what the notebook has to be given."""
-    told = facts(spec)
-    yield f"# {told.target}"
-    yield ""
-    for rule in TABLE:
-        if told.kind in rule.kinds.split() and rule.when(told):
-            yield f"- {rule.words.format_map(vars(told))}"
-    for name, kind in told.ctx.needed:
-        declare = code(f"DECLARE OR REPLACE VARIABLE {name} {kind} DEFAULT …")
-        yield f"- Set {code(name)} in a cell before the cells of the merge: {declare}."
-    yield ""
-    yield f"Made from {code(printable(spec.origin))}; do not edit: change the spec and run `scdgen generate`."
-
-
-def _markdown(lines: Iterator[str] | list[str]) -> str:
+def _markdown(lines: Sequence[str]) -> str:
     return "\n".join(f"{_MAGIC} {line}".rstrip() for line in ("%md", *lines))

@@ -45,6 +45,18 @@ def _code(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
+def code(text: str) -> str:
+    """A text as code in Markdown: on one line, in more backticks than it holds.
+
+    >>> code("a +\\n  b"), code("a`b")
+    ('`a + b`', '``a`b``')
+    """
+    line = re.sub(r"\s*\n\s*", " ", text.strip())
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
 def shortened(text: str, width: int, dots: str = "…") -> str:
     """The text, cut where it is wider than ``width`` cells of a terminal.
 

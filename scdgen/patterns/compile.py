@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, fields
 
 from scdgen.patterns.context import build
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.render import render_template
 from scdgen.spec.model import Spec
-from scdgen.spec.resolved import SPEC_JSON, to_json
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,3 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
     with way_out(templates):
         judge(spec, scripts.files())
     return scripts
-
-
-def rendered_files(
-    spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
-) -> dict[str, str]:
-    """File name -> text of :func:`render` and of ``spec.json``; with a notebook if its folder is in ``notebooks``."""
-    files = render(spec, templates).files()
-    if spec.folder in notebooks:
-        from scdgen.cli.notebook import NOTEBOOK, notebook
-
-        files[NOTEBOOK] = notebook(spec, files)
-    files[SPEC_JSON] = to_json(spec)
-    return files

@@ -93,28 +93,50 @@ Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
 class Source(Model):
     """Where rows come from: a table, a SELECT or a path."""
 
-    table: TableName | None = None
-    query: Query | None = None
-    path: Text | None = None
-    format: Literal["csv", "json", "parquet", "delta"] | None = None
-    options: Properties = Field(default_factory=dict)
-    feed: Literal["changes", "snapshot"] = "changes"
-    effective_at: Expression | None = None
-    sequence_by: Expressions = ()
-    delete_when: Expression | None = None
-    where: Expression | None = None
+    table: TableName | None = Field(default=None, description="The table to read, in one to three parts.")
+    query: Query | None = Field(default=None, description="A SELECT to read.")
+    path: Text | None = Field(
+        default=None,
+        description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
+    )
+    format: Literal["csv", "json", "parquet", "delta"] | None = Field(
+        default=None, description="Of the files at `path`."
+    )
+    options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
+    feed: Literal["changes", "snapshot"] = Field(
+        default="changes",
+        description="`changes`: rows that changed; `snapshot`: the whole truth at one time, a missing key is a delete.",
+    )
+    effective_at: Expression | None = Field(
+        default=None,
+        description="When a row became true. scd2 changes need it; in a snapshot it is `taken_at` by default.",
+    )
+    sequence_by: Expressions = Field(default=(), description="Of rows of one key and time the greatest wins.")
+    delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
+    where: Expression | None = Field(default=None, description="Which rows are read.")
 
 
 class Column(Model):
     """One column of the target."""
 
-    type: DataType
-    from_: Expression | None = Field(default=None, alias="from")
-    comment: Text | None = None
-    nullable: bool = True
-    track: bool = True
-    nulls: Literal["value", "ignore", "fill"] = "value"
-    merge: Literal["last", "first", "min", "max"] = "last"
+    type: DataType = Field(description="The type of the column; the source's value is cast to it.")
+    from_: Expression | None = Field(
+        default=None, alias="from", description="What the column holds, over a row of the source."
+    )
+    comment: Text | None = Field(default=None, description="A comment on the column.")
+    nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
+    track: bool = Field(
+        default=True,
+        description="scd2; `false`: a change of only such columns opens no version; the newest value counts.",
+    )
+    nulls: Literal["value", "ignore", "fill"] = Field(
+        default="value",
+        description='scd2; `ignore`: NULL means "not given", the value before it stays; `fill`: and the first known '
+        "value fills what is before it.",
+    )
+    merge: Literal["last", "first", "min", "max"] = Field(
+        default="last", description="scd1: how a key's rows, in the batch and in the table, become one value."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -125,10 +147,10 @@ class Column(Model):
 class Flag(Model):
     """The column that says whether a version is the open one."""
 
-    name: Name = "is_current"
-    type: DataType = "BOOLEAN"
-    open: Scalar = True
-    closed: Scalar = False
+    name: Name = Field(default="is_current", description="Its name.")
+    type: DataType = Field(default="BOOLEAN", description="Its type.")
+    open: Scalar = Field(default=True, description="Its value in an open version.")
+    closed: Scalar = Field(default=False, description="Its value in a closed version.")
 
     @model_validator(mode="before")
     @classmethod
@@ -139,16 +161,36 @@ class Flag(Model):
 class History(Model):
     """The columns that make versions of rows (scd2)."""
 
-    type: Literal["timestamp", "date", "bigint"] = "timestamp"
-    valid_from: Name = "valid_from"
-    valid_to: Name = "valid_to"
-    open_end: Scalar = None
-    gap: Annotated[str | int | None, BeforeValidator(_plain)] = None
-    is_current: Flag | None = Flag()
-    row_hash: Name | None = None
-    surrogate_key: Name | None = None
-    action: Name | None = None
-    deleted: Name | None = None
+    type: Literal["timestamp", "date", "bigint"] = Field(
+        default="timestamp", description="The type of `valid_from` and `valid_to`; `bigint` is a sequence number."
+    )
+    valid_from: Name = Field(default="valid_from", description="The column with the start of a version, inclusive.")
+    valid_to: Name = Field(default="valid_to", description="The column with its end.")
+    open_end: Scalar = Field(
+        default=None,
+        description="What the end of an open version holds: null, a literal such as `'9999-12-31'`, or `last_run`.",
+    )
+    gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
+        default=None,
+        description="null: an end is the next start; or that much before it: `1 microsecond`, `1 day`, a number.",
+    )
+    is_current: Flag | None = Field(
+        default=Flag(), description="The column that says which version is open; null for no such column."
+    )
+    row_hash: Name | None = Field(
+        default=None,
+        description="A column with the SHA-256 of the tracked columns; NULL, '' and moved separators differ.",
+    )
+    surrogate_key: Name | None = Field(
+        default=None, description="A column with the SHA-256 of keys and `valid_from`; never changes for a version."
+    )
+    action: Name | None = Field(
+        default=None,
+        description="A column with `I` first version of a key or after a delete, `U` a later one, `D` deleted.",
+    )
+    deleted: Name | None = Field(
+        default=None, description="A boolean column, with `on_delete: mark`: whether a delete opened the version."
+    )
 
     def names(self) -> tuple[tuple[str, str], ...]:
         """(option, column name) of each history column, in the order in which the table has them."""
@@ -166,29 +208,40 @@ class History(Model):
 
 
 class Table(Model):
-    """How the target is stored."""
+    """The storage of the target: format, layout, properties and location."""
 
-    format: Literal["delta"] = "delta"
-    partition_by: Names = ()
-    cluster_by: Names = ()
-    properties: Properties = Field(default_factory=dict)
-    location: Text | None = None
+    format: Literal["delta"] = Field(default="delta", description="Of the target.")
+    partition_by: Names = Field(
+        default=(), description="Target columns; one that derives from the key bounds the MERGE."
+    )
+    cluster_by: Names = Field(default=(), description="Target columns of liquid clustering; not with `partition_by`.")
+    properties: Properties = Field(default_factory=dict, description="Delta table properties.")
+    location: Text | None = Field(
+        default=None, description="Where the files of the table are, when the catalog does not choose."
+    )
 
 
 class Snapshot(Model):
     """What a full extract speaks for, and when it is not to be believed."""
 
-    taken_at: Expression = "current_timestamp()"
-    scope: Expression | None = None
-    allow_empty: bool = False
-    max_deleted: Annotated[float, Field(ge=0, le=1)] = 1.0
+    taken_at: Expression = Field(default="current_timestamp()", description="When the snapshot was taken.")
+    scope: Expression | None = Field(
+        default=None,
+        description="Over target columns: the part of the table that the snapshot speaks for; null for all of it.",
+    )
+    allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
+    max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=1.0, description="The share of current keys that one snapshot may close; more is an error."
+    )
 
 
 class Param(Model):
     """A value given at run time, a session variable in SQL."""
 
-    type: DataType
-    default: Annotated[str | int | float | bool | None, BeforeValidator(_plain)] = None
+    type: DataType = Field(description="The type of the param.")
+    default: Annotated[str | int | float | bool | None, BeforeValidator(_plain)] = Field(
+        default=None, description="Its value where `--param` gives none: a literal, an expression or a SELECT."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -205,47 +258,81 @@ class Param(Model):
 class Check(Model):
     """An integrity check of the spec's own: a query of the rows that break it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-    query: Query
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = Field(description="The name of the check.")
+    query: Query = Field(description="Returns the rows that break it.")
 
 
 class Views(Model):
     """Names of the views to create."""
 
-    current: TableName | None = None
-    as_of: TableName | None = None
+    current: TableName | None = Field(default=None, description="A view of the open versions.")
+    as_of: TableName | None = Field(
+        default=None, description="scd2: a table function of a time, the versions valid then."
+    )
 
 
 class Stream(Model):
     """What ``scdgen stream`` reads with, and where it keeps its place."""
 
-    options: Properties = Field(default_factory=dict)
-    checkpoint: Text | None = None
+    options: Properties = Field(default_factory=dict, description="Options of the stream's reader.")
+    checkpoint: Text | None = Field(default=None, description="The folder in which the stream keeps its place.")
 
 
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
-    target: TableName
-    description: Text | None = None
-    pattern: Literal["scd2", "scd1"]
-    source: Source
-    keys: Names
-    columns: dict[Name, Column]
-    history: History = History()
-    table: Table = Table()
-    updated_at: Name | None = None
-    schema_evolution: Literal["fail", "add_columns"] = "fail"
-    on_delete: Literal["close", "mark", "ignore", "remove"] | None = None
-    unchanged: Literal["skip", "keep"] = "skip"
-    late_arriving: Literal["apply", "ignore", "fail"] | None = None
-    bad_rows: Literal["fail", "skip"] = "fail"
-    conflicts: Literal["fail", "any"] = "fail"
-    snapshot: Snapshot | None = None
-    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")], Param] = Field(default_factory=dict)
-    checks: tuple[Check, ...] = ()
-    views: Views = Views()
-    stream: Stream | None = None
+    target: TableName = Field(description="The table to keep, in one to three parts.")
+    description: Text | None = Field(default=None, description="A comment on the table.")
+    pattern: Literal["scd2", "scd1"] = Field(description="`scd2`: a row per version; `scd1`: a row per key.")
+    source: Source = Field(
+        description="Where rows come from, and what they say. Exactly one of `table`, `query`, `path`."
+    )
+    keys: Names = Field(description="The natural key: one or more target columns.")
+    columns: dict[Name, Column] = Field(
+        description="Target columns in order, the history columns aside; `name: type`, or `name: {type: …, …}`."
+    )
+    history: History = Field(default=History(), description="scd2: the columns that make versions of rows.")
+    table: Table = Field(default=Table(), description="How the target is stored.")
+    updated_at: Name | None = Field(
+        default=None, description="scd1: a target column that keeps the order of changes across batches."
+    )
+    schema_evolution: Literal["fail", "add_columns"] = Field(
+        default="fail", description="`add_columns`: a column new in the spec is added to the table."
+    )
+    on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
+        default=None,
+        description="scd2: `close`, `ignore`, or `mark`: a delete is a version of its own with the last known "
+        "values; scd1: `remove`, `ignore`.",
+    )
+    unchanged: Literal["skip", "keep"] = Field(
+        default="skip",
+        description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
+        "that the table is the same whatever the order in which changes arrive.",
+    )
+    late_arriving: Literal["apply", "ignore", "fail"] | None = Field(
+        default=None,
+        description="scd2; `apply`: late rows split, shorten or extend versions (changes only); `ignore` drops "
+        "them; `fail` stops.",
+    )
+    bad_rows: Literal["fail", "skip"] = Field(
+        default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or leave them out."
+    )
+    conflicts: Literal["fail", "any"] = Field(
+        default="fail",
+        description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, a "
+        "delete before a row.",
+    )
+    snapshot: Snapshot | None = Field(
+        default=None, description="Goes with `feed: snapshot`: what it speaks for, and when it is not to be believed."
+    )
+    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")], Param] = Field(
+        default_factory=dict,
+        description="Values given at run time, written `:name` in any expression; session variables in SQL. `name: "
+        "type`, or `name: {type: …, default: …}`.",
+    )
+    checks: tuple[Check, ...] = Field(default=(), description="Integrity checks of your own, beside the built-in ones.")
+    views: Views = Field(default=Views(), description="Views to create.")
+    stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 
     # Where the spec was read, as given; for the header of the files and for messages.
     _origin: str = PrivateAttr(default="inline")

@@ -12,7 +12,6 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from scdgen.spec import model as spec
-from scdgen.spec.reference import MEANINGS
 from scdgen.sql.types import data_type
 
 TYPES = (
@@ -33,8 +32,9 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12), every option with its description."""
     made = _with_type_references(spec.Spec.model_json_schema(schema_generator=_Generator))
     definitions = made["$defs"]
+    for definition in definitions.values():
+        definition.pop("title", None)
     definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
-    _describe(made, "", definitions)
     # Editors show the first matching branch; a source without one of the three is the most frequent mistake.
     definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path")]
     return {"$schema": _Generator.schema_dialect, **made, "title": "scdgen spec"}
@@ -73,7 +73,7 @@ class _Generator(GenerateJsonSchema):
         if short is None:
             return made
         stands_for = next(iter(short("a")))  # the option that the text alone gives
-        text = {k: v for k, v in made["properties"][stands_for].items() if k != "default"}
+        text = {k: v for k, v in made["properties"][stands_for].items() if k not in {"default", "description"}}
         return {"anyOf": [text, made]}
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
@@ -90,7 +90,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _with_type_references(node: Any) -> Any:
-    """The same schema with one definition in the place of every Spark type."""
+    """The same schema with one definition for every Spark type, and the description of a property at its end."""
     if isinstance(node, list):
         return [_with_type_references(inner) for inner in node]
     if not isinstance(node, dict):
@@ -99,6 +99,8 @@ def _with_type_references(node: Any) -> Any:
     if made.get("format") == _TYPE:
         del made["format"], made["type"]
         made["$ref"] = "#/$defs/Type"
+    if isinstance(made.get("description"), str) and "properties" not in made:
+        made["description"] = made.pop("description")
     return made
 
 
@@ -117,20 +119,3 @@ def _type_pattern() -> str:
     """
     names = "|".join("".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in name) for name in _TYPE_NAMES)
     return rf"^\s*({names})\s*([(<].*[)>])?\s*$"
-
-
-def _describe(node: dict[str, Any], place: str, definitions: dict[str, Any]) -> None:
-    """Give every property under ``node`` its description, following references."""
-    if "$ref" in node:
-        node = definitions[node["$ref"].rsplit("/", 1)[-1]]
-        node.pop("title", None)
-    for branch in node.get("anyOf", []):
-        _describe(branch, place, definitions)
-    for name, inner in node.get("properties", {}).items():
-        inner_place = f"{place}{name}"
-        inner["description"] = MEANINGS[inner_place]
-        _describe(inner, f"{inner_place}.", definitions)
-    several = [node.get("items"), node.get("additionalProperties"), *node.get("patternProperties", {}).values()]
-    for inner in several:
-        if isinstance(inner, dict):
-            _describe(inner, f"{place}*.", definitions)

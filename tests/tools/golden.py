@@ -18,8 +18,8 @@ from scdgen.patterns.columns import target_columns
 from scdgen.patterns.evolve import script
 from scdgen.patterns.queries import plan_rows, plan_sample, run_counts, source_counts, source_rows, versions_query
 from scdgen.sql import unquote
-from tests.support.explain_specs import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
 from tests.support.random_specs import make_case
+from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
 
 ROOT = Path(__file__).parents[2]
 SEEDS, MIXTURES = 300, 100

@@ -15,8 +15,8 @@ from scdgen import load_spec, load_spec_text, render
 from scdgen.sql.tokens import DIALECT
 from tests.conftest import ROOT
 from tests.support.constructs import constructs
-from tests.support.explain_specs import BASES, VARIATIONS, changed, load
 from tests.support.random_specs import make_case
+from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
 TABLE = YAML(typ="safe").load((ROOT / "tests/cases/databricks_constructs.yml").read_text())
 KNOWN = {

@@ -1,266 +1,192 @@
-"""``scdgen explain``: each named line has what is claimed, and what changes the MERGE changes the words."""
+"""``scdgen explain``: every option with its meaning, every step of the MERGE with the comment of the SQL."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
-from scdgen import Spec, load_spec, render
-from scdgen.cli import explain as explaining
-from scdgen.cli import explain_meaning, explain_steps, explain_stored, explain_words
-from scdgen.cli.explain import Section, explain
-from scdgen.cli.explain_steps import Clause
-from scdgen.cli.explain_words import Rule
+from scdgen import Spec, SpecError, load_spec, render
+from scdgen.cli.explain import as_markdown, as_text, settings, steps
 from scdgen.cli.main import main
-from scdgen.cli.outline import Outline, Place
-from scdgen.spec.load import Lines
 from scdgen.spec.reference import options
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
-from tests.support.explain_specs import BASES, COMBINED, VARIATIONS, Change, changed, combined, load, mixture, text_of
 from tests.support.random_specs import make_case
+from tests.support.spec_variations import (
+    BASES,
+    COMBINED,
+    VARIATIONS,
+    Document,
+    changed,
+    combined,
+    load,
+    mixture,
+    text_of,
+)
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
-VARIED = [(kind, option, value) for kind, listed in VARIATIONS.items() for option, value in listed]
-MODULES = (explain_meaning, explain_steps, explain_stored, explain_words)
-OPTIONS = list(dict.fromkeys((kind, option) for kind, option, _ in VARIED))
+MEANINGS = {option.place: option.meaning for option in options()}
+# Options given by a value instead of a mapping.
+SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
+PAIRS = {"source.options", "table.properties", "stream.options"}
 
 
-def told(spec: Spec) -> tuple[Section, ...]:
-    return explain(spec, lambda place: None)
+@pytest.fixture(autouse=True)
+def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate takes most of the time of rendering, and has its own tests."""
+    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
 
 
-def places(sections: tuple[Section, ...]) -> Iterator[tuple[str, Place]]:
-    for section in sections:
-        for sentence in section.sentences:
-            for place in sentence.places:
-                yield sentence.words, place
+def set_options(node: Any, place: str = "") -> set[str]:
+    """The options that a document sets."""
+    if isinstance(node, list) and node and isinstance(node[0], dict):
+        return {found for entry in node for found in set_options(entry, f"{place}.*")}
+    if not isinstance(node, dict) or place in PAIRS:
+        short = "history.is_current.name" if place == "history.is_current" and node is not None else place
+        return {SHORT.get(place, short)}
+    steps = [("*" if place in ("columns", "params") else name, inner) for name, inner in node.items()]
+    return {found for step, inner in steps for found in set_options(inner, f"{place}.{step}".lstrip("."))}
 
 
 def bare(text: str) -> str:
     return re.sub(r"\s", "", text)
 
 
-@pytest.fixture(autouse=True)
-def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gate takes most of the time of rendering, and has tests of its own."""
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+def check_options(document: Document) -> None:
+    spec = load(document)
+    given = {setting.place: setting for setting in settings(spec) if setting.given}
+    assert set(given) == set_options(document)
+    script = render(spec).merge
+    text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
+    for place, setting in given.items():
+        assert setting.meaning == MEANINGS[place]
+        if place not in ("target", "description"):
+            assert bare(f"{place}: {setting.value}{setting.meaning}") in text
+            assert f" | {setting.meaning} |\n" in markdown
 
 
-@pytest.fixture
-def lost(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The marks of sentences that were found nowhere in the files."""
-    found: list[str] = []
-    places_of = explaining._Teller.places
-
-    def watched(self: Any, mark: str) -> list[Place]:
-        places = places_of(self, mark)
-        if not places:
-            found.append(mark)
-        return places
-
-    monkeypatch.setattr(explaining._Teller, "places", watched)
-    return found
+@pytest.mark.parametrize("kind", VARIATIONS)
+def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
+    for option, value in VARIATIONS[kind]:
+        document = changed(BASES[kind], option, value)
+        check_options(document)
+        place = option.replace(option.split(".")[1], "*") if option.startswith("columns.") else option
+        if isinstance(value, str | int | float):
+            found = [setting.value.lower() for setting in settings(load(document)) if setting.place.startswith(place)]
+            assert any(" ".join(str(value).lower().split()) in text for text in found), (option, value, found)
 
 
-def holds(spec: Spec, lost: list[str]) -> tuple[str, str]:
-    """Everything that can be held against the files without knowing the words; the merge.sql and the words."""
-    files = render(spec).files()
-    sections = told(spec)
-    assert not lost, spec
-    for said, place in places(sections):
-        lines = files[place.file].split("\n")[place.first - 1 : place.last]
-        assert bare(place.holds) in bare("\n".join(lines)), (said, place)
-    merge = files["merge.sql"].split("\n")
-    by_title = {section.title: section.sentences for section in sections}
-
-    steps = [s for s in by_title["What a run does, step by step"] if re.match(r"`\w+`: ", s.words)]
-    ctes = [
-        re.sub(r"^ *(?:WITH )?(\w+) AS \($", r"\1", line)
-        for line in merge
-        if re.match(r"    (?:WITH )?\w+ AS \($", line)
-    ]
-    set_by = sum(
-        re.match(r"    WITH source AS \($", line) is not None for line in merge
-    )  # in the SET of a variable too
-    assert [s.words.split("`")[1] for s in steps] == ctes[max(set_by - 1, 0) :]
-    for step in steps:
-        (place,) = step.places
-        assert merge[place.last - 1] in {"    )", "    ),"}
-    comments = {f"`{step.name}`: {step.why}" for step in Outline("merge.sql", files["merge.sql"]).steps}
-    assert not comments & {step.words for step in steps}  # a step that is not told
-
-    whens = [number for number, line in enumerate(merge, 1) if line.startswith("WHEN ")]
-    assert [s.places[0].first for s in by_title["What each WHEN does"]] == whens
-    assert not [s.words for s in by_title["What each WHEN does"] if "own template" in s.words]
-
-    refused = [s for s in by_title["What stops a run, before anything is written"] if s.places]
-    for sentence in refused:
-        rule = sentence.words.split(":")[0].split(" ")[0]
-        assert all(f"[SCDGEN_{rule.upper()}]" in merge[place.first - 1] for place in sentence.places)
-    stops = {number for number, line in enumerate(merge, 1) if "RAISE_ERROR(" in line}
-    assert {place.first for sentence in refused for place in sentence.places} == stops
-    # Without the lines, which differ anyhow.
-    return files["merge.sql"], "\n".join(
-        f"{section.title}: {s.words}" for section in sections for s in section.sentences
-    )
+@pytest.mark.parametrize("seed", range(40))
+def test_every_set_option_of_random_specs(seed: int) -> None:
+    check_options(make_case(seed, "crm.t", "folder").document)
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
-def test_golden(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = f"specs/{path.stem}.yml"
-    with pytest.raises(SystemExit):
-        main(["explain", spec])
-    assert capsys.readouterr().out == path.read_text(), f"run: scdgen explain {spec} > tests/cases/explain/{path.name}"
+@pytest.mark.parametrize("kind", BASES)
+def test_defaults_are_those_that_can_be_set(kind: str) -> None:
+    """A choice is listed with the value that holds, exactly if the spec may set it."""
+    base = BASES[kind]
+    found = {setting.place: setting.value for setting in settings(load(base)) if not setting.given and setting.choice}
+    assert len(found) > 5
+    merge = render(load(base)).merge
+    for option in options():
+        several = option.allowed.startswith("`") and ", " in option.allowed
+        default = found.get(option.place, option.default.strip("`").split("`")[0])
+        if not several or default in ("null", "required") or option.place in set_options(base):
+            continue
+        place = option.place.replace("*", "name")
+        try:
+            same = load(changed(base, place, {"true": True, "false": False}.get(default, default)))
+        except SpecError:
+            assert option.place not in found
+        else:
+            assert option.place in found
+            assert render(same).merge == merge
 
 
-def test_the_golden_files_are_there() -> None:
-    assert [path.stem for path in GOLDEN] == ["customer_full", "dim_design", "product_price"]
+def check_steps(spec: Spec) -> None:
+    """The steps are those that the lines of the text show."""
+    script = render(spec).merge
+    lines = script.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("MERGE INTO"))
+    expected = []
+    for number, line in enumerate(lines[start:], start):
+        if cte := re.fullmatch(r"    (?:WITH )?(\w+) AS \(", line):
+            expected.append((cte[1], lines[number + 1]))
+        elif line.startswith(("WHEN ", "    ON ")):
+            expected.append((line.split()[0], lines[number - 1]))
+    found = list(steps(script))
+    of_merge = [step for step in found if not step.name.startswith(("SET VARIABLE", "CREATE"))]
+    assert [step.name.split()[0] for step in of_merge] == [name for name, _ in expected]
+    for step, (name, comment) in zip(of_merge, expected, strict=True):
+        if name == "source":  # the SELECT of the spec
+            assert step.comment == ""
+        else:
+            assert step.comment and f"-- {step.comment}" == comment.strip()
+    actions = re.findall(r"\bTHEN\s+(UPDATE|DELETE|INSERT)\b", script)
+    assert [step.name.split()[-1] for step in of_merge if step.name.startswith("WHEN ")] == actions
+    before = re.findall(r"^(SET VARIABLE .*?)(?: =)|^(CREATE .*?)(?: USING)", script, re.MULTILINE)
+    assert [step.name for step in found[: -len(of_merge)]] == ["".join(names) for names in before]
+    text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
+    for step in found:
+        assert bare(step.name + step.comment) in text
+        assert f" {step.comment} |\n" in markdown
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_the_named_lines_hold_what_is_named(path: Path, lost: list[str]) -> None:
-    holds(load_spec(path), lost)
+def test_steps_of_the_specs(path: Path) -> None:
+    check_steps(load_spec(path))
 
 
-@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_the_lines_of_the_spec(path: Path) -> None:
-    """A sentence names the line that sets its option, and only where one does."""
-    text = path.read_text()
-    lines = text.splitlines()
-    for section in explain(load_spec(path), Lines(text).of):
-        for sentence in section.sentences:
-            steps = sentence.option.split(".")
-            name = [step for step in steps if not step.isdigit()][-1]
-            if sentence.line:
-                found = lines[sentence.line - 1]
-                assert name in found or found.lstrip().startswith("- "), (sentence, found)
-            elif sentence.option and steps[-1]:
-                holder: Any = YAML(typ="safe").load(text)
-                for step in steps[:-1]:
-                    holder = holder.get(step, {}) if isinstance(holder, dict) else {}
-                assert not isinstance(holder, dict) or name not in holder, sentence
-
-
-@pytest.mark.parametrize(("kind", "option"), OPTIONS)
-def test_what_changes_the_merge_changes_the_words(kind: str, option: str, lost: list[str]) -> None:
-    """Each value of an option beside each other, and beside none."""
-    values = [value for name, value in VARIATIONS[kind] if name == option]
-    documents = [BASES[kind], *(changed(BASES[kind], option, value) for value in values)]
-    for one, two in combinations([holds(load(document), lost) for document in documents], 2):
-        assert one[0] == two[0] or one[1] != two[1]
-
-
-@pytest.mark.parametrize("seed", range(150))
-def test_mixtures(seed: int, lost: list[str]) -> None:
-    """Options in combination: what is named is there, and one change more is told where it changes the MERGE."""
-    before, after, change = mixture(seed)
-    one, two = holds(before, lost), holds(after, lost)
-    assert one[0] == two[0] or one[1] != two[1], change
-
-
-@pytest.mark.parametrize(("kind", "changes"), COMBINED)
-def test_what_holds_together_alone(kind: str, changes: list[Change], lost: list[str]) -> None:
-    holds(load(combined(kind, changes)), lost)
+@pytest.mark.parametrize("kind", VARIATIONS)
+def test_steps_whatever_the_option(kind: str) -> None:
+    for option, value in VARIATIONS[kind]:
+        check_steps(load(changed(BASES[kind], option, value)))
+    for other, changes in COMBINED:
+        if other == kind:
+            check_steps(load(combined(kind, changes)))
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_random_specs(seed: int, lost: list[str]) -> None:
-    holds(load(make_case(seed, "crm.t", "folder").document), lost)
+def test_steps_of_mixtures(seed: int) -> None:
+    check_steps(mixture(seed)[0])
 
 
-def test_every_sentence_is_said() -> None:
-    """No rule is there that no spec brings up."""
-    specs = [load(changed(BASES[kind], option, value)) for kind, option, value in VARIED]
-    specs += [load(combined(kind, changes)) for kind, changes in COMBINED]
-    specs += [spec for seed in range(150) for spec in mixture(seed)[:2]]
-    said = "\n".join({s.words for spec in specs for section in told(spec) for s in section.sentences})
-    tables = [value for module in MODULES for value in vars(module).values() if isinstance(value, tuple)]
-    rules = [rule for table in tables for rule in table if isinstance(rule, Rule | Clause)]
-    assert len(rules) > 150
-    patterns = {rule.words: ".*".join(map(re.escape, re.split(r"{.*?}", rule.words))) for rule in rules}
-    assert [words for words, pattern in patterns.items() if not re.search(f"{pattern}$", said, re.MULTILINE)] == []
+def test_variables_have_the_comment_of_their_declaration() -> None:
+    found = {step.name: step.comment for step in steps(render(load_spec("specs/visitor/visitor_lookup.yml")).merge)}
+    assert found["SET VARIABLE since"] == ""
+    assert found["SET VARIABLE _scd_last_run"].startswith("The time of this run")
+    assert found["SET VARIABLE _scd_partitions_1"].startswith("What bounds the read")
 
 
-def test_every_option_is_varied() -> None:
-    """An option that is new in a spec needs a variation here, and so a sentence."""
-    holders = {"source", "columns", "history", "table", "snapshot", "views", "stream", "params", "checks"}
-    whole = {
-        "table.format",
-        "pattern",
-        "source.feed",
-        "history.is_current.*",
-        "history.deleted",
-    }  # one value, or in BASES
-    varied = {re.sub(r"^columns\.\w+", "columns.*", option) for _, option, _ in VARIED} | whole
-    for option in options():
-        place = re.sub(r"^history\.is_current\.\w+$", "history.is_current.*", option.place)
-        inside = place.startswith(("params.*", "checks.*", "stream."))  # given with their holder
-        assert place in varied or place in holders or inside, place
-    merges = {
-        option
-        for kind, option, value in VARIED
-        if render(load(BASES[kind])).merge != render(load(changed(BASES[kind], option, value))).merge
-    }
-    assert merges >= {"unchanged", "late_arriving", "columns.name.merge", "snapshot.scope", "bad_rows"}
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_layout_does_not_matter(path: Path) -> None:
+    script = render(load_spec(path)).merge
+    parts, last = [], 0
+    for token in tokens(script):
+        gap = script[last : token.start]
+        parts.append(gap if "--" in gap or not gap else "\n\n  ")
+        parts.append(script[token.start : token.end + 1])
+        last = token.end + 1
+    assert list(steps("".join(parts))) == list(steps(script))
 
 
-def test_layout_does_not_matter() -> None:
-    """The same tokens on other lines: every place is found again, with what it holds."""
-    for path in SPECS:
-        text = render(load_spec(path)).merge
-        found, last = [], 0
-        for token in tokens(text):
-            gap = text[last : token.start]
-            found.append(gap if "--" in gap or gap.strip(" \n") else "\n\n  " if gap else "")
-            found.append(text[token.start : token.end + 1])
-            last = token.end + 1
-        other = "".join(found) + "\n"
-        one, two = Outline("merge.sql", text), Outline("merge.sql", other)
-        assert [step.name for step in one.steps] == [step.name for step in two.steps] != []
-        assert [when.does for when in one.whens] == [when.does for when in two.whens] != []
-        for step in two.steps:
-            place = two.place_of_step(step)
-            lines = other.split("\n")[place.first - 1 : place.last]
-            assert lines[0].strip() == step.name and bare("".join(lines)).rstrip(",").endswith(")")
-            assert bare("".join(lines)).count(f"{step.name}AS(") == 1
-        for rule in one.rules:
-            assert len(one.refusals(rule)) == len(two.refusals(rule)) > 0
-            for place in two.refusals(rule):
-                assert place.holds in other.split("\n")[place.first - 1]
-        assert [len(one.find(piece)) for piece in ("FROM ranked", "WHEN NOT MATCHED")] == [
-            len(two.find(piece)) for piece in ("FROM ranked", "WHEN NOT MATCHED")
-        ]
-
-
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
-    """A step that nobody knows is told by its own comment; what is not there has no lines."""
-    own = (ROOT / "templates/scd1_changes.sql.j2").read_text()
+def test_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A step of a custom template has its own comment; the WHEN of a CASE is not a clause."""
+    changes = (ROOT / "templates/scd1_changes.sql.j2").read_text().rstrip()
     tail = ",\nextra AS (\n    -- What a reader\n    -- wants.\n    SELECT * FROM latest\n)\n"
-    (tmp_path / "scd1_changes.sql.j2").write_text(own.rstrip() + tail)
-    sections = explain(load_spec("specs/product_price.yml"), lambda place: None, str(tmp_path))
-    (step,) = [s for section in sections for s in section.sentences if s.words.startswith("`extra`")]
-    assert step.words == "`extra`: What a reader wants."
-
-
-def test_odd_names_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    document = changed(BASES["2c"], "columns.a`b", {"type": "string", "from": "`x``y`"})
-    (tmp_path / "a.yml").write_text(text_of(document))
-    with pytest.raises(SystemExit) as stopped:
-        main(["explain", str(tmp_path / "a.yml"), "--format", "markdown"])
-    out = capsys.readouterr().out
-    assert stopped.value.code == 0
-    assert re.search(
-        r"^- ``a`b`` is ``` `x``y` ```, as STRING\. \*\[spec \d+; merge\.sql \d+; create\.sql \d+\]\*$", out, re.M
-    )
-    assert out.startswith("# crm.customer: what its MERGE does\n") and out.rstrip().endswith("```")
+    (tmp_path / "scd1_changes.sql.j2").write_text(changes + tail)
+    merge = (ROOT / "templates/scd1_merge.sql.j2").read_text()
+    guard = "{{ clause.when }} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN"
+    (tmp_path / "scd1_merge.sql.j2").write_text(merge.replace("{{ clause.when }} THEN", guard))
+    status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--templates", tmp_path)
+    assert status == 0
+    assert re.search(r"^  extra +What a reader wants\.$", out, re.MULTILINE)
+    assert len(re.findall(r"^  WHEN ", out, re.MULTILINE)) == 3
+    assert "AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN DELETE" in " ".join(out.split())
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
@@ -270,10 +196,32 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | 
     return stopped.value.code, printed.out, printed.err
 
 
+@pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
+def test_golden(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = f"specs/{path.stem}.yml"
+    again = f"run: scdgen explain {spec} > tests/cases/explain/{path.name}"
+    assert run(capsys, "explain", spec) == (0, path.read_text(), ""), again
+
+
+def test_the_golden_files_are_there() -> None:
+    assert [path.stem for path in GOLDEN] == ["customer_full", "dim_design", "product_price"]
+
+
+def test_odd_names_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    document = changed(BASES["2c"], "columns.a`b", {"type": "string", "from": "`x``y` || '|'"})
+    (tmp_path / "a.yml").write_text(text_of(document))
+    status, out, _ = run(capsys, "explain", tmp_path / "a.yml", "--format", "markdown")
+    assert status == 0
+    assert (
+        "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | What the column holds" in out
+    )
+    assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("```")
+
+
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, err = run(capsys, "explain", "specs", "--format", "markdown")
     assert (status, err) == (0, "")
-    assert re.findall(r"^# (\S+):", out, re.M) == [load_spec(path).target for path in SPECS]
+    assert re.findall(r"^# `(\S+)`$", out, re.MULTILINE) == [load_spec(path).target for path in SPECS]
     assert run(capsys, "explain", "specs", "--format", "mermaid") == (
         2,
         "",

@@ -13,7 +13,7 @@ from scdgen.cli.notebook import notebook
 from scdgen.patterns.gate import judge
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
-from tests.support.explain_specs import BASES, VARIATIONS, changed, load
+from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
@@ -77,18 +77,23 @@ def test_the_golden_files_are_there() -> None:
     assert [path.stem for path in GOLDEN] == ["customer_full", "product_price"]
 
 
-def test_the_first_cell_says_what_the_table_is() -> None:
-    told, _ = read(made(load_spec(ROOT / "specs/customer_full.yml")))
-    words = "\n".join(told[0])
-    assert words.startswith("# `crm.customer_full`\n\n- A run keeps `crm.customer_full`: ")
-    assert "The key is `customer_no`. " in words and "One row per version: " in words
-    assert (
-        "\n- Set `taken` in a cell before the cells of the merge: `DECLARE OR REPLACE VARIABLE taken TIMESTAMP "
-        in words
-    )
-    assert "`specs/customer_full.yml`; do not edit" in words.replace(str(ROOT) + "/", "")
-    one_row, _ = read(made(load_spec(ROOT / "specs/product_price.yml")))
-    assert "One row per key and no versions" in "\n".join(one_row[0]) and "Set `" not in "\n".join(one_row[0])
+def test_titles() -> None:
+    told, scripts = read(made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml")))
+    assert told == [
+        [
+            "# `crm.customer_full`",
+            "",
+            "`Customers, from a full extract; a customer that is gone from it is closed`",
+            "",
+            "Made from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.",
+        ],
+        ["## create", "", "Creates the table if it does not exist."],
+        ["## merge", "", "Changes the table. Run the cells in order: they share session variables."],
+        ["## checks", "", "A query per check: no rows is good."],
+        ["## views", "", "Creates or replaces the views."],
+    ]
+    declare = "-- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;"
+    assert declare in scripts["merge"][0].splitlines()
 
 
 SPEC = """target: crm.t
@@ -124,7 +129,7 @@ def test_other_lines_stay(tmp_path: Path) -> None:
 def test_a_description_cannot_end_its_cell() -> None:
     spec = load_spec_text(SPEC + 'description: "-- COMMAND ---------- a `b` # c <i>d</i>"\n')
     holds(spec)
-    assert "- It is described as ``-- COMMAND ---------- a `b` # c <i>d</i>``." in read(made(spec))[0][0]
+    assert "``-- COMMAND ---------- a `b` # c <i>d</i>``" in read(made(spec))[0][0]
 
 
 def test_a_template_without_blank_lines_gives_a_cell_per_script(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from scdgen import load_spec_text, render
 from scdgen.cli.main import cli
 from scdgen.spec.reference import options
 from tests.conftest import ROOT
-from tests.support.explain_specs import BASES, VARIATIONS, changed, load
 from tests.support.pages import PAGES, Block, blocks, commands, name_of
+from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 from tests.tools.picture import svg
 from tests.tools.readme import filled
 

@@ -11,7 +11,7 @@ from scdgen import render
 from scdgen.cli.main import main
 from scdgen.spec.diff import meanings
 from scdgen.spec.resolved import from_json, to_json
-from tests.support.explain_specs import BASES, VARIATIONS, Document, changed, load, text_of
+from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
 T = "`crm`.`customer`"
 CASES: list[tuple[str, str, Any, list[str]]] = [

@@ -2,11 +2,7 @@
 -- MAGIC %md
 -- MAGIC # `crm.customer_full`
 -- MAGIC
--- MAGIC - A run keeps `crm.customer_full`: it makes the table where there is none and changes it in one MERGE. A run that fails leaves the table as it was.
--- MAGIC - It is described as `Customers, from a full extract; a customer that is gone from it is closed`.
--- MAGIC - One row per version: a row says what a key was from `effective_ts`, inclusive, up to the next version or delete of the key.
--- MAGIC - The key is `customer_no`. The MERGE knows a stored version by its key and `effective_ts`.
--- MAGIC - Set `taken` in a cell before the cells of the merge: `DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT …`.
+-- MAGIC `Customers, from a full extract; a customer that is gone from it is closed`
 -- MAGIC
 -- MAGIC Made from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
 
@@ -15,7 +11,7 @@
 -- MAGIC %md
 -- MAGIC ## create
 -- MAGIC
--- MAGIC Makes the table where there is none. A table that is there stays as it is.
+-- MAGIC Creates the table if it does not exist.
 
 -- COMMAND ----------
 
@@ -49,7 +45,7 @@ TBLPROPERTIES (
 -- MAGIC %md
 -- MAGIC ## merge
 -- MAGIC
--- MAGIC Reads the source and changes the table in one MERGE. Variables belong to the session: run the cells in order.
+-- MAGIC Changes the table. Run the cells in order: they share session variables.
 
 -- COMMAND ----------
 
@@ -194,7 +190,7 @@ WHEN NOT MATCHED THEN
 -- MAGIC %md
 -- MAGIC ## checks
 -- MAGIC
--- MAGIC A query per check, which returns the rows that break its rule: no rows is good.
+-- MAGIC A query per check: no rows is good.
 
 -- COMMAND ----------
 
@@ -281,7 +277,7 @@ WHERE t.`customer_no` IS NULL
 -- MAGIC %md
 -- MAGIC ## views
 -- MAGIC
--- MAGIC Makes the views of the table anew.
+-- MAGIC Creates or replaces the views.
 
 -- COMMAND ----------
 

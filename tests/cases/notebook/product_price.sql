@@ -2,10 +2,7 @@
 -- MAGIC %md
 -- MAGIC # `shop.product_price`
 -- MAGIC
--- MAGIC - A run keeps `shop.product_price`: it makes the table where there is none and changes it in one MERGE. A run that fails leaves the table as it was.
--- MAGIC - It is described as `The newest price of each product (type 1), whatever the order in which prices arrive`.
--- MAGIC - One row per key and no versions: what a row held before is gone once it is changed.
--- MAGIC - The key is `product_id`. The MERGE knows a stored row by it.
+-- MAGIC `The newest price of each product (type 1), whatever the order in which prices arrive`
 -- MAGIC
 -- MAGIC Made from `specs/product_price.yml`; do not edit: change the spec and run `scdgen generate`.
 
@@ -14,7 +11,7 @@
 -- MAGIC %md
 -- MAGIC ## create
 -- MAGIC
--- MAGIC Makes the table where there is none. A table that is there stays as it is.
+-- MAGIC Creates the table if it does not exist.
 
 -- COMMAND ----------
 
@@ -45,7 +42,7 @@ TBLPROPERTIES (
 -- MAGIC %md
 -- MAGIC ## merge
 -- MAGIC
--- MAGIC Reads the source and changes the table in one MERGE. Variables belong to the session: run the cells in order.
+-- MAGIC Changes the table. Run the cells in order: they share session variables.
 
 -- COMMAND ----------
 
@@ -115,7 +112,7 @@ WHEN NOT MATCHED AND NOT s._scd_deleted THEN
 -- MAGIC %md
 -- MAGIC ## checks
 -- MAGIC
--- MAGIC A query per check, which returns the rows that break its rule: no rows is good.
+-- MAGIC A query per check: no rows is good.
 
 -- COMMAND ----------
 

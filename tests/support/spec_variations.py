@@ -1,4 +1,4 @@
-"""Specs for the tests of ``scdgen explain``: one of each kind, what can be varied in each, and random mixtures."""
+"""Specs to vary in tests: one of each kind, what can be varied in each, and random mixtures."""
 
 from __future__ import annotations
 
