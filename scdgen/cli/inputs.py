@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scdgen.cli.parallel import Each, in_turn
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError
 from scdgen.files import errors as files_errors
 from scdgen.spec.load import Lines, load_spec
@@ -15,6 +17,39 @@ from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
+_MANY = 50  # up to so many specs the processes would cost more than they save
+_CHUNK = 4  # specs that go to a process at once
+
+
+@contextmanager
+def map_specs(count: int, jobs: int | None) -> Iterator[Each]:
+    """Yield ``map``, or for more than 50 specs one that uses ``jobs`` processes (default: one per core), in order."""
+    if count <= _MANY or jobs == 1:
+        yield map
+        return
+    # Ctrl-C is for this process to answer.
+    pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+    try:
+        yield partial(_map_chunks, pool)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _map_chunks(pool: ProcessPoolExecutor, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    for result, error in pool.map(partial(_result_or_error, work), items, chunksize=_CHUNK):
+        if error is not None:
+            raise error
+        yield result
+
+
+def _result_or_error(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None]:
+    """What ``work`` gives; an error that it raises would take the results before it in its chunk along."""
+    try:
+        return work(item), None
+    except ScdgenError as error:
+        return None, error
 
 
 def spec_paths(given: Iterable[str | Path]) -> list[Path]:
@@ -35,7 +70,7 @@ def spec_paths(given: Iterable[str | Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def load_specs(given: Iterable[str | Path], each: Each = in_turn) -> list[Spec]:
+def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
     """Every spec, or :class:`SpecError` with the mistakes of all of them in one go; ``each`` goes through the files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
@@ -65,24 +100,15 @@ def _spec_or_error(path: Path) -> Spec | SpecError:
         return error
 
 
-def read_source(spark: SparkSession, spec: Spec, path: str) -> DataFrame:
-    """The rows of a CSV (header), JSON lines, Parquet or Delta path, in the types that the spec's expressions need.
-
-    Raises :class:`UsageError` where the path is not there or of no known format, and :class:`DataError` where a file is
-    not what its name says. A value that does not convert is an error of Spark's when the rows are read; within
-    :func:`source_rows` it is one of ours.
-    """
-    return files_errors.open_files(spark, spec, path).rows
-
-
 @contextmanager
 def source_rows(
     spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object]
 ) -> Iterator[DataFrame | None]:
-    """The rows of :func:`read_source`, or ``None`` without a path, for what is run with them inside.
+    """The rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
 
-    Where that fails because of the files, raises :class:`DataError` with the file, the line if it is known, the column
-    and the value.
+    They are in the types that the spec's expressions need. Raises :class:`UsageError` if the path is not there or of no
+    known format, and :class:`DataError` if a file is not what its name says. If what is run inside fails because of the
+    files, raises :class:`DataError` with the file, the line if it is known, the column and the value.
     """
     if path is None:
         yield None

@@ -8,10 +8,11 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +25,9 @@ from scdgen.cli import show as cli_show
 from scdgen.cli import stream as cli_stream
 from scdgen.cli.options import jobs_option, specs_argument, templates_option
 from scdgen.errors import line_and_status, nearest, printable
+
+if TYPE_CHECKING:
+    from scdgen.spec.model import Spec
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -116,14 +120,13 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     \b
     Example:  scdgen validate specs
     """
-    from scdgen.cli.inputs import load_specs, spec_paths
-    from scdgen.cli.parallel import workers
-    from scdgen.patterns.compile import judged
+    from scdgen.cli.inputs import load_specs, map_specs, spec_paths
+    from scdgen.patterns.compile import render
 
     paths = spec_paths(specs)
-    with workers(len(paths), jobs) as each:
+    with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
-        for spec, _ in zip(loaded, each(partial(judged, templates=templates), loaded), strict=True):
+        for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
             click.echo(f"{spec.origin}: ok ({spec.target})")
 
 
@@ -160,28 +163,28 @@ def generate(
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before a changed spec meets its table
     """
-    from scdgen.cli.inputs import load_specs, spec_paths
+    from scdgen.cli.inputs import load_specs, map_specs, spec_paths
     from scdgen.cli.notebook import NOTEBOOK, rendered_files
-    from scdgen.cli.parallel import workers
-    from scdgen.patterns.compile import Scripts, folder
+    from scdgen.patterns.compile import Scripts
+    from scdgen.spec.resolved import SPEC_JSON
 
     changed, dry, paths = 0, check or diff, spec_paths(specs)
-    with workers(len(paths), jobs) as each:
+    with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         # The header names the spec as seen from beside the output, wherever the command was called.
         beside = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
         # A notebook that is there is kept up without being asked for: one of before would be wrong and look right.
         notebooks = frozenset(
-            name for name in map(folder, shown) if kind == "notebook" or Path(out, name, NOTEBOOK).is_file()
+            spec.folder for spec in shown if kind == "notebook" or Path(out, spec.folder, NOTEBOOK).is_file()
         )
         made = each(partial(rendered_files, templates=templates, notebooks=notebooks), shown)
         for spec, files in zip(shown, made, strict=True):
             differ = 0
-            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), NOTEBOOK):
-                differ += _write(Path(out, folder(spec), name), files.get(name), dry)
+            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), NOTEBOOK, SPEC_JSON):
+                differ += _write(Path(out, spec.folder, name), files.get(name), dry)
             if diff and differ:
-                _tell_stored(spec.target, Path(out, folder(spec)), files)
+                _tell_stored(spec, Path(out, spec.folder))
             changed += differ
     if dry and changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
@@ -210,21 +213,24 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
     click.echo(graph_mermaid(found) if kind == "mermaid" else graph_text(found))
 
 
-def _tell_stored(target: str, place: Path, files: Mapping[str, str]) -> None:
-    """What the difference between the files on disk and those of the spec means for the rows of the table."""
+def _tell_stored(spec: Spec, place: Path) -> None:
+    """What the difference between the ``spec.json`` on disk and the spec means for the rows of the table."""
     from scdgen.spec.diff import meanings
-    from scdgen.spec.stored import stored
+    from scdgen.spec.resolved import SPEC_JSON, from_json
 
-    on_disk = {path.name: path.read_bytes().decode("utf-8", "replace") for path in sorted(place.glob("*.sql"))}
-    old, new = stored(on_disk), stored(files)
-    if not on_disk:
-        lines = ["nothing was generated before, so that there is nothing to compare with"]
-    elif old is None or new is None:
-        lines = ["the files are not as scdgen writes them; what the difference means for stored rows is not known"]
+    file = place / SPEC_JSON
+    old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
+    unknown = "what the difference means for stored rows is not known"
+    if old is not None:
+        lines = meanings(old, spec) or ["no option that stored rows depend on has changed"]
+    elif file.is_file():
+        lines = [f"{file} is not as scdgen writes it; {unknown}"]
+    elif place.is_dir():
+        lines = [f"there is no {file} to compare with; {unknown}"]
     else:
-        lines = meanings(target, old, new) or ["no option that stored rows depend on has changed"]
+        lines = ["nothing was generated before, so that there is nothing to compare with"]
     for line in lines:
-        click.echo(f"{target}: {line}")
+        click.echo(f"{spec.target}: {line}")
 
 
 def _write(path: Path, text: str | None, check: bool) -> int:

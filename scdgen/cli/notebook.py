@@ -12,8 +12,9 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.output import code
 from scdgen.errors import Problem, SpecError, printable
-from scdgen.patterns.compile import folder, render
+from scdgen.patterns.compile import render
 from scdgen.spec.model import Spec
+from scdgen.spec.resolved import SPEC_JSON, to_json
 from scdgen.sql.tokens import tokens
 
 NOTEBOOK = "notebook.sql"
@@ -33,10 +34,11 @@ _WHAT = {
 def rendered_files(
     spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
 ) -> dict[str, str]:
-    """File name -> text of :func:`render`; with a notebook where the spec's :func:`folder` is among ``notebooks``."""
+    """File name -> text of :func:`render` and of ``spec.json``; with a notebook if its folder is in ``notebooks``."""
     files = render(spec, templates).files()
-    if folder(spec) in notebooks:
+    if spec.folder in notebooks:
         files[NOTEBOOK] = notebook(spec, files)
+    files[SPEC_JSON] = to_json(spec)
     return files
 
 

@@ -14,9 +14,9 @@ from scdgen.engine.diagnose import cause, explained
 from scdgen.engine.settings import ansi
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import ScdgenError
-from scdgen.patterns import compile as pipeline
 from scdgen.patterns.bind import bind
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -56,7 +56,7 @@ class Engine:
 
     def execute(self, script: str | Iterable[str]) -> None:
         """Run statements in order."""
-        for statement in pipeline.statements(script) if isinstance(script, str) else script:
+        for statement in split_statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
     def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
@@ -68,7 +68,7 @@ class Engine:
 
     def frame(self, script: str) -> DataFrame:
         """The result of a script's last statement."""
-        *before, last = pipeline.statements(script)
+        *before, last = split_statements(script)
         self.execute(before)
         return self.spark.sql(last)
 

@@ -290,18 +290,3 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     target = sql.quote_parts(spec.target_parts)
     facts = Diagnose(rule, target, rows, sample, content, pattern.read(spec).times)
     return _query(Rendering("diagnose.sql.j2", facts))
-
-
-def judged(spec: Spec, templates: str | None = None) -> None:
-    """:func:`render` for what it raises."""
-    render(spec, templates)
-
-
-def statements(script: str) -> list[str]:
-    """The statements of a script, in order, byte for byte."""
-    return split_statements(script)
-
-
-def folder(spec: Spec) -> str:
-    """The folder of a spec's files below ``generated/``: the target's name."""
-    return ".".join(spec.target_parts)

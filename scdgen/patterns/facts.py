@@ -15,7 +15,7 @@ from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
 from scdgen.patterns.source import Rows, Variable, refusal
 from scdgen.spec.definition import definition
-from scdgen.spec.model import Snapshot, Spec
+from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
     # Delta takes these characters in a column's name only if it maps names to names of its own in the files.
     odd = any(character in " ,;{}()\n\t=" for column in columns for character in column.name)
     mapped = {"delta.columnMapping.mode": "name"} if odd else {}
-    properties = {"delta.enableDeletionVectors": "true", **mapped, **spec.table.properties, **definition(spec)}
+    properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
     wanted = "delta.dataSkippingStatsColumns"
     if len(spec.columns) <= 26 or wanted in properties or not spec.rules.keeps_history:
         return properties

@@ -1,27 +1,25 @@
-"""The gate: everything that is written or sent to Spark is judged here first, in both dialects that have to read it.
+"""The gate: everything that is written or sent to Spark is judged here first, in the dialect of Databricks.
 
 sqlglot reads and never prints. Parsing alone lets much through (an empty ON, stray commas, a left-over ``{{ a }}``,
-unknown statements as a bare command), so the tree is looked at too.
+unknown statements as a bare command), so the tree is looked at too, and every name is resolved.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
-from scdgen.patterns.dialects import readings
 from scdgen.patterns.history import LAST_RUN
-from scdgen.patterns.names import Columns, Names, Steps, UnsureError, node_types
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.source import SOURCE_VIEW, TAKEN_AT, batch_variables
-from scdgen.patterns.with_clause import WithClause, stands_in
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens
@@ -45,10 +43,10 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is refu
 
 def judge(spec: Spec, files: dict[str, str]) -> None:
     """Raise :class:`SpecError` with every objection to the texts (file name -> SQL)."""
-    gate = Gate(spec)
+    gate = _Gate(spec)
     problems = [
         Problem(spec.origin, 0, 0, f"{name}: the SQL is refused: {objection}")
-        for name, text in sorted(files.items(), key=lambda file: file[0] != "merge.sql")
+        for name, text in files.items()
         for objection in gate.objections(name, text)
     ]
     if problems:
@@ -66,16 +64,8 @@ def way_out(templates: str | None) -> Iterator[None]:
         raise SpecError(problems) from error
 
 
-def objections(spec: Spec, name: str, text: str) -> Iterator[str]:
-    """What is wrong with one file's text, each in one line."""
-    yield from Gate(spec).objections(name, text)
-
-
-class Gate:
-    """Judges the files of one spec.
-
-    The MERGE comes first: its WITH clause is the plan's too, and what was found right there is not looked at again.
-    """
+class _Gate:
+    """Judges the files of one spec."""
 
     def __init__(self, spec: Spec):
         self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
@@ -84,49 +74,32 @@ class Gate:
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         self.read = sorted(bare.union(*(text.columns for text in texts)))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
-        columns = {_TARGET: [name.lower() for name in self.target], SOURCE_VIEW: self.read}
-        self.names = Names({parts: columns[name] for parts, name in self.tables.items()}, self.variables, self.read)
         # Tables that the user's expressions read in subqueries: what they hold is between the user and Spark.
         self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
-        self.judged: tuple[WithClause, Steps] | None = None  # the MERGE's WITH clause, and the columns of its steps
 
     def objections(self, name: str, text: str) -> Iterator[str]:
         """What is wrong with one file's text, each in one line."""
-        if name == "plan.sql" and self.judged is not None:
-            clause, steps = self.judged
-            rest = clause.taken_from(text)
-            if rest is not None and next(self._objections(name, rest, steps), None) is None:
-                return
-        found = list(self._objections(name, text))
-        if found:
-            self.judged = None
-        yield from found
-
-    def _objections(self, name: str, text: str, steps: Steps | None = None) -> Iterator[str]:
-        """``steps``: those of the WITH clause that was taken from the text."""
         if not text.endswith("\n") or not text.strip():
             yield "it is empty or does not end in a newline"
             return
         if "{{" in text or "{%" in text or "{#" in text:
             yield "a piece of the template is left over"
         try:
-            found = tokens(text)
-            if comma := stray_comma(found):
+            if comma := stray_comma(tokens(text)):
                 yield f"a stray comma in line {comma}"
-            trees: list[exp.Expression] = []
-            for reading in readings(text, found):
-                trees = trees or reading
-                yield from _kinds(name, reading)
+            # After the last semicolon there may be a comment, which is not a statement.
+            trees = [tree for tree in sqlglot.parse(text, dialect=DIALECT) if isinstance(tree, exp.Expression)]
+            yield from _kinds(name, trees)
         except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
             yield f"it cannot be read ({first_line(error)})"
             return
         if name == "plan.sql":
-            yield from self._plan(trees, steps)
+            yield from self._plan(trees)
         for tree in trees:
             if isinstance(tree, exp.Merge):
-                yield from self._merge(tree, WithClause.of_merge(text, found))
+                yield from self._merge(tree)
 
-    def _merge(self, tree: exp.Merge, clause: WithClause | None) -> Iterator[str]:
+    def _merge(self, tree: exp.Merge) -> Iterator[str]:
         """The MERGE's own parts: an ON, the spec's columns in each list, no column that is not there."""
         if tree.args.get("on") is None:
             yield "the MERGE has no ON"
@@ -137,17 +110,12 @@ class Gate:
             yield "the MERGE must be MERGE INTO … AS t USING (…) AS s"
             return
         try:
-            steps = self.names.steps(query, {})
-            given = set(self.names.body(query, steps))
-            self.judged = (clause, steps) if clause is not None else None
-        except UnsureError:
-            try:
-                given = {name.lower() for name in self._resolve(query).named_selects}
-            except Exception as error:
-                yield _unresolved_text(error)
-                return
+            given = self._columns_of(query)
+        except Exception as error:
+            yield _unresolved_text(error)
+            return
         yield from self._whens(tree)
-        yield from self._places(tree, {"t": {name.lower() for name in self.target}, "s": given})
+        yield from self._places(tree, {"t": {name.lower() for name in self.target}, "s": set(given)})
 
     def _whens(self, tree: exp.Merge) -> Iterator[str]:
         target = list(self.target)
@@ -182,33 +150,27 @@ class Gate:
             if not column.table and column.name not in self.variables:
                 yield f"{column.name} is not there"
 
-    def _plan(self, trees: list[exp.Expression], steps: Steps | None) -> Iterator[str]:
-        """The plan's view, and the queries that read it; ``steps`` are those of the clause that was taken from it."""
-        views: dict[str, Columns] = {}
+    def _plan(self, trees: Sequence[exp.Expression]) -> Iterator[str]:
+        """The plan's view, and the queries that read it."""
+        views: dict[str, list[str]] = {}
         for tree in trees:
             query = tree.expression if isinstance(tree, exp.Create) else tree
             if not isinstance(query, _QUERY):
                 continue
-            own = steps if not views else None
-            if own is not None and not stands_in(query):
-                yield "the WITH clause is not at the beginning"
-                return
             try:
-                columns = self.names.outputs(query, {**(own or {}), **views})
-            except UnsureError:
-                if steps is not None:
-                    yield "a name does not resolve"
-                    return
-                try:
-                    columns = [name.lower() for name in self._resolve(query, views).named_selects]
-                except Exception as error:
-                    yield _unresolved_text(error)
-                    return
+                columns = self._columns_of(query, views)
+            except Exception as error:
+                yield _unresolved_text(error)
+                return
             if isinstance(tree, exp.Create):
                 views[tree.this.name.lower()] = columns
 
-    def _resolve(self, query: exp.Expression, views: Steps | None = None) -> exp.Query:
-        """The query with every name resolved against the target, the views and what the spec reads of the source."""
+    def _columns_of(self, query: exp.Expression, views: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+        """The names that a query gives, in lower case.
+
+        Every name in it is resolved against the target, the views and what the spec reads of the source; raises
+        sqlglot's errors if one cannot be.
+        """
         tree = query.copy()
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
@@ -238,10 +200,10 @@ class Gate:
                 table.replace(exp.table_(name, alias=alias))
         resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
         assert isinstance(resolved, exp.Query)
-        return resolved
+        return [name.lower() for name in resolved.named_selects]
 
 
-def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
+def _kinds(name: str, trees: Sequence[exp.Expression]) -> Iterator[str]:
     allowed, last = ALLOWED[name]
     if not trees:
         yield "it holds no statement"
@@ -249,7 +211,7 @@ def _kinds(name: str, trees: list[exp.Expression]) -> Iterator[str]:
     for tree in trees:
         if not isinstance(tree, allowed):
             yield f"a {type(tree).__name__.upper()} statement has no place in {name}"
-        kinds = node_types(tree)
+        kinds = {type(node) for node in tree.walk()}
         if exp.Command in kinds:
             yield "a statement that sqlglot does not know"
         if exp.Placeholder in kinds:

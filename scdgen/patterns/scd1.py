@@ -149,6 +149,7 @@ class Scd1(Pattern):
 
     name = "scd1"
     keeps_history = False
+    without = frozenset({"history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"})
     deletes = ("remove", "ignore")
     written_actions = ("insert", "update", "delete")
 

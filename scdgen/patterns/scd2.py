@@ -64,6 +64,7 @@ class Scd2(Pattern):
 
     name = "scd2"
     keeps_history = True
+    without = frozenset({"updated_at", "columns.*.merge"})
     deletes = ("close", "mark", "ignore")
     written_actions = ("open", "close", "correct", "fold")
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError
-from scdgen.patterns.compile import plan_rows, plan_sample, plan_shape, run_counts, statements
+from scdgen.patterns.compile import plan_rows, plan_sample, plan_shape, run_counts
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.plan import VIEW
 from scdgen.run.results import PlanResult, PlanRow
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -108,7 +109,7 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
 @contextmanager
 def plan_view(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
     """The view of a plan.sql, whose variables are set, and which is gone afterwards."""
-    found = statements(script)
+    found = split_statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         raise UsageError(
             f"{spec.pattern}/plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "

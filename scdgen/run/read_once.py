@@ -40,7 +40,7 @@ def kept(
         yield given
         return
     bound = bind(spec, None, params or {})
-    pipeline.judged(bound, templates)  # before anything is sent to Spark
+    pipeline.render(bound, templates)  # what is refused, is refused before anything is sent to Spark
     with engine.lock:  # the params' variables are set from here on
         yield _rows(engine, bound)
 

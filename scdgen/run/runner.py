@@ -34,6 +34,7 @@ from scdgen.run.results import CheckResult, PlanResult, RunResult
 from scdgen.run.retry import RETRIES, Result, retried
 from scdgen.run.table import TargetTable, clear_unfinished
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -141,11 +142,11 @@ class Runner:
         created = not table.exists()
         additions = () if created else self._fit(spec, table, adopt)
         evolution = scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
-        with table.as_it_was_on_failure(created, len(pipeline.statements(evolution)), named):
+        with table.as_it_was_on_failure(created, len(split_statements(evolution)), named):
             self._engine.execute(evolution)
             # Before the MERGE: where a view cannot be made, nothing has been merged.
             table.make_views(spec.views.current, scripts.views, created)
-            *before, merge = pipeline.statements(scripts.merge)
+            *before, merge = split_statements(scripts.merge)
             # What a plan has found to change nothing is as if it had been merged when the plan was made.
             needless = bool(planned) and self.templates is None and is_needless(spec, planned)
             counted = source_counts(bound, wanted=self._metrics is not None)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import statements
 from scdgen.patterns.evolve import Existing
 from scdgen.run.delta import Commit, commits
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +92,7 @@ class TargetTable:
         """Make the views with the table, or where the one of the open versions is not there."""
         name = sql.quote_parts(sql.split_name(current)) if current else ""
         if script and (created or (name and not self.spark.catalog.tableExists(name))):
-            for statement in statements(script):
+            for statement in split_statements(script):
                 self.spark.sql(statement).collect()
 
     def existing(self) -> Existing:

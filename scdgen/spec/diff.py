@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import sqlglot
+
 from scdgen import sql
-from scdgen.spec.stored import Stored
+from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
+from scdgen.sql.tokens import DIALECT
 
 _ANEW = "make the table anew from the whole source"
 _TAKE = "take the table over with `scdgen run --adopt`"
@@ -13,12 +16,12 @@ _ADOPT = f"then {_TAKE}"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
-def meanings(target: str, old: Stored, new: Stored) -> list[str]:
+def meanings(old: Spec, new: Spec) -> list[str]:
     """A line for each option that has changed and that stored rows depend on; none where nothing has."""
     if old.pattern != new.pattern:
-        what = "stored rows have no versions" if new.pattern == "scd2" else "stored rows are versions, many of a key"
+        what = "stored rows have no versions" if new.keeps_history else "stored rows are versions, many of a key"
         return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; {_ANEW}")]
-    change = _Changes(sql.quote_parts(sql.split_name(target)), old, new)
+    change = _Changes(old, new)
     parts = (change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
              change.values, change.table)  # fmt: skip
     return [line for part in parts for line in part()]
@@ -33,81 +36,85 @@ def _shown(value: object) -> str:
         value = ", ".join(map(str, value))
     if isinstance(value, bool):
         return str(value).lower()
-    return "none" if value is None or value == "" else str(value)
+    return "none" if value is None or value == "" else " ".join(str(value).split())
 
 
 class _Changes:
-    """The lines on one table; ``target`` is quoted."""
+    """The lines on one table, whose specs have one pattern."""
 
-    def __init__(self, target: str, old: Stored, new: Stored):
-        self.target, self.old, self.new = target, old, new
-        self.start, self.end = (sql.quote(old.history.get(option, option)) for option in ("valid_from", "valid_to"))
+    def __init__(self, old: Spec, new: Spec):
+        self.target, self.old, self.new = sql.quote_parts(new.target_parts), old, new
+        self.end = sql.quote(old.history.valid_to)
+        # What is said of the keys holds for the options of a column that has become a key, or is one no more.
+        names = dict.fromkeys([*old.columns, *new.columns])
+        self.names = [name for name in names if (name in old.keys) == (name in new.keys)]
+        self.both = [name for name in self.names if name in old.columns and name in new.columns]
 
     def keys(self) -> Iterator[str]:
         """Other keys: other rows belong together."""
         old, new = self.old.keys, self.new.keys
         if set(old) != set(new):
             yield _line("keys", old, new, "stored rows belong together by the old key; every run stops; " + _ANEW)
-        elif old != new and "surrogate_key" in self.new.history:
-            why = f"the order is part of {self.new.history['surrogate_key']}, which stored rows have of the old one"
+        elif old != new and self.new.keeps_history and self.new.history.surrogate_key:
+            why = f"the order is part of {self.new.history.surrogate_key}, which stored rows have of the old one"
             yield _line("keys", old, new, f"{why}; {_ANEW}")
 
     def times(self) -> Iterator[str]:
         """How starts and ends are written."""
-        old, new = self.old, self.new
-        if old.time != new.time:
+        old, new = self.old.history, self.new.history
+        if not self.new.keeps_history:
+            return
+        if old.type != new.type:
             why = f"stored starts and ends are of the old type; every run stops; {_ANEW}"
-            yield _line("history.type", old.time, new.time, why)
+            yield _line("history.type", old.type, new.type, why)
             return
         if old.gap != new.gap:
-            shifted = f"{self.end}{self._interval('+', old.gap)}{self._interval('-', new.gap)}"
+            shifted = f"{self.end}{_interval('+', old.gap)}{_interval('-', new.gap)}"
             mend = f"UPDATE {self.target} SET {self.end} = {shifted} WHERE NOT ({self._open()})"
             why = f"stored ends are written with the old one; every run stops; bring them along: {mend}; {_ADOPT}"
             yield _line("history.gap", old.gap, new.gap, why)
         if old.open_end != new.open_end:
-            value = {None: "NULL", "last_run": "current_timestamp()"}.get(new.open_end) or self._literal(new.open_end)
+            special: dict[object, str] = {None: "NULL", "last_run": "current_timestamp()"}
+            value = special.get(new.open_end) or self._time(new.open_end)
             mend = f"UPDATE {self.target} SET {self.end} = {value} WHERE {self._open()}"
             if new.open_end is None:
                 mend = f"ALTER TABLE {self.target} ALTER COLUMN {self.end} DROP NOT NULL; {mend}"
             why = f"stored open versions end with the old one; every run stops; bring them along: {mend}; {_ADOPT}"
             yield _line("history.open_end", old.open_end, new.open_end, why)
 
-    def _literal(self, value: object) -> str:
-        return str(value) if self.old.time == "bigint" else f"{self.old.time.upper()} {sql.text_literal(str(value))}"
-
-    def _interval(self, sign: str, gap: str | None) -> str:
-        if gap is None:
-            return ""
-        amount, _, unit = gap.partition(" ")
-        return f" {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}" if unit else f" {sign} {amount}"
+    def _time(self, value: object) -> str:
+        kind = self.old.history.type
+        return str(value) if kind == "bigint" else f"{kind.upper()} {sql.text_literal(str(value))}"
 
     def _open(self, mended: bool = True) -> str:
         """Whether a version is open, as it is stored; ``mended``: with the new values of the flag."""
-        if self.old.open_end == "last_run" and self.old.flag:
-            flag = self.new.flag if mended and self.new.flag else self.old.flag
-            return f"{sql.quote(self.old.history['is_current'])} = {flag[0]}"
-        return (
-            f"{self.end} IS NULL" if self.old.open_end is None else f"{self.end} = {self._literal(self.old.open_end)}"
-        )
+        old = self.old.history
+        if old.open_end == "last_run" and old.is_current:
+            flag = self.new.history.is_current if mended and self.new.history.is_current else old.is_current
+            return f"{sql.quote(old.is_current.name)} = {_literal(flag.open)}"
+        return f"{self.end} IS NULL" if old.open_end is None else f"{self.end} = {self._time(old.open_end)}"
 
     def flag(self) -> Iterator[str]:
         """Other values of the flag."""
-        old, new = self.old, self.new
-        if old.flag and new.flag and old.flag != new.flag and "is_current" in old.history:
-            name = sql.quote(old.history["is_current"])
-            mend = f"UPDATE {self.target} SET {name} = CASE WHEN {self._open(False)} "
-            mend += f"THEN {new.flag[0]} ELSE {new.flag[1]} END"
+        was, now = self.old.history.is_current, self.new.history.is_current
+        if not self.new.keeps_history or was is None or now is None:
+            return
+        before, after = ((_literal(flag.open), _literal(flag.closed)) for flag in (was, now))
+        if before != after:
+            mend = f"UPDATE {self.target} SET {sql.quote(was.name)} = CASE WHEN {self._open(False)} "
+            mend += f"THEN {after[0]} ELSE {after[1]} END"
             why = "stored versions of keys that no batch touches keep the old values (the check flag_matches_end fails)"
-            yield _line("history.is_current", old.flag, new.flag, f"{why}; bring them along: {mend}")
+            yield _line("history.is_current", before, after, f"{why}; bring them along: {mend}")
 
     def tracked(self) -> Iterator[str]:
         """Columns whose changes open versions now, or no more; those that came or went are told as columns."""
-        both = [name for name in self.new.columns if name in self.old.columns and name not in self.new.keys]
-        for name in both:
-            was, now = name in self.old.tracked, name in self.new.tracked
-            if was == now or name in self.old.keys:
+        if not self.new.keeps_history:
+            return
+        for name in self.both:
+            was, now = self.old.columns[name].track, self.new.columns[name].track
+            if was == now:
                 continue
-            if self.new.keeps:
+            if self.new.unchanged == "keep":
                 why = f"stored versions stay; every run stops; {_TAKE}"
             elif now:
                 why = f"a stored version holds its newest value alone; every run stops; {_TAKE}, or {_ANEW}"
@@ -117,7 +124,7 @@ class _Changes:
 
     def history(self) -> Iterator[str]:
         """Columns that scdgen fills: renamed, new, gone."""
-        old, new = self.old.history, self.new.history
+        old, new = _added_columns(self.old), _added_columns(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
             place = option if option == "updated_at" else f"history.{option}"
@@ -141,83 +148,88 @@ class _Changes:
     def columns(self) -> Iterator[str]:
         """The spec's columns."""
         old, new = self.old.columns, self.new.columns
-        for name in dict.fromkeys([*old, *new]):
+        for name in self.names:
             if name not in old:
-                opens = name in self.new.tracked and self.new.pattern == "scd2"
+                opens = new[name].track and self.new.keeps_history
                 why = "stored rows have NULL in it, once schema_evolution: add_columns has added it"
                 why += "; the first value that comes for a key opens a version" if opens else ""
-                yield _line(f"columns.{name}", None, new[name][0], why)
+                yield _line(f"columns.{name}", None, new[name].type, why)
             elif name not in new:
                 why = "stored rows keep it, rows to come have NULL in it"
-                if old[name][1]:
+                if not old[name].nullable:
                     mend = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(name)} DROP NOT NULL"
                     why += f", which it does not take; every run stops; {mend}"
-                if name in self.old.tracked:
+                if old[name].track and self.old.keeps_history:
                     why += f"; it opens no versions any more; every run stops; {_TAKE}"
-                yield _line(f"columns.{name}", old[name][0], None, why)
-            elif old[name][0] != new[name][0]:
+                yield _line(f"columns.{name}", old[name].type, None, why)
+            elif old[name].type != new[name].type:
                 why = f"stored values are of the old type; every run stops; {_ANEW}"
-                yield _line(f"columns.{name}.type", old[name][0], new[name][0], why)
-            elif old[name][1] != new[name][1] and (name in self.new.keys) == (name in self.old.keys):
-                yield _line(f"columns.{name}.nullable", not old[name][1], not new[name][1], _NEW_TABLES)
+                yield _line(f"columns.{name}.type", old[name].type, new[name].type, why)
+            elif old[name].nullable != new[name].nullable and name not in self.new.keys:
+                yield _line(f"columns.{name}.nullable", old[name].nullable, new[name].nullable, _NEW_TABLES)
 
     def rows(self) -> Iterator[str]:
         """Which rows come, and what they are."""
         old, new = self.old, self.new
-        if old.snapshot != new.snapshot:
-            feeds = [("changes", "snapshot")[files.snapshot] for files in (old, new)]
+        if old.source.feed != new.source.feed:
             why = (
                 "the first snapshot ends every key that it lacks"
-                if new.snapshot
+                if new.reads_snapshot
                 else "a missing key is no delete any more"
             )
-            yield _line("source.feed", feeds[0], feeds[1], f"stored rows stay; {why}")
-        gone = "; a stored key that is not in the next snapshot any more goes by on_delete" if new.snapshot else ""
-        for option, was, now in (("source", old.source, new.source), ("source.where", old.where, new.where)):
-            if was != now:
-                drops = "NOT COALESCE("  # deletes that on_delete: ignore leaves out
-                if option == "source.where" and was.count(drops) != now.count(drops):
-                    option = "on_delete"
-                yield _line(option, was, now, f"stored rows stay, and rows of before are not read again{gone}")
-        options = (("_scd_at", "source.effective_at"), ("_scd_deleted", "source.delete_when"))
-        for name, option in options:
-            before, after = old.values.get(name), new.values.get(name)
-            if before != after:
-                what = "deletes of before are not looked at again"
-                if name == "_scd_at":
-                    what = "stored times are of the old one, so that a row of before that comes again is another change"
+            yield _line("source.feed", old.source.feed, new.source.feed, f"stored rows stay; {why}")
+        gone = (
+            "; a stored key that is not in the next snapshot any more goes by on_delete" if new.reads_snapshot else ""
+        )
+        stay = f"stored rows stay, and rows of before are not read again{gone}"
+        if _place(old.source) != _place(new.source) or not _same(old.source.query, new.source.query):
+            yield _line("source", _rows_from(old.source), _rows_from(new.source), stay)
+        if not _same(old.source.where, new.source.where):
+            yield _line("source.where", old.source.where, new.source.where, stay)
+        deletes = any(spec.reads_snapshot or spec.source.delete_when for spec in (old, new))
+        if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
+            yield _line("on_delete", old.deletes, new.deletes, stay)  # of mark its column tells
+        options = (
+            ("source.effective_at", old.source.effective_at, new.source.effective_at,
+             "stored times are of the old one, so that a row of before that comes again is another change"),
+            ("source.delete_when", old.source.delete_when, new.source.delete_when,
+             "deletes of before are not looked at again"),
+        )  # fmt: skip
+        for option, before, after, what in options:
+            if not _same(before, after):
                 yield _line(option, before, after, f"{what}; to bring stored rows along, {_ANEW}")
-        if old.keeps != new.keeps and new.pattern == "scd2":
-            words = [("skip", "keep")[files.keeps] for files in (old, new)]
+        if old.unchanged != new.unchanged and new.keeps_history:
             why = "equal neighbours stay until a batch touches their key (until then the check no_repeat fails)"
-            if new.keeps:
+            if new.unchanged == "keep":
                 why = f"changes of before that changed nothing were not stored; for them too, {_ANEW}"
-            yield _line("unchanged", words[0], words[1], why)
+            yield _line("unchanged", old.unchanged, new.unchanged, why)
 
     def values(self) -> Iterator[str]:
         """How the values of a column come about."""
         old, new = self.old, self.new
-        for name in (name for name in new.columns if name in old.columns):
-            was, now = old.values.get(name), new.values.get(name)
-            if was != now and old.columns[name][0] == new.columns[name][0]:
+        for name in self.both:
+            before, after = old.column_source(name), new.column_source(name)
+            if not _same(before, after) and old.columns[name].type == new.columns[name].type:
                 why = f"stored values are made by the old one; to bring them along, {_ANEW}"
-                yield _line(f"columns.{name}.from", was, now, why)
-            was, now = old.nulls.get(name), new.nulls.get(name)
-            if was != now and name not in old.keys:
+                yield _line(f"columns.{name}.from", before, after, why)
+            if name in new.keys:
+                continue
+            was, now = old.columns[name].nulls, new.columns[name].nulls
+            if was != now and new.keeps_history:
                 if now == "value":
                     why = "stored values that took the place of a NULL stay"
                 else:
                     why = 'a NULL that is stored means "not given" from now on, where a batch touches its key'
                     why += f"; else {_ANEW}"
                 yield _line(f"columns.{name}.nulls", was, now, why)
-            was, now = old.merge.get(name), new.merge.get(name)
-            if was != now and name not in old.keys:
+            merged, merges = old.columns[name].merge, new.columns[name].merge
+            if merged != merges and not new.keeps_history:
                 why = f"what is stored came about by the old one, and goes into the new one as one value; else {_ANEW}"
-                yield _line(f"columns.{name}.merge", was, now, why)
+                yield _line(f"columns.{name}.merge", merged, merges, why)
 
     def table(self) -> Iterator[str]:
         """What only a new table gets, with the statement that brings one along that is there."""
-        old, new = self.old.table, self.new.table
+        old, new = _table_options(self.old), _table_options(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
             if was == now:
@@ -233,3 +245,47 @@ class _Changes:
                 )
                 mend = f"ALTER TABLE {self.target} {does}"
             yield _line(f"table.{option}", was, now, f"{_NEW_TABLES}; {mend}")
+
+
+def _interval(sign: str, gap: object) -> str:
+    if gap is None:
+        return ""
+    amount, _, unit = str(gap).partition(" ")
+    return f" {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}" if unit else f" {sign} {amount}"
+
+
+def _literal(value: object) -> str:
+    return sql.text_literal(value) if isinstance(value, str) else str(value).upper()
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    """Whether two expressions or queries say the same, white space and case of words aside."""
+    if one is None or other is None:
+        return one == other
+    return sqlglot.parse_one(one, dialect=DIALECT) == sqlglot.parse_one(other, dialect=DIALECT)
+
+
+def _place(source: Source) -> tuple[object, ...]:
+    return source.table, source.path, source.format, source.options
+
+
+def _rows_from(source: Source) -> str | None:
+    """Where rows come from, to show."""
+    if source.path is not None:
+        options = (f", {name}: {value}" for name, value in source.options.items())
+        return f"{source.path} ({source.format}{''.join(options)})"
+    return source.table or source.query
+
+
+def _added_columns(spec: Spec) -> dict[str, str]:
+    """Option -> the column that it adds to those of the spec."""
+    if spec.keeps_history:
+        return dict(spec.history.names())
+    return {"updated_at": spec.updated_at} if spec.updated_at and spec.updated_at not in spec.columns else {}
+
+
+def _table_options(spec: Spec) -> dict[str, str]:
+    table = spec.table
+    found = {"partition_by": ", ".join(table.partition_by), "cluster_by": ", ".join(table.cluster_by)}
+    found |= {f"properties.{name}": value for name, value in {**DEFAULT_PROPERTIES, **table.properties}.items()}
+    return {name: value for name, value in {**found, "location": table.location}.items() if value}

@@ -42,17 +42,12 @@ class Step:
         return tuple(dict.fromkeys(w.target for w in writers if w is not None and w is not self.spec))
 
 
-def order(specs: Sequence[Spec]) -> list[Spec]:
+def steps(specs: Sequence[Spec]) -> list[Step]:
     """The specs, each after those whose target or view it reads; the given order where nothing else decides.
 
     Raises :class:`SpecError` where specs read one another in a circle, or a name may be the table of two specs.
     A spec may read its own target, as a watermark does.
     """
-    return [step.spec for step in steps(specs)]
-
-
-def steps(specs: Sequence[Spec]) -> list[Step]:
-    """:func:`order` with what each spec reads."""
     writers = _writers(specs)
     found = [Step(spec, _reads(spec, writers)) for spec in specs]
     place = {spec.target: index for index, spec in enumerate(specs)}

@@ -27,6 +27,7 @@ from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.types import data_type
 
 RESERVED_PREFIX = "_scd_"
+DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
 
 
 def _pattern(name: str) -> str:
@@ -391,6 +392,11 @@ class Spec(Model):
     def target_parts(self) -> tuple[str, ...]:
         """The target's name in one to three parts."""
         return sql.split_name(self.target)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the spec's files below ``generated/``: the target's name without quotes."""
+        return ".".join(self.target_parts)
 
     def column_source(self, name: str) -> str:
         """The SQL expression over a source row that gives a column."""

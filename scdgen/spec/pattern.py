@@ -32,6 +32,8 @@ class PatternRules(ABC):
     """Whether the table has several rows of a key, each valid for a time."""
     feeds: ClassVar[tuple[str, ...]] = ("changes", "snapshot")
     """The values of ``source.feed`` that the pattern accepts."""
+    without: ClassVar[frozenset[str]] = frozenset()
+    """The options that a spec of this pattern cannot have, as ``history`` or ``columns.*.merge``."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen import load_spec_text, render
-from scdgen.patterns.compile import statements
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +99,7 @@ def _start(number: str) -> str:
 def make_history(spark: SparkSession, size: Size, table: str) -> None:
     """The table before the batch, by scdgen's own create.sql."""
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
-    for statement in statements(render(spec_of(size, table, "nowhere")).create):
+    for statement in split_statements(render(spec_of(size, table, "nowhere")).create):
         spark.sql(statement)
     for age in range(size.versions):
         newest = age == size.versions - 1

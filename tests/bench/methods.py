@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, render
-from scdgen.patterns.compile import statements
+from scdgen.sql.tokens import split_statements
 from tests.bench.data import SCHEMA, Size, names, spec_of
 from tests.bench.rivals import Dbt, SqlMesh
 
@@ -44,7 +44,7 @@ def scdgen(spark: SparkSession, size: Size, table: str, batch: str = BATCH) -> N
 
 def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
     """The generated file as it would be pasted, without the runner around it; as plain as what the others run."""
-    *before, merge = statements(render(spec_of(size, table, f"{SCHEMA}.{BATCH}")).merge)
+    *before, merge = split_statements(render(spec_of(size, table, f"{SCHEMA}.{BATCH}")).merge)
     for statement in before:
         spark.sql(statement)
     row = spark.sql(merge).collect()[0]

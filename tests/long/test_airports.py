@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec
-from scdgen.cli.inputs import read_source
 from scdgen.engine.settings import set_while
-from scdgen.patterns.compile import statements
+from scdgen.files.errors import open_files
+from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.tools.airports import fetch
 
@@ -61,11 +61,11 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
     spark.sql("DROP TABLE IF EXISTS geo.airports")
     demo = (ROOT / "docs" / "demo.txt").read_text()
     for date, file in releases.items():
-        result = runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
+        result = runner.run(spec, open_files(spark, spec, str(file)).rows, {"taken": date})
         assert f"{result.inserted} inserted, {result.updated} updated" in demo, (
             "the README shows what make demo printed"
         )
-    again = runner.run(spec, read_source(spark, spec, str(file)), {"taken": date})
+    again = runner.run(spec, open_files(spark, spec, str(file)).rows, {"taken": date})
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     by_runner = sorted(map(tuple, spark.table("geo.airports").collect()), key=repr)
     assert by_runner == expected_history(releases, list(spec.columns))
@@ -74,20 +74,22 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
     # The committed files by themselves: nothing of scdgen runs here.
     spark.sql("DROP TABLE geo.airports")
     folder = ROOT / "generated" / "geo.airports"
-    for statement in statements((folder / "create.sql").read_text()):
+    for statement in split_statements((folder / "create.sql").read_text()):
         spark.sql(statement)
     spark.sql("DROP TABLE IF EXISTS geo.airports_release")
     for date, file in releases.items():
-        read_source(spark, spec, str(file)).write.format("delta").mode("overwrite").saveAsTable("geo.airports_release")
+        open_files(spark, spec, str(file)).rows.write.format("delta").mode("overwrite").saveAsTable(
+            "geo.airports_release"
+        )
         spark.sql(f"DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT TIMESTAMP '{date}'")
-        for statement in statements((folder / "merge.sql").read_text()):
+        for statement in split_statements((folder / "merge.sql").read_text()):
             spark.sql(statement)
     assert sorted(map(tuple, spark.table("geo.airports").collect()), key=repr) == by_runner
-    for statement in statements((folder / "views.sql").read_text()):
+    for statement in split_statements((folder / "views.sql").read_text()):
         spark.sql(statement)
-    for statement in statements((folder / "checks.sql").read_text()):
+    for statement in split_statements((folder / "checks.sql").read_text()):
         assert spark.sql(statement).count() == 0
-    for statement in statements((folder / "plan.sql").read_text()):
+    for statement in split_statements((folder / "plan.sql").read_text()):
         planned = spark.sql(statement)
     assert planned.count() == 0
     as_of = spark.sql("SELECT COUNT(*) FROM geo.airports_as_of(TIMESTAMP '2024-01-01')").collect()[0][0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import CheckResult, Runner, Spec, load_spec_text, render
-from scdgen.patterns.compile import statements
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -270,7 +270,7 @@ def test_each_damage_sets_off_its_checks(spark: SparkSession, name: str) -> None
             counts[result.name] = counts.get(result.name, 0) + 1
     assert got == expected
 
-    queries = statements(render(spec).checks)
+    queries = split_statements(render(spec).checks)
     union = " UNION ALL ".join(f"SELECT {i} AS i, COUNT(*) AS n FROM ({query})" for i, query in enumerate(queries))
     counted = [row["n"] for row in spark.sql(f"{union} ORDER BY i").collect()]
     assert counted == [result.failures for result in results], "one query or one per check: the numbers are the same"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.cli.inputs import read_source
+from scdgen.files.errors import open_files
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:
@@ -69,5 +69,5 @@ def test_a_file_s_name(spark: SparkSession, number: int, tmp_path: Path) -> None
         + "snapshot: {taken_at: \"TIMESTAMP '2024-05-01'\"}\n"
     )
     for count in (1, 0):
-        assert Runner(spark).run(spec, read_source(spark, spec, str(path))).inserted == count
+        assert Runner(spark).run(spec, open_files(spark, spec, str(path)).rows).inserted == count
         assert [row[:2] for row in rows_of(spark, spec.target)] == [("one", "1")]

@@ -10,7 +10,8 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.cli.main import main
-from scdgen.patterns.compile import render, statements
+from scdgen.patterns.compile import render
+from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 
 VIEWS = [("c1", None, "2024-01-01"), ("c1", 7, "2024-01-02"), ("c2", None, "2024-01-03")]
@@ -75,7 +76,7 @@ def test_a_failure_in_the_midst(
         return line.rpartition(" in ")[0]
 
     load(spark, [*VIEWS, (None, 8, "2024-01-04")])
-    for statement in statements(render(load_spec_text(SPECS["c_first"])).create):
+    for statement in split_statements(render(load_spec_text(SPECS["c_first"])).create):
         spark.sql(statement)
     spark.sql("INSERT INTO pipe.first VALUES ('c0', DATE '2023-12-31')")
     status, out, err = run()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text, render
-from scdgen.patterns.compile import statements
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult, RunResult
+from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, Called
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
@@ -253,7 +253,7 @@ def test_the_readme_shows_what_a_plan_prints(spark: SparkSession, call: Called) 
 def test_the_committed_plan_says_the_same_when_pasted(spark: SparkSession, call: Called, tmp_path: Path) -> None:
     spark.sql("DROP TABLE IF EXISTS crm.customer_updates")
     spark.read.csv(str(tmp_path / "changes.csv"), header=True).write.saveAsTable("crm.customer_updates")
-    *before, counts, sample = statements((ROOT / "generated" / "crm.customer" / "plan.sql").read_text())
+    *before, counts, sample = split_statements((ROOT / "generated" / "crm.customer" / "plan.sql").read_text())
     for _ in range(2):
         for statement in before:
             spark.sql(statement)
@@ -304,7 +304,7 @@ def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: s
     plan = runner.plan_counted(spec, source=spark.sql(" UNION ALL ".join(rows)))
     told = [(found.action, found.deletes, found.key["n"], found.changed) for found in plan.sample]
     spark.sql(rows[0]).createOrReplaceTempView("odd_rows")
-    *before, sample = statements(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan)
+    *before, sample = split_statements(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan)
     for statement in before:
         spark.sql(statement)
     shown = spark.sql(sample)

@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text
-from scdgen.patterns.compile import render, statements
+from scdgen.patterns.compile import render
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,7 +73,7 @@ def make(spark: SparkSession, spec: Spec, opened: int) -> None:
     Batches that touch every key leave such files.
     """
     spark.sql(f"DROP TABLE IF EXISTS {TABLE}")
-    for statement in statements(render(spec).create):
+    for statement in split_statements(render(spec).create):
         spark.sql(statement)
     kind, history = spec.history.type, spec.history
     starts = [moment(kind, f"'2024-{month:02}-01'") for month in range(1, opened + 1)]

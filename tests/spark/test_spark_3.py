@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text, render
-from scdgen.patterns.compile import statements
+from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 
 SPEC = """
@@ -42,7 +42,7 @@ def test_a_run_has_its_variables(spark: Any) -> None:
 def test_what_spark_3_does_not_have(spark: Any) -> None:
     spec, runner, rows = load_spec_text(SPEC + "views: {as_of: old.people_at}\n"), Runner(spark), spark.sql(ROWS)
     spark.sql("DROP TABLE IF EXISTS old.people")
-    declare = statements(render(spec).merge)[0]
+    declare = split_statements(render(spec).merge)[0]
     if not spark.version.startswith("3."):
         assert runner.spark is spark, "nothing in between"
         spark.sql(declare).collect()

@@ -52,7 +52,8 @@ def test_generate_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert status == 1
     assert "-merge INTO `crm`.`t` AS t" in diff and "+MERGE INTO `crm`.`t` AS t" in diff
     assert "views.sql (on disk)" in diff, "a file that the spec no longer asks for"
-    assert "2 generated files differ; run: scdgen generate" in err
+    assert '-    "current": "crm.v",\n+    "current": null,\n' in diff and "spec.json (on disk)" in diff
+    assert "3 generated files differ; run: scdgen generate" in err
     assert (out / "crm.t" / "views.sql").exists(), "--check writes nothing"
     run(capsys, "generate", specs, "--out", out)
     assert not (out / "crm.t" / "views.sql").exists()

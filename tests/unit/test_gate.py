@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import sqlglot
 from sqlglot import exp
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
-from scdgen.patterns.dialects import read_alike
-from scdgen.patterns.gate import judge, objections
-from scdgen.sql.tokens import tokens
+from scdgen.patterns.gate import judge
 from tests.bench.many_specs import document
+from tests.conftest import ROOT
+from tests.support.random_specs import make_case
 
 SPEC = load_spec("specs/customer_address.yml")
 GOOD = render(SPEC).files()
@@ -47,11 +48,22 @@ MUTATIONS = [
 ]  # fmt: skip
 
 
+def objections(file: str, text: str) -> list[str]:
+    """What the gate says to one file of SPEC."""
+    try:
+        judge(SPEC, {file: text})
+    except SpecError as refused:
+        start = f"{file}: the SQL is refused: "
+        assert all(problem.message.startswith(start) for problem in refused.problems)
+        return [problem.message.removeprefix(start) for problem in refused.problems]
+    return []
+
+
 @pytest.mark.parametrize(("file", "before", "after", "says"), MUTATIONS)
 def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
     changed = GOOD[file].replace(before, after)
     assert changed != GOOD[file], "the mutation does not apply"
-    found = list(objections(SPEC, file, changed))
+    found = objections(file, changed)
     if says is None:
         assert not found, "what is still right passes"
     else:
@@ -61,9 +73,9 @@ def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
 def test_empty_on_and_empty_text() -> None:
     merge = GOOD["merge.sql"]
     start, end = merge.index("    ON t."), merge.index("-- A stored version that opens")
-    assert any("no ON" in found for found in objections(SPEC, "merge.sql", merge[:start] + "ON\n" + merge[end:]))
-    assert list(objections(SPEC, "merge.sql", "\n"))
-    assert list(objections(SPEC, "merge.sql", "-- nothing\n"))
+    assert any("no ON" in found for found in objections("merge.sql", merge[:start] + "ON\n" + merge[end:]))
+    assert objections("merge.sql", "\n")
+    assert objections("merge.sql", "-- nothing\n")
 
 
 @pytest.mark.parametrize(("start", "instead"), [("UPDATE SET", "UPDATE SET *"), ("INSERT (", "INSERT *")])
@@ -72,7 +84,7 @@ def test_the_short_forms_of_a_merge(start: str, instead: str) -> None:
     merge = GOOD["merge.sql"]
     begin = merge.index(start)
     end = next(at for at in (merge.find("\nWHEN", begin), merge.find("\n--", begin), merge.index(";", begin)) if at > 0)
-    found = list(objections(SPEC, "merge.sql", merge[:begin] + instead + merge[end:]))
+    found = objections("merge.sql", merge[:begin] + instead + merge[end:])
     assert found == [f"the {start.split()[0]} must list its columns and their values"]
 
 
@@ -97,7 +109,7 @@ def test_columns_of_a_table_in_a_subquery_are_between_the_user_and_spark(source:
 
 def test_two_merges() -> None:
     merge = GOOD["merge.sql"]
-    assert any("more than one MERGE" in found for found in objections(SPEC, "merge.sql", merge + merge))
+    assert any("more than one MERGE" in found for found in objections("merge.sql", merge + merge))
 
 
 def test_judge_names_the_file() -> None:
@@ -118,14 +130,6 @@ def test_names_of_any_length(target: str, source: str) -> None:
     merge = render(load_spec_text(text)).files()["merge.sql"]
     with pytest.raises(SpecError, match="could not be resolved"):
         judge(load_spec_text(text), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
-
-
-@pytest.mark.parametrize(("file", "before", "after", "says"), [case for case in MUTATIONS if case[3]])
-def test_mutation_among_all_files(file: str, before: str, after: str, says: str) -> None:
-    """What the files share is judged once: a change in one of them is found all the same."""
-    with pytest.raises(SpecError) as caught:
-        judge(SPEC, {**GOOD, file: GOOD[file].replace(before, after)})
-    assert any(line.message.startswith(f"{file}: ") and says in line.message for line in caught.value.problems)
 
 
 def test_a_change_in_both_files_is_named_in_both() -> None:
@@ -163,29 +167,65 @@ def test_a_column_renamed_in_each_step(number: int) -> None:
             judge(spec, files)
 
 
-@pytest.mark.parametrize("number", SMALL)
-def test_generated_sql_takes_the_short_way(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each text is parsed once and no query is rewritten: what makes a thousand specs a matter of seconds."""
-    spec = small(number)
-    files = render(spec).files()  # parses the expressions of the spec, once
-
-    def never(*_: object, **__: object) -> None:
-        raise AssertionError("the long way")
-
-    monkeypatch.setattr("scdgen.patterns.gate.qualify", never)
-    monkeypatch.setattr("scdgen.patterns.dialects.sqlglot.parse", never)
-    judge(spec, files)
+def refused_by_spark(text: str) -> list[str]:
+    """The statements of a file that sqlglot does not read in the dialect of Spark, in one word each."""
+    trees = [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
+    assert trees
+    return [tree.name for tree in trees if tree.find(exp.Command)]
 
 
-@pytest.mark.parametrize(
-    ("query", "alike"),
-    [
-        ("SELECT a, 'x:y', CAST(NULL AS STRUCT<a: INT, b: ARRAY<INT>>) FROM t", True),
-        ("SELECT a:b FROM t", False),
-        ("SELECT a ?:: INT FROM t", False),
-        ("SELECT curdate() FROM t", False),
-        ("SELECT get_json_object(a, '$.b') FROM t", False),
-    ],
-)
-def test_what_the_dialects_may_read_differently_is_read_in_both(query: str, alike: bool) -> None:
-    assert read_alike(tokens(query)) is alike
+FILES = sorted((ROOT / "generated").rglob("*.sql"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
+def test_the_committed_files_read_as_spark(path: Path) -> None:
+    """The files are for Spark too, though the gate judges them in the dialect of Databricks."""
+    assert refused_by_spark(path.read_text()) == []
+
+
+@pytest.mark.parametrize("seed", range(1, 61))
+def test_random_specs_read_as_spark(seed: int) -> None:
+    for text in render(load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text)).files().values():
+        assert refused_by_spark(text) == []
+
+
+def test_what_spark_does_not_read_is_found() -> None:
+    assert refused_by_spark("SELECT 1;\nVACUUM a;\n") == ["VACUUM"]
+    with pytest.raises(sqlglot.ParseError):
+        refused_by_spark("SELECT CAST(a:b AS STRING) FROM t;\n")
+
+
+PATHS = [
+    "payload:name",
+    "payload:name.first::string",
+    "payload:items[0]['zip code']",
+    "coalesce(payload:name.short, payload:name::string)",
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("pattern", ["scd2", "scd1"])
+def test_a_path_of_databricks_goes_into_the_sql_as_written(pattern: str, path: str) -> None:
+    """Databricks reads ``column:path``, open-source Spark does not; that is for the engine to say."""
+    document = {
+        "target": "crm.t", "pattern": pattern, "keys": ["id"],
+        "source": {
+            "table": "crm.s", "effective_at": "payload:at::timestamp", "where": "payload:kind = 'x'",
+            "delete_when": "payload:deleted::boolean", "sequence_by": ["payload:lsn::bigint"],
+        },
+        "columns": {"id": {"type": "bigint", "from": "payload:id"}, "name": {"type": "string", "from": path}},
+    }  # fmt: skip
+    merge = render(load_spec_text(json.dumps(document))).merge
+    assert f"CAST({path} AS STRING) AS `name`" in merge and "CAST(payload:id AS BIGINT)" in merge
+    assert "CAST(payload:at::timestamp AS TIMESTAMP)" in merge and "WHERE payload:kind = 'x'" in merge
+    assert "payload:lsn::bigint AS _scd_sequence_1" in merge and "COALESCE(payload:deleted::boolean, FALSE)" in merge
+
+
+def test_a_column_that_a_path_does_not_begin_with_is_unknown() -> None:
+    spec = load_spec_text(
+        "target: crm.t\npattern: scd1\nsource: {table: crm.s}\nkeys: [id]\n"
+        "columns: {id: int, name: {type: string, from: 'payload:name'}}\n"
+    )
+    merge = render(spec).merge
+    with pytest.raises(SpecError, match=r"merge\.sql: the SQL is refused: a name does not resolve"):
+        judge(spec, {"merge.sql": merge.replace("payload:name", "paylod:name")})

@@ -11,7 +11,8 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import load_spec, load_spec_text, render
-from scdgen.patterns.compile import folder, statements
+from scdgen.spec.resolved import to_json
+from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 
@@ -22,13 +23,13 @@ FILES = sorted((ROOT / "generated").rglob("*.sql"))
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_golden(path: Path) -> None:
     spec = load_spec(path).placed_at(path.relative_to(ROOT).as_posix())
-    files = render(spec).files()
-    on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / folder(spec)).iterdir()}
+    files = {**render(spec).files(), "spec.json": to_json(spec)}
+    on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / spec.folder).iterdir()}
     assert files == on_disk
 
 
 def test_every_folder_has_its_spec() -> None:
-    assert {file.parent.name for file in FILES} == {folder(load_spec(path)) for path in SPECS}
+    assert {file.parent.name for file in FILES} == {load_spec(path).folder for path in SPECS}
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
@@ -114,7 +115,7 @@ def _fields(struct: exp.Struct) -> list[str]:
 
 def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
     """The field names of the two structures of each ``<=>``, those behind a column's name looked up."""
-    for statement in statements(script):
+    for statement in split_statements(script):
         tree = sqlglot.parse_one(statement, dialect="databricks")
         behind = {alias.alias: alias.this.find(exp.Struct) for alias in tree.find_all(exp.Alias)}
         for equal in tree.find_all(exp.NullSafeEQ):

@@ -12,7 +12,7 @@ from scdgen.cli.charts import graph_mermaid, graph_text
 from scdgen.errors import UsageError
 from scdgen.patterns.bind import bind_each
 from scdgen.run.chain import summary, walk
-from scdgen.spec.graph import order, steps
+from scdgen.spec.graph import steps
 from tests.unit.test_cli import run
 
 
@@ -34,7 +34,7 @@ def query(sql: str) -> str:
 
 
 def names(specs: list[Spec]) -> list[str]:
-    return [found.target for found in order(specs)]
+    return [step.spec.target for step in steps(specs)]
 
 
 A, B, C = spec("crm.a"), spec("crm.b", table("crm.a")), spec("crm.c", table("crm.b"))
@@ -46,7 +46,7 @@ def test_the_given_order_stays_where_nothing_else_decides() -> None:
     assert names([D, C, B, A]) == ["crm.d", "crm.a", "crm.b", "crm.c"]
     assert names([C, D, A, B]) == ["crm.d", "crm.a", "crm.b", "crm.c"]
     assert names([B, C]) == ["crm.b", "crm.c"], "crm.a is nobody's here"
-    assert order([]) == []
+    assert steps([]) == []
 
 
 PARAM = "params: {since: {type: timestamp, default: 'SELECT max(valid_from) FROM crm.a'}}\n"
@@ -99,7 +99,7 @@ def test_names_with_and_without_catalog_and_schema() -> None:
     both = [spec("dev.crm.y"), spec("main.crm.y"), spec("crm.x", table("main.crm.y"))]
     assert names(both[::-1]) == ["main.crm.y", "crm.x", "dev.crm.y"], "an equal name before an equal end"
     with pytest.raises(SpecError) as refused:
-        order([spec("crm.x", table("crm.y")), spec("dev.crm.y"), spec("main.crm.y")])
+        steps([spec("crm.x", table("crm.y")), spec("dev.crm.y"), spec("main.crm.y")])
     assert str(refused.value) == (
         "crm_x.yml: reads crm.y, which can be dev.crm.y of dev_crm_y.yml or main.crm.y of main_crm_y.yml; "
         "write the catalog, or give each a name of its own"
@@ -122,7 +122,7 @@ def test_a_circle_is_shown() -> None:
     a = spec("crm.a", table("crm.c"))
     for given in ([D, a, B, C], [a, C, B]):
         with pytest.raises(SpecError) as refused:
-            order(given)
+            steps(given)
         assert str(refused.value) == (
             "crm_a.yml: the specs read one another in a circle, so that none can be first: "
             "crm.a (crm_a.yml) -> crm.b (crm_b.yml) -> crm.c (crm_c.yml) -> crm.a; take out one of the reads"

@@ -57,6 +57,7 @@ def test_a_file_that_was_edited_by_hand(repository: Path, capsys: pytest.Capture
         ("specs/visitor/user_mapping.yml", ["scdgen-validate", "scdgen-generate-check"]),
         ("specs/a.yaml", ["scdgen-validate", "scdgen-generate-check"]),
         ("generated/web.user_mapping/merge.sql", ["scdgen-generate-check"]),
+        ("generated/web.user_mapping/spec.json", ["scdgen-generate-check"]),
         ("README.md", []),
         ("other/specs/a.yml", []),
     ],

@@ -10,8 +10,8 @@ import pytest
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.main import main
 from scdgen.cli.notebook import notebook
-from scdgen.patterns.compile import folder, statements
 from scdgen.patterns.gate import judge
+from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
@@ -49,7 +49,8 @@ def holds(spec: Spec) -> None:
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
     assert [lines[0] for lines in told[1:]] == [f"## {name}" for name in scripts]
     for name, cells in scripts.items():
-        assert cells == [f"{statement};" for statement in statements(files[f"{name}.sql"])], "a statement per cell"
+        statements = split_statements(files[f"{name}.sql"])
+        assert cells == [f"{statement};" for statement in statements], "a statement per cell"
     judge(spec, joined)
 
 
@@ -145,9 +146,9 @@ def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str
 def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
     run(capsys, "generate", spec, "--out", out)
-    place = out / folder(load_spec(spec))
+    place = out / load_spec(spec).folder
     names = sorted(file.name for file in place.iterdir())
-    assert names == ["checks.sql", "create.sql", "merge.sql", "plan.sql"]
+    assert names == ["checks.sql", "create.sql", "merge.sql", "plan.sql", "spec.json"]
     given = ("generate", spec, "--out", out, "--format", "notebook")
     status, diff, err = run(capsys, *given, "--check")
     assert status == 1 and "+-- Databricks notebook source" in diff

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 
-from scdgen.cli.inputs import load_specs
-from scdgen.cli.parallel import in_turn, workers
-from scdgen.errors import EngineError, SpecError, line_and_status
+from scdgen.cli.inputs import map_specs
+from scdgen.errors import line_and_status
 from tests.conftest import ROOT
 
 COUNT = 60
@@ -58,7 +58,7 @@ def test_the_same_output_and_files(tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         status, out, _ = run("generate", specs, "--out", tmp_path / "generated", "--jobs", jobs)
         assert status == 0
-        assert len(out.splitlines()) == (4 * COUNT if jobs == "1" else 0), "the second one finds nothing to change"
+        assert len(out.splitlines()) == (5 * COUNT if jobs == "1" else 0), "the second one finds nothing to change"
 
 
 def test_mistakes_in_the_order_of_the_specs(tmp_path: Path) -> None:
@@ -101,67 +101,28 @@ def test_the_first_refused_spec_ends_it(command: str, template: str, status: int
         assert "crm.t_40/merge.sql" in out and "crm.t_41" not in out
 
 
-class OddError(Exception):
-    """An error that pickle cannot make again."""
+def test_few_specs_or_one_job_need_no_processes() -> None:
+    for count, jobs in ((50, 2), (1000, 1)):
+        with map_specs(count, jobs) as each:
+            assert each is map
 
-    def __init__(self, what: str, place: str):
-        super().__init__(f"{what} at {place}")
+
+def test_no_process_is_left_when_the_reader_of_the_results_stops() -> None:
+    with pytest.raises(BrokenPipeError), map_specs(1000, 2) as each:
+        for result in each(abs, range(-1000, 0)):
+            assert result == 1000
+            raise BrokenPipeError
+    assert not multiprocessing.active_children()
 
 
-def stumbles(item: int) -> int:
-    if item == 30:
-        raise OddError("nothing", "thirty")
-    return -item
+def test_a_killed_process_is_one_line() -> None:
+    with pytest.raises(BrokenProcessPool) as caught, map_specs(100, 2) as each:
+        list(each(is_killed, range(100)))
+    line, status = line_and_status(caught.value)
+    assert status == 3 and line.startswith("scdgen: BrokenProcessPool: ") and "\n" not in line
 
 
 def is_killed(item: int) -> int:
     if item == 30:
         os.kill(os.getpid(), signal.SIGKILL)
     return -item
-
-
-def test_results_in_order_and_not_all_at_once() -> None:
-    taken = []
-
-    def items() -> Iterator[int]:
-        for item in range(20, 1000):
-            taken.append(item)
-            yield item
-
-    with workers(1000, 2) as each:
-        assert each is not in_turn
-        results = iter(each(abs, items()))
-        assert [next(results) for _ in range(100)] == list(range(20, 120))
-        assert len(taken) < 200
-        assert list(results) == list(range(120, 1000))
-
-
-def test_few_items_or_one_job_need_no_processes() -> None:
-    for items, jobs in ((50, 2), (1000, 1)):
-        with workers(items, jobs) as each:
-            assert each is in_turn
-
-
-def test_an_error_in_a_process_is_one_line() -> None:
-    with pytest.raises(EngineError) as caught, workers(100, 2) as each:
-        list(each(stumbles, range(100)))
-    line = "scdgen: OddError: nothing at thirty; run again with --debug for all of it"
-    assert line_and_status(caught.value) == (line, 3)
-    assert "in stumbles" in str(caught.value.__cause__), "where it came from, for --debug"
-
-
-def test_a_killed_process_is_one_line() -> None:
-    with pytest.raises(EngineError) as caught, workers(100, 2) as each:
-        list(each(is_killed, range(100)))
-    line = "one of 2 processes was killed by the system; where memory is short, run again with --jobs 1"
-    assert line_and_status(caught.value) == (line, 3)
-
-
-def test_mistakes_come_back_with_their_places(tmp_path: Path) -> None:
-    specs = write(tmp_path / "specs", wrong=(3, 50))
-    with pytest.raises(SpecError) as alone:
-        load_specs([specs])
-    with pytest.raises(SpecError) as caught, workers(COUNT, 2) as each:
-        load_specs([specs], each)
-    assert caught.value.problems == alone.value.problems
-    assert [problem.line for problem in caught.value.problems] == [4, 4]

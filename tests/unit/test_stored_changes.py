@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from scdgen import load_spec, render
+from scdgen import render
 from scdgen.cli.main import main
 from scdgen.spec.diff import meanings
-from scdgen.spec.stored import stored
-from tests.conftest import ROOT
+from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 T = "`crm`.`customer`"
 CASES: list[tuple[str, str, Any, list[str]]] = [
     ("2c", "pattern", "scd1", ["pattern: scd2 -> scd1: stored rows are versions, many of a key; every run stops; "
@@ -44,7 +42,7 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
     ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
      "add_columns has added it; the first value that comes for a key opens a version"]),
     ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: `name` -> "
-     "UPPER(full_name): stored values are made by the old one; to bring them along, make the table "
+     "upper(full_name): stored values are made by the old one; to bring them along, make the table "
      "anew from the whole source"]),
     ("2c", "columns.name.type", "int", ["columns.name.type: STRING -> INT: stored values are of the old type; every "
      "run stops; make the table anew from the whole source"]),
@@ -70,9 +68,10 @@ def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(before: Document, after: Document) -> list[str]:
-    old, new = (stored(render(load(document)).files()) for document in (before, after))
-    assert old is not None and new is not None
-    return meanings("crm.customer", old, new)
+    """The lines for a spec.json on disk and a changed spec."""
+    old = from_json(to_json(load(before)))
+    assert old is not None
+    return meanings(old, load(after))
 
 
 @pytest.mark.parametrize(("kind", "option", "value", "lines"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
@@ -112,18 +111,72 @@ def test_every_option_that_matters_is_told(kind: str, option: str, value: Any) -
     assert bool(there) == bool(back)
 
 
-@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_the_example_specs_are_read(path: Path) -> None:
-    spec = load_spec(path)
-    found = stored(render(spec).files())
-    assert found is not None
-    assert (found.pattern, found.keys, found.snapshot) == (spec.pattern, spec.keys, spec.reads_snapshot)
-    assert found.keeps == (spec.unchanged == "keep" or not spec.keeps_history)
-    assert [found.nulls[name] for name in found.nulls] == [spec.columns[name].nulls for name in found.nulls]
-    assert [found.merge[name] for name in found.merge] == [spec.columns[name].merge for name in found.merge]
-    if spec.keeps_history:
-        assert found.history == dict(spec.history.names())
-        assert (found.gap, found.open_end) == (spec.history.gap, spec.history.open_end)
+KEYS = "keys: id -> id, region: stored rows belong together by the old key; every run stops; make the table anew from "
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "value"),
+    [
+        ("2c", "columns.region.track", False),
+        ("2c", "columns.region.nulls", "ignore"),
+        ("2s", "columns.region.nulls", "fill"),
+        ("1c", "columns.region.merge", "min"),
+        ("1c", "columns.region.nullable", False),
+        ("2c", "columns.region.from", "upper(area)"),
+        ("2c", "columns.region.type", "varchar(9)"),
+    ],
+)
+def test_of_a_column_that_becomes_a_key_only_the_key_is_told(kind: str, option: str, value: Any) -> None:
+    """What is said of the keys, that the table has to be made again, holds for all options of the column."""
+    before = changed(changed(BASES[kind], "keys", ["id"]), option, value)
+    assert told(before, BASES[kind]) == [f"{KEYS}the whole source"]
+    assert len(told(BASES[kind], before)) == 1, "nor when it is a key no more"
+
+
+def test_a_new_column_that_is_a_key_and_a_key_that_is_gone() -> None:
+    """Its NULLs in stored rows and its first value are nothing to tell of a key."""
+    before = changed(BASES["2c"], "keys", ["id"])
+    del before["columns"]["region"]
+    assert told(before, BASES["2c"]) == [f"{KEYS}the whole source"]
+    assert len(told(BASES["2c"], before)) == 1
+
+
+def test_the_option_of_a_key_that_has_no_effect() -> None:
+    assert told(BASES["1c"], changed(BASES["1c"], "columns.id.merge", "min")) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "same"),
+    [
+        ("source.where", "x > 1\n  AND y = 'a  b'", "x>1 and y = 'a  b'"),
+        ("columns.name.from", "upper( full_name )", "UPPER(full_name)"),
+        ("source.query", "SELECT *\nFROM raw.rows", "select * from raw.rows"),
+    ],
+)
+def test_the_same_in_other_words_is_no_change(option: str, value: str, same: str) -> None:
+    before, after = (changed(BASES["2c"], option, text) for text in (value, same))
+    assert told(before, after) == [] and told(after, before) == []
+    assert len(told(BASES["2c"], before)) == 1
+    assert all("\n" not in line for line in told(BASES["2c"], before)), "a line per option"
+
+
+@pytest.mark.parametrize(("kind", "default"), [("2c", "close"), ("2s", "close"), ("1c", "remove"), ("1s", "remove")])
+def test_deletes(kind: str, default: str) -> None:
+    base = BASES[kind] if kind[1] == "s" else changed(BASES[kind], "source.delete_when", "op = 'D'")
+    ignored = changed(base, "on_delete", "ignore")
+    (line,) = told(base, ignored)
+    assert line.startswith(f"on_delete: {default} -> ignore: stored rows stay, and rows of before are not read again")
+    assert told(base, changed(base, "on_delete", default)) == [], "the default, written out"
+    if kind[1] == "c":
+        assert told(BASES[kind], changed(BASES[kind], "on_delete", "ignore")) == [], "nothing deletes"
+
+
+def test_a_property_that_is_on_by_default() -> None:
+    name = "delta.enableDeletionVectors"
+    (line,) = told(BASES["2c"], changed(BASES["2c"], "table.properties", {name: False}))
+    assert line.startswith(f"table.properties.{name}: true -> false: ")
+    assert line.endswith(f"ALTER TABLE {T} SET TBLPROPERTIES ('{name}' = 'false')")
+    assert told(BASES["2c"], changed(BASES["2c"], "table.properties", {name: True})) == []
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
@@ -152,6 +205,17 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     spec.write_text(text_of(changed(BASES["2c"], "late_arriving", "ignore")))
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
     assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"
+    file = out / "crm.customer/spec.json"
+    resolved = file.read_text()
+    file.write_text("{}")
+    status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
+    unknown = "what the difference means for stored rows is not known"
+    assert status == 1 and printed.splitlines()[-1] == f"crm.customer: {file} is not as scdgen writes it; {unknown}"
+    file.unlink()
+    status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
+    assert status == 1 and printed.splitlines()[-1] == f"crm.customer: there is no {file} to compare with; {unknown}"
+    assert f"+++ {file} (of the spec)" in printed and "+++ " + str(out / "crm.customer/merge.sql") in printed
+    file.write_text(resolved.replace('"late_arriving": "apply"', '"late_arriving": "fail"'))
     create.write_text("CREATE")
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
-    assert status == 1 and "what the difference means for stored rows is not known" in printed.splitlines()[-1]
+    assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"
