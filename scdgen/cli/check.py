@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import engine_options, json_option, limit_option, open_runner, report_error, specs_argument
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    json_option,
+    limit_option,
+    open_runner,
+    report_error,
+    specs_argument,
+)
 from scdgen.errors import line_and_status
 
 if TYPE_CHECKING:
@@ -69,9 +77,8 @@ HINTS = {
 @click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Write JUnit XML for CI to FILE too.")
 @limit_option(5, "Rows to show of each check that fails.")
 def check(
-    specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    as_json: bool, junit: str | None, limit: int, debug: bool,
-) -> None:  # fmt: skip
+    specs: tuple[str, ...], engine: EngineOptions, as_json: bool, junit: str | None, limit: int, debug: bool
+) -> None:
     """Check the integrity of the tables; exit 1 where a check fails.
 
     A table that is not there, or a check that cannot be worked out, is an error on stderr (exit 1; 3 where the
@@ -86,7 +93,7 @@ def check(
     loaded, reports = load_specs(specs), []
     if junit is not None:
         Path(junit).parent.mkdir(parents=True, exist_ok=True)
-    with open_runner(loaded, templates, remote, warehouse, conf) as runner:
+    with open_runner(loaded, engine) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
                 report = build_report(runner, spec, limit)

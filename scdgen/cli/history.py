@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import engine_options, json_option, limit_option, open_runner, specs_argument
+from scdgen.cli.options import EngineOptions, engine_options, json_option, limit_option, open_runner, specs_argument
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 @engine_options
 @json_option("version")
 @limit_option(20, "Versions at most.", least=1)
-def history(
-    specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    as_json: bool, limit: int, debug: bool,
-) -> None:  # fmt: skip
+def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, the newest first, with the runs that made them.
 
     \b
@@ -32,7 +29,7 @@ def history(
     from scdgen.cli.inputs import load_specs
 
     loaded = load_specs(specs)
-    with open_runner(loaded, templates, remote, warehouse, conf) as runner:
+    with open_runner(loaded, engine) as runner:
         for spec in loaded:
             found = runner.history(spec, limit)
             if as_json:
@@ -56,10 +53,7 @@ def _format_cells(commit: Commit) -> list[object]:
 @engine_options
 @click.option("--run", "run_id", required=True, metavar="ID", help="The run, as `scdgen history` names it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def undo(
-    specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    run_id: str, yes: bool, debug: bool,
-) -> None:  # fmt: skip
+def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, debug: bool) -> None:
     """Bring a table back to the version before a run (RESTORE), after showing what that is.
 
     A run that others came after is undone once those are undone. The version that is left stays in the table's log.
@@ -73,7 +67,7 @@ def undo(
     if len(loaded) != 1:
         raise UsageError(f"undo takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
     (spec,) = loaded
-    with open_runner(loaded, templates, remote, warehouse, conf) as runner:
+    with open_runner(loaded, engine) as runner:
         planned = runner.plan_undo(spec, run_id)
         click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
         for commit in planned.made:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,16 +43,33 @@ def jobs_option(command: F) -> F:
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text)(command)
 
 
-def engine_options(command: F) -> F:
-    """Where Spark is: embedded or remote, and its settings."""
+@dataclass(frozen=True)
+class EngineOptions:
+    """Which Spark to use, its settings, and the folder of custom templates."""
+
+    remote: str | None
+    warehouse: str
+    conf: tuple[str, ...]
+    templates: str | None
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--remote, --warehouse, --conf and --templates, as one argument ``engine``."""
+
+    @functools.wraps(command)
+    def call(
+        remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None, **given: object
+    ) -> object:  # fmt: skip
+        return command(engine=EngineOptions(remote, warehouse, conf, templates), **given)
+
     for option in (
         click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times."),
         click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
                      help="Where the embedded Spark keeps its tables."),
         click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it."),
     ):  # fmt: skip
-        command = option(command)
-    return templates_option(command)
+        call = option(call)
+    return templates_option(call)
 
 
 def merge_options(command: F) -> F:
@@ -134,13 +153,7 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 @contextlib.contextmanager
 def open_runner(
-    specs: Sequence[Spec],
-    templates: str | None,
-    remote: str | None,
-    warehouse: str,
-    conf: Sequence[str],
-    retries: int = 5,
-    metrics: Metrics | None = None,
+    specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
 ) -> Iterator[Runner]:
     """A runner on the embedded session, which ends with this block, or on a remote one."""
     from scdgen.cli import output
@@ -149,7 +162,7 @@ def open_runner(
     from scdgen.run.runner import Runner
     from scdgen.spec.tables import table_names
 
-    settings = parse_pairs(conf, "--conf")
+    remote, warehouse, settings = options.remote, options.warehouse, parse_pairs(options.conf, "--conf")
     if not remote and not Path(warehouse).exists():  # perhaps the wrong folder
         output.print_hint(f"there is no {Path(warehouse).absolute()} yet; --warehouse names the folder of earlier runs")
     with output.progress("starting Spark"):
@@ -161,7 +174,7 @@ def open_runner(
             session.know_catalogs(spark, [*table_names(specs), *([metrics.parts] if metrics else [])])
         if metrics is not None:
             metrics.prepare(spark)
-        yield Runner(spark, templates, retries, new_run_id(), metrics)
+        yield Runner(spark, options.templates, retries, new_run_id(), metrics)
     finally:
         with contextlib.suppress(Exception):
             spark.stop()

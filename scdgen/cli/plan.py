@@ -9,6 +9,7 @@ import click
 
 from scdgen.cli import output
 from scdgen.cli.options import (
+    EngineOptions,
     bind_params,
     engine_options,
     input_options,
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     help="Exit 1 where the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
 )
 def plan(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, as_json: bool,
+    sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
     """Show what a run would do: counts, and per action some rows, old and new side by side. Writes nothing.
 
@@ -51,7 +52,7 @@ def plan(
     limits = parse_limits(fail_on, loaded)
     params = bind_params(loaded, source, param)
     failures = []
-    with open_runner(loaded, templates, remote, warehouse, conf) as runner:
+    with open_runner(loaded, engine) as runner:
         for spec in loaded:
             values = params[spec.target]
             with (

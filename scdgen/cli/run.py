@@ -8,6 +8,7 @@ import click
 
 from scdgen import log
 from scdgen.cli.options import (
+    EngineOptions,
     bind_params,
     engine_options,
     input_options,
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
 @json_option("table")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, retries: int, metrics: str | None, as_json: bool, adopt: bool,
-    debug: bool,
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, retries: int,
+    metrics: str | None, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table where there is none, merge the source, print what was done.
 
@@ -55,7 +55,7 @@ def run(
     measured = open_metrics(metrics, loaded)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
-    with open_runner(loaded, templates, remote, warehouse, conf, retries, measured) as runner:
+    with open_runner(loaded, engine, retries, measured) as runner:
 
         def merge(spec: Spec) -> dict[str, Any]:
             values = params[spec.target]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import engine_options, limit_option, open_runner, parse_pairs, specs_argument
+from scdgen.cli.options import EngineOptions, engine_options, limit_option, open_runner, parse_pairs, specs_argument
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ _WIDTH = 100
 @limit_option(1000, "Rows at most; 0 for all.")
 def show(
     specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, current: bool, kind: str | None,
-    html: str | None, limit: int, remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    debug: bool,
+    html: str | None, limit: int, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
     """Show the versions of a table in order.
 
@@ -64,13 +63,13 @@ def show(
     # A timeline shows deletes too; a list of rows does not.
     wanted = VersionFilter(_parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
-        wanted.render_query(spec, templates)  # raises, before Spark starts, what the spec cannot answer
-    with open_runner(loaded, templates, remote, warehouse, conf) as runner:
+        wanted.render_query(spec, engine.templates)  # raises, before Spark starts, what the spec cannot answer
+    with open_runner(loaded, engine) as runner:
         for place, spec in enumerate(loaded):
             with output.progress(f"reading {spec.target}"):
-                found = read_versions(runner.spark, spec, wanted, limit, templates)
+                found = read_versions(runner.spark, spec, wanted, limit, engine.templates)
             if kind == "html":
-                _write_page(Path(str(html)), spec, wanted, found, templates)
+                _write_page(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":
                 click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
             elif text := output.format_rows(kind, found.columns, found.tuples):

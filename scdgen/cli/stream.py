@@ -16,6 +16,7 @@ import click
 from scdgen import log
 from scdgen.cli import output
 from scdgen.cli.options import (
+    EngineOptions,
     engine_options,
     input_options,
     json_option,
@@ -55,9 +56,8 @@ def parse_interval(text: str) -> str:
 @click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")
 @json_option("micro-batch")
 def stream(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, available_now: bool, interval: str | None, checkpoint: str | None,
-    retries: int, metrics: str | None, as_json: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, available_now: bool,
+    interval: str | None, checkpoint: str | None, retries: int, metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, however often it is delivered.
 
@@ -83,16 +83,16 @@ def stream(
         log.event("batch done", **done.as_object())
         click.echo(output.format_json(done.as_object()) if as_json else output.describe_batch(done))
 
-    make_runner = partial(Runner, templates=templates, retries=retries, metrics=measured)
+    make_runner = partial(Runner, templates=engine.templates, retries=retries, metrics=measured)
     batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
-    if remote is None and "://" not in batch.checkpoint:
+    if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
-    with open_runner(loaded, templates, remote, warehouse, conf, metrics=measured) as runner:
+    with open_runner(loaded, engine, metrics=measured) as runner:
         try:
             rows = open_stream(runner.spark, batch.fed, source, collect_options(batch.fed))
             targets = [step.spec.target for step in batch.steps]
             log.event("stream begins", targets=targets, checkpoint=batch.checkpoint)
-            _follow(batch, rows, every, remote is None)
+            _follow(batch, rows, every, engine.remote is None)
         except (ScdgenError, OSError):
             raise
         except Exception as error:
