@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.compile import statements
 from scdgen.patterns.plan import VIEW, plan_actions, written_actions
 from scdgen.patterns.queries import plan_rows, plan_sample, run_counts
 from scdgen.run.results import PlanResult, PlanRow
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -118,7 +118,7 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
 @contextmanager
 def open_plan(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
     """Set the variables of a plan.sql, and drop its view after this block."""
-    found = statements(script)
+    found = split_statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         raise UsageError(
             f"{spec.pattern}_plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "

@@ -35,6 +35,7 @@ from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable
 from scdgen.run.versions import VersionFilter, require_table, select_versions
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -143,11 +144,11 @@ class Runner:
         created = not table.exists()
         additions = () if created else self._find_additions(spec, table, adopt)
         evolution = scripts.create if created else evolve.script(spec, additions, adopt, self.templates)
-        with table.restore_on_failure(created, len(pipeline.statements(evolution)), noted):
+        with table.restore_on_failure(created, len(split_statements(evolution)), noted):
             self._engine.execute(evolution)
             # Before the MERGE: if a view cannot be created, nothing has been merged.
             table.create_views(spec.views.current, scripts.views, created)
-            *before, merge = pipeline.statements(scripts.merge)
+            *before, merge = split_statements(scripts.merge)
             # A plan that found nothing to change is as good as a MERGE at the time of the plan.
             needless = bool(planned) and self.templates is None and is_needless(spec, planned)
             counted = source_counts(bound, wanted=self._metrics is not None)

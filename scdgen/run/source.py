@@ -51,7 +51,7 @@ def compute_query_once(
         yield given
         return
     bound = bind(spec, None, params or {})
-    pipeline.judged(bound, templates)  # before anything is sent to Spark
+    pipeline.render(bound, templates)  # raises before anything is sent to Spark
     with engine.lock:  # from here on the params' variables are set
         yield _compute_rows(engine, bound)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import statements
 from scdgen.patterns.evolve import Existing
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +53,7 @@ class TargetTable:
         """Create the views if the run ``created`` the table, or if the view of the open versions does not exist."""
         name = sql.quote_parts(sql.split_name(current)) if current else ""
         if script and (created or (name and not self.spark.catalog.tableExists(name))):
-            for statement in statements(script):
+            for statement in split_statements(script):
                 self.spark.sql(statement).collect()
 
     def read_existing(self) -> Existing:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import EngineError, Runner
-from scdgen.patterns.compile import render, statements
+from scdgen.patterns.compile import render
 from scdgen.run.delta import is_conflict
 from scdgen.run.results import RunResult
+from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 from tests.tools.writers import Change, beside, changes_of, frame_of, spec_of
 
@@ -248,7 +249,7 @@ def test_the_source_reads_the_version_that_is_merged_into(spark: SparkSession) -
     runner.run(spec, frame_of(spark, [(1, "2024-01-01", "a")]))
     frame_of(spark, [(1, "2024-01-03", "c")]).createOrReplaceTempView("gap_source")
     bound = spec.model_copy(update={"source": spec.source.model_copy(update={"table": "gap_source"})})
-    *variables, merge = statements(render(bound).merge)
+    *variables, merge = split_statements(render(bound).merge)
     for statement in variables:
         spark.sql(statement)
     other = spark.newSession()
