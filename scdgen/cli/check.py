@@ -1,4 +1,4 @@
-"""What ``scdgen check`` says: a table for people, with a line on how to mend what fails, and JUnit XML for CI."""
+"""``scdgen check``: a table for people with a hint for each check that fails, and JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -8,15 +8,27 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from scdgen.cli import output
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    json_option,
+    limit_option,
+    open_runner,
+    report_error,
+    specs_argument,
+)
 from scdgen.errors import line_and_status
-from scdgen.run.results import CheckResult
-from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
+    from scdgen.run.results import CheckResult
     from scdgen.run.runner import Runner
+    from scdgen.spec.model import Spec
 
 # Per built-in check: what usually makes it fail, and what to do. One line each.
 HINTS = {
@@ -58,6 +70,46 @@ HINTS = {
 }
 
 
+@click.command()
+@specs_argument
+@engine_options
+@json_option("check")
+@click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Write JUnit XML for CI to FILE too.")
+@limit_option(5, "Rows to show of each check that fails.")
+def check(
+    specs: tuple[str, ...], engine: EngineOptions, as_json: bool, junit: str | None, limit: int, debug: bool
+) -> None:
+    """Check the integrity of the tables; exit 1 where a check fails.
+
+    A table that is not there, or a check that cannot be worked out, is an error on stderr (exit 1; 3 where the
+    engine failed); the tables of the other specs are still checked.
+
+    \b
+    Examples:  scdgen check specs
+               scdgen check specs/customer.yml --limit 20 --junit checks.xml
+    """
+    from scdgen.cli.inputs import load_specs
+
+    loaded, reports = load_specs(specs), []
+    if junit is not None:
+        Path(junit).parent.mkdir(parents=True, exist_ok=True)
+    with open_runner(loaded, engine) as runner:
+        for spec in loaded:
+            with output.progress(f"checking {spec.target}"):
+                report = build_report(runner, spec, limit)
+            reports.append(report)
+            if report.error is not None:
+                report_error(report.error, debug)
+            for result in report.results if as_json else ():
+                click.echo(output.format_json({"target": spec.target, **vars(result)}))
+    if not as_json and (text := format_reports(reports)):
+        click.echo(text)
+    if junit is not None:
+        Path(junit).write_text(render_junit(reports), encoding="utf-8")
+    if status := exit_status(reports):
+        raise click.exceptions.Exit(status)
+
+
 @dataclass(frozen=True)
 class Report:
     """The checks of one table: when they began (UTC) and took how long, and the error that kept them from running."""
@@ -74,8 +126,8 @@ class Report:
         return tuple(result for result in self.results if result.failures)
 
 
-def made(runner: Runner, spec: Spec, limit: int) -> Report:
-    """A table's checks, run now; an error is a part of the report, so that it does not keep others from theirs."""
+def build_report(runner: Runner, spec: Spec, limit: int) -> Report:
+    """Run the checks of a table; an error becomes part of the report, so that the other tables are still checked."""
     started, begin = dt.datetime.now(dt.timezone.utc), time.monotonic()
     results: tuple[CheckResult, ...] = ()
     error: Exception | None = None
@@ -87,34 +139,35 @@ def made(runner: Runner, spec: Spec, limit: int) -> Report:
 
 
 def exit_status(reports: Sequence[Report]) -> int:
-    """0 where every check holds, 1 where one fails, and the greatest that an error has."""
+    """0 if every check passes, 1 if one fails, or the greatest status of an error."""
     errors = (line_and_status(report.error)[1] for report in reports if report.error is not None)
     return max([*errors, *(1 for report in reports if report.failed)], default=0)
 
 
-def text(reports: Sequence[Report]) -> str:
-    """A line per check and per sampled row, and below it a line per built-in check that fails. '' for no check."""
-    rows = [row for report in reports for result in report.results for row in _rows(report.target, result)]
+def format_reports(reports: Sequence[Report]) -> str:
+    """A line per check and per sampled row, then a hint per built-in check that fails; '' if there is no check."""
+    rows = [row for report in reports for result in report.results for row in _format_rows(report.target, result)]
     if not rows:
         return ""
     styles = {2: lambda result: "green" if result == "ok" else "bold red"}
     width = 4 if any(row[3] for row in rows) else 3
-    drawn = output.table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows], styles)
+    drawn = output.format_table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows], styles)
     names = dict.fromkeys(result.name for report in reports for result in report.failed)
     hints = [f"{name}: {HINTS[name]}" for name in names if name in HINTS]
     return "\n".join([drawn, *(["", *hints] if hints else [])])
 
 
-def _rows(target: str, result: CheckResult) -> list[tuple[str, str, str, str]]:
-    sample = [output.as_json(row) for row in result.sample]
-    first = (target, result.name, _verdict(result), sample[0] if sample else "")
+def _format_rows(target: str, result: CheckResult) -> list[tuple[str, str, str, str]]:
+    sample = [output.format_json(row) for row in result.sample]
+    first = (target, result.name, _describe_result(result), sample[0] if sample else "")
     return [first, *(("", "", "", row) for row in sample[1:])]
 
 
-def _verdict(result: CheckResult) -> str:
-    """The number of rows, or of keys where the check speaks of keys, that break it.
+def _describe_result(result: CheckResult) -> str:
+    """The number of rows, or of keys for a check of keys, that break it.
 
-    >>> _verdict(CheckResult("no_overlap", 2, []))
+    >>> from scdgen.run.results import CheckResult
+    >>> _describe_result(CheckResult("no_overlap", 2, []))
     '2 failures'
     """
     if not result.failures:
@@ -122,21 +175,21 @@ def _verdict(result: CheckResult) -> str:
     return f"{result.failures} failure{'s' if result.failures > 1 else ''}"
 
 
-def junit(reports: Sequence[Report]) -> str:
+def render_junit(reports: Sequence[Report]) -> str:
     """JUnit XML, as Ant's and Jenkins's schemas both have it: a testsuite per table, a testcase per check."""
     suites = ET.Element("testsuites")
     for number, report in enumerate(reports):
-        suites.append(_suite(number, report))
+        suites.append(_render_suite(number, report))
     ET.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 
-def _suite(number: int, report: Report) -> ET.Element:
-    cases = [_case(report.target, result) for result in report.results]
+def _render_suite(number: int, report: Report) -> ET.Element:
+    cases = [_render_case(report.target, result) for result in report.results]
     if report.error is not None:
-        cases.append(_errored(report.target, report.error))
+        cases.append(_render_error(report.target, report.error))
     suite = ET.Element(
-        "testsuite", name=_xml(report.target), package="scdgen", id=str(number), hostname="localhost",
+        "testsuite", name=_escape_xml(report.target), package="scdgen", id=str(number), hostname="localhost",
         timestamp=report.started.strftime("%Y-%m-%dT%H:%M:%S"), time=f"{report.seconds:.3f}", tests=str(len(cases)),
         failures=str(len(report.failed)), errors=str(int(report.error is not None)), skipped="0",
     )  # fmt: skip
@@ -146,29 +199,32 @@ def _suite(number: int, report: Report) -> ET.Element:
     return suite
 
 
-def _case(target: str, result: CheckResult) -> ET.Element:
+def _render_case(target: str, result: CheckResult) -> ET.Element:
     # The checks of a table run together: the time is that of the testsuite.
-    case = ET.Element("testcase", name=result.name, classname=_xml(target), time="0.000")
+    case = ET.Element("testcase", name=result.name, classname=_escape_xml(target), time="0.000")
     if result.failures:
-        sample = [output.as_json(row) for row in result.sample]
-        message = f"{_verdict(result)}{f', such as {sample[0]}' if sample else ''}"
-        failure = ET.SubElement(case, "failure", type="check", message=_xml(message))
+        sample = [output.format_json(row) for row in result.sample]
+        message = f"{_describe_result(result)}{f', such as {sample[0]}' if sample else ''}"
+        failure = ET.SubElement(case, "failure", type="check", message=_escape_xml(message))
         hint = [HINTS[result.name]] if result.name in HINTS else []
-        failure.text = _xml("\n".join([*sample, *hint]))
+        failure.text = _escape_xml("\n".join([*sample, *hint]))
     return case
 
 
-def _errored(target: str, error: Exception) -> ET.Element:
-    case = ET.Element("testcase", name="can_be_checked", classname=_xml(target), time="0.000")
-    ET.SubElement(case, "error", type=type(error).__name__, message=_xml(line_and_status(error)[0]))
+def _render_error(target: str, error: Exception) -> ET.Element:
+    case = ET.Element("testcase", name="can_be_checked", classname=_escape_xml(target), time="0.000")
+    ET.SubElement(case, "error", type=type(error).__name__, message=_escape_xml(line_and_status(error)[0]))
     return case
 
 
-def _xml(given: str) -> str:
+def _escape_xml(given: str) -> str:
     r"""The text with control characters, and what else XML 1.0 has no place for, written as an escape.
 
-    >>> _xml("a\x00\tb\ud800")
+    >>> _escape_xml("a\x00\tb\ud800")
     'a\\u0000\tb\\ud800'
     """
     forbidden = "[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
     return re.sub(forbidden, lambda found: f"\\u{ord(found[0]):04x}", given)
+
+
+COMMANDS = (check,)

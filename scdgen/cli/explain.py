@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen.cli.charts import lineage_mermaid, lineage_text
 from scdgen.cli.inputs import load_specs
 from scdgen.cli.options import specs_argument, templates_option
-from scdgen.cli.output import code, one_line
+from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
 from scdgen.patterns.lineage import lineage
@@ -189,15 +189,15 @@ def _joined(text: str) -> str:
 def as_text(spec: Spec, script: str) -> str:
     """The explanation for a terminal; ``script`` is the spec's merge.sql."""
     page = click.HelpFormatter(width=_WIDTH)
-    page.write(one_line(f"{spec.target} ({spec.origin})") + "\n")
+    page.write(escape_control(f"{spec.target} ({spec.origin})") + "\n")
     if spec.description:
-        page.write_text(one_line(spec.description))
+        page.write_text(escape_control(spec.description))
     for title, rows, rest in _lists(spec, script):
         with page.section(title):
             if rows:
-                page.write_dl([(_filled(one_line(name)), one_line(text)) for name, text in rows], _COLUMN)
+                page.write_dl([(_filled(escape_control(name)), escape_control(text)) for name, text in rows], _COLUMN)
             if rest:
-                page.write_text(one_line(f"Also {', '.join(rest)}."))
+                page.write_text(escape_control(f"Also {', '.join(rest)}."))
     return f"{page.getvalue()}\nColumn lineage:\n{lineage_text(lineage(spec))}"
 
 

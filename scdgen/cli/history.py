@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli.options import engine_options, specs_argument
+from scdgen.cli import output
+from scdgen.cli.options import EngineOptions, engine_options, json_option, limit_option, open_runner, specs_argument
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,37 +18,30 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per version.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="Versions at most."
-)
-def history(
-    specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    as_json: bool, limit: int, debug: bool,
-) -> None:  # fmt: skip
+@json_option("version")
+@limit_option(20, "Versions at most.", least=1)
+def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, the newest first, with the runs that made them.
 
     \b
     Example:  scdgen history specs/customer.yml
     """
-    from scdgen.cli import output
     from scdgen.cli.inputs import load_specs
-    from scdgen.cli.run import runner_on
 
     loaded = load_specs(specs)
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
+    with open_runner(loaded, engine) as runner:
         for spec in loaded:
             found = runner.history(spec, limit)
             if as_json:
                 for commit in found:
-                    click.echo(output.as_json({"target": spec.target, **dataclasses.asdict(commit)}))
+                    click.echo(output.format_json({"target": spec.target, **dataclasses.asdict(commit)}))
                 continue
             columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "deleted"]
             click.echo(spec.target)
-            click.echo(output.table(columns, [_cells(commit) for commit in found]))
+            click.echo(output.format_table(columns, [_format_cells(commit) for commit in found]))
 
 
-def _cells(commit: Commit) -> list[object]:
+def _format_cells(commit: Commit) -> list[object]:
     what = f"undo of {commit.undoes}" if commit.undoes else commit.operation
     counts = (commit.inserted, commit.updated, commit.deleted)
     at = commit.at.strftime("%Y-%m-%d %H:%M:%S")
@@ -59,10 +53,7 @@ def _cells(commit: Commit) -> list[object]:
 @engine_options
 @click.option("--run", "run_id", required=True, metavar="ID", help="The run, as `scdgen history` names it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def undo(
-    specs: tuple[str, ...], remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None,
-    run_id: str, yes: bool, debug: bool,
-) -> None:  # fmt: skip
+def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, debug: bool) -> None:
     """Bring a table back to the version before a run (RESTORE), after showing what that is.
 
     A run that others came after is undone once those are undone. The version that is left stays in the table's log.
@@ -71,17 +62,16 @@ def undo(
     Example:  scdgen undo specs/customer.yml --run 20240501T060000-3fa9c1
     """
     from scdgen.cli.inputs import load_specs
-    from scdgen.cli.run import runner_on
 
     loaded = load_specs(specs)
     if len(loaded) != 1:
         raise UsageError(f"undo takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
     (spec,) = loaded
-    with runner_on(loaded, templates, remote, warehouse, conf) as runner:
+    with open_runner(loaded, engine) as runner:
         planned = runner.plan_undo(spec, run_id)
         click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
         for commit in planned.made:
-            click.echo(f"  takes back version {commit.version}, {commit.told()}")
+            click.echo(f"  takes back version {commit.version}, {commit.describe()}")
         if not yes and not click.confirm("Go on?"):
             click.echo("nothing was undone", err=True)
             raise click.exceptions.Exit(1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli.options import pairs
+from scdgen.cli.options import parse_pairs
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _read(path: str | None, table: str | None, remote: str | None, warehouse: st
         _require_table_name(table, "--table")
     if path is not None:
         find.find(path)  # a path that is not there is said before Spark starts
-    settings = pairs(conf, "--conf")
+    settings = parse_pairs(conf, "--conf")
     with output.progress("starting Spark"):
         spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
     try:

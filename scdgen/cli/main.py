@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import log
+from scdgen.cli import check as cli_check
 from scdgen.cli import explain as cli_explain
 from scdgen.cli import history as cli_history
 from scdgen.cli import init as cli_init
-from scdgen.cli import run as cli_spark
+from scdgen.cli import plan as cli_plan
+from scdgen.cli import run as cli_run
 from scdgen.cli import show as cli_show
 from scdgen.cli import stream as cli_stream
 from scdgen.cli.options import jobs_option, specs_argument, templates_option
@@ -263,7 +265,7 @@ def _write(path: Path, text: str | None, check: bool) -> int:
     return 1
 
 
-for module in (cli_explain, cli_init, cli_show, cli_spark, cli_stream, cli_history):
+for module in (cli_explain, cli_init, cli_show, cli_run, cli_plan, cli_check, cli_stream, cli_history):
     for command in module.COMMANDS:
         cli.add_command(command)
 

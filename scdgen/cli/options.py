@@ -1,14 +1,26 @@
-"""Options that several commands take."""
+"""Options that several commands take, and what is made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+import contextlib
+import functools
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from scdgen import log
-from scdgen.errors import UsageError
+from scdgen.errors import UsageError, line_and_status
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from scdgen.run.metrics import Metrics
+    from scdgen.run.runner import Runner
+    from scdgen.spec.model import Spec
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,20 +43,37 @@ def jobs_option(command: F) -> F:
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text)(command)
 
 
-def engine_options(command: F) -> F:
-    """Where Spark is: embedded or remote, and its settings."""
+@dataclass(frozen=True)
+class EngineOptions:
+    """Which Spark to use, its settings, and the folder of custom templates."""
+
+    remote: str | None
+    warehouse: str
+    conf: tuple[str, ...]
+    templates: str | None
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--remote, --warehouse, --conf and --templates, as one argument ``engine``."""
+
+    @functools.wraps(command)
+    def call(
+        remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None, **given: object
+    ) -> object:  # fmt: skip
+        return command(engine=EngineOptions(remote, warehouse, conf, templates), **given)
+
     for option in (
         click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times."),
         click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
                      help="Where the embedded Spark keeps its tables."),
         click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it."),
     ):  # fmt: skip
-        command = option(command)
-    return templates_option(command)
+        call = option(call)
+    return templates_option(call)
 
 
 def merge_options(command: F) -> F:
-    """What a command that merges takes beside its input: --retries, --metrics and --log-format."""
+    """What a command that merges takes in addition to its input: --retries, --metrics and --log-format."""
     metrics = "A Delta table that gets a row per run and table; made where there is none."
     retries = "How often a run begins again where another writer was first, or its source grew."
     for option in (
@@ -73,8 +102,20 @@ def input_options(command: F) -> F:
     return source(param(command))
 
 
-def pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    """NAME=VALUE, as given to an option several times; raises :class:`UsageError` for what is not of that form."""
+def json_option(what: str) -> Callable[[F], F]:
+    """--json, which prints one JSON object per ``what``."""
+    return click.option("--json", "as_json", is_flag=True, help=f"One JSON object per {what}.")
+
+
+def limit_option(default: int, text: str, least: int = 0, name: str = "--limit") -> Callable[[F], F]:
+    """A number of rows: at most so many."""
+    return click.option(
+        name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=text
+    )
+
+
+def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """The NAME=VALUE pairs of an option; raises :class:`UsageError` for a text of any other form."""
     pairs = {}
     for item in given:
         name, equals, value = item.partition("=")
@@ -82,3 +123,65 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
             raise UsageError(f"{option} {item}: is no name and value; write it as NAME=VALUE")
         pairs[name] = value
     return pairs
+
+
+def bind_params(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Target -> values of its params; raises :class:`UsageError`, before Spark starts, for values that do not fit."""
+    from scdgen.files.errors import find_files
+    from scdgen.patterns.bind import bind_each
+
+    if source is not None and len(loaded) > 1:
+        raise UsageError(
+            f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
+            "give one spec, or name the files in the specs"
+        )
+    if source is not None:
+        find_files(source)
+    return bind_each(loaded, parse_pairs(param, "--param"))
+
+
+def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
+    """The table of --metrics; raises :class:`UsageError`, before Spark starts, for a name that cannot be used."""
+    from scdgen.run.metrics import Metrics
+
+    if table is None:
+        return None
+    metrics = Metrics(table)
+    metrics.require_not_target(loaded)
+    return metrics
+
+
+@contextlib.contextmanager
+def open_runner(
+    specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
+) -> Iterator[Runner]:
+    """A runner on the embedded session, which ends with this block, or on a remote one."""
+    from scdgen.cli import output
+    from scdgen.engine import session
+    from scdgen.run.delta import new_run_id
+    from scdgen.run.runner import Runner
+    from scdgen.spec.tables import table_names
+
+    remote, warehouse, settings = options.remote, options.warehouse, parse_pairs(options.conf, "--conf")
+    if not remote and not Path(warehouse).exists():  # perhaps the wrong folder
+        output.print_hint(f"there is no {Path(warehouse).absolute()} yet; --warehouse names the folder of earlier runs")
+    with output.progress("starting Spark"):
+        spark: SparkSession = (
+            session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
+        )
+    try:
+        if not remote:
+            session.know_catalogs(spark, [*table_names(specs), *([metrics.parts] if metrics else [])])
+        if metrics is not None:
+            metrics.prepare(spark)
+        yield Runner(spark, options.templates, retries, new_run_id(), metrics)
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+
+
+def report_error(error: Exception, debug: bool, **fields: str) -> None:
+    """Print one line about an error that does not end the command."""
+    if debug:
+        traceback.print_exception(error)
+    log.error(line_and_status(error)[0], None, **fields)

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from scdgen.run.stream import BatchResult
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as the tables print it."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict | list):
-        return as_json(value)
+        return format_json(value)
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
@@ -32,16 +32,16 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def one_line(text: str) -> str:
-    r"""A text that can do no harm on a terminal: what would move the cursor is written as an escape.
+def escape_control(text: str) -> str:
+    r"""The text with an escape for each character that would move the cursor of a terminal.
 
-    >>> print(one_line("a\nb\x1b[31m\u2028"))
+    >>> print(escape_control("a\nb\x1b[31m\u2028"))
     a\nb\x1b[31m\u2028
     """
-    return _UNSEEN.sub(lambda found: _NAMED.get(found[0]) or _code(ord(found[0])), text)
+    return _UNSEEN.sub(lambda found: _NAMED.get(found[0]) or _escape(ord(found[0])), text)
 
 
-def _code(code: int) -> str:
+def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
@@ -57,10 +57,10 @@ def code(text: str) -> str:
     return f"{fence}{space}{line}{space}{fence}"
 
 
-def shortened(text: str, width: int, dots: str = "…") -> str:
-    """The text, cut where it is wider than ``width`` cells of a terminal.
+def truncate(text: str, width: int, dots: str = "…") -> str:
+    """The text, cut if it is wider than ``width`` cells of a terminal.
 
-    >>> shortened("abcdef", 5), shortened("abcde", 5)
+    >>> truncate("abcdef", 5), truncate("abcde", 5)
     ('abcd…', 'abcde')
     """
     from rich.cells import cell_len, set_cell_size
@@ -68,22 +68,22 @@ def shortened(text: str, width: int, dots: str = "…") -> str:
     return text if cell_len(text) <= width else set_cell_size(text, max(width - len(dots), 0)).rstrip() + dots
 
 
-def as_json(value: object) -> str:
+def format_json(value: object) -> str:
     """JSON on one line; times and decimals as text."""
-    return json.dumps(value, default=shown, ensure_ascii=False)
+    return json.dumps(value, default=format_value, ensure_ascii=False)
 
 
-def _style(value: object) -> str:
+def _choose_style(value: object) -> str:
     return "dim" if value is None else ""
 
 
 Styles = Mapping[int, Callable[[object], str]]
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles | None = None) -> str:
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles | None = None) -> str:
     """Rows as aligned text; on a terminal in a frame, cells of a column (by its place) in the style of their value."""
     if not sys.stdout.isatty():
-        cells = [[one_line(shown(value)) for value in row] for row in (columns, *rows)]
+        cells = [[escape_control(format_value(value)) for value in row] for row in (columns, *rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
@@ -93,16 +93,16 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styl
 
     drawn = Table(header_style="bold")
     for column in columns:
-        drawn.add_column(Text(one_line(column)))
-    chosen = [(styles or {}).get(place, _style) for place in range(len(columns))]
+        drawn.add_column(Text(escape_control(column)))
+    chosen = [(styles or {}).get(place, _choose_style) for place in range(len(columns))]
     for row in rows:
         cells_of = zip(row, chosen, strict=True)
-        drawn.add_row(*(Text(one_line(shown(value)), style=style(value)) for value, style in cells_of))
-    return for_terminal(drawn)
+        drawn.add_row(*(Text(escape_control(format_value(value)), style=style(value)) for value, style in cells_of))
+    return render_for_terminal(drawn)
 
 
-def for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
-    """What rich draws, as text with the codes that this terminal takes; none where NO_COLOR is set."""
+def render_for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
+    """Render with rich, with the codes that this terminal takes; without any if NO_COLOR is set."""
     from rich.console import Console
 
     console = Console(color_system=None) if os.environ.get("NO_COLOR") else Console()
@@ -111,17 +111,17 @@ def for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
     return captured.get().rstrip("\n")
 
 
-def as_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def format_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Rows as CSV with a header. NULL is an empty field and empty text is ``""``, as Spark's own reader takes them."""
     lines = [columns, *rows]
-    fields = (["" if value is None else _csv_field(shown(value)) for value in row] for row in lines)
+    fields = (["" if value is None else _quote_csv(format_value(value)) for value in row] for row in lines)
     return "\n".join(map(",".join, fields))
 
 
-def _csv_field(text: str) -> str:
-    """A field in quotes where it needs them.
+def _quote_csv(text: str) -> str:
+    """A field, in quotes if it needs them.
 
-    >>> print(_csv_field('a "b" c'), _csv_field("a b"), _csv_field(""))
+    >>> print(_quote_csv('a "b" c'), _quote_csv("a b"), _quote_csv(""))
     "a ""b"" c" a b ""
     """
     if text and not re.search(r'[",\n\r]', text):
@@ -129,17 +129,17 @@ def _csv_field(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def formatted(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+def format_rows(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Rows as ``table``, ``csv`` or ``json`` (one object per line)."""
     if kind == "csv":
-        return as_csv(columns, rows)
+        return format_csv(columns, rows)
     if kind == "json":
-        return "\n".join(as_json(dict(zip(columns, row, strict=True))) for row in rows)
-    return table(columns, rows) if rows else "no rows"
+        return "\n".join(format_json(dict(zip(columns, row, strict=True))) for row in rows)
+    return format_table(columns, rows) if rows else "no rows"
 
 
-def counts_line(target: str, counts: Mapping[str, Any]) -> str:
-    """One line on what a run did."""
+def describe_run(target: str, counts: Mapping[str, Any]) -> str:
+    """One line about what a run did."""
     refreshed = f"{counts['refreshed']} refreshed, " if "refreshed" in counts else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     lost = counts.get("retries", 0)
@@ -151,8 +151,8 @@ def counts_line(target: str, counts: Mapping[str, Any]) -> str:
     )
 
 
-def batch_line(done: BatchResult) -> str:
-    """One line on a micro-batch of a stream."""
+def describe_batch(done: BatchResult) -> str:
+    """One line about a micro-batch of a stream."""
     parts = []
     for result in done.results:
         removed = f", {result.deleted} removed" if result.deleted else ""
@@ -161,15 +161,15 @@ def batch_line(done: BatchResult) -> str:
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 
-def hint(what: str) -> None:
-    """A line on stderr for somebody who watches; nothing where stderr is not a terminal."""
+def print_hint(what: str) -> None:
+    """Print a line on stderr if it is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{what}\n")
 
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """A line on stderr while Spark works; nothing where stderr is not a terminal."""
+    """Show a line on stderr while Spark works, if it is a terminal."""
     if not sys.stderr.isatty():
         yield
         return

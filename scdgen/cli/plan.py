@@ -1,66 +1,125 @@
-"""What ``scdgen plan`` prints: the counts, and the rows with old and new values side by side."""
+"""``scdgen plan``: the counts of what a run would do, and rows with old and new values side by side."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from scdgen.cli import output
-from scdgen.run.results import PlanResult, PlanRow
+from scdgen.cli.options import (
+    EngineOptions,
+    bind_params,
+    engine_options,
+    input_options,
+    json_option,
+    limit_option,
+    open_runner,
+    specs_argument,
+)
+
+if TYPE_CHECKING:
+    from scdgen.run.results import PlanResult, PlanRow
 
 
-class Changed(str):
+@click.command()
+@specs_argument
+@engine_options
+@input_options
+@json_option("table")
+@limit_option(5, "Rows to show per action.", name="--sample")
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="CONDITION",
+    help="Exit 1 where the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
+)
+def plan(
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, as_json: bool,
+    sample: int, fail_on: tuple[str, ...], debug: bool,
+) -> None:  # fmt: skip
+    """Show what a run would do: counts, and per action some rows, old and new side by side. Writes nothing.
+
+    \b
+    Examples:  scdgen plan specs/customer.yml --source changes.csv
+               scdgen plan specs --fail-on 'close>10%' --fail-on 'delete>0'
+    """
+    from scdgen.cli.inputs import load_specs, source_rows
+    from scdgen.run.plan import parse_limits
+
+    loaded = load_specs(specs)
+    limits = parse_limits(fail_on, loaded)
+    params = bind_params(loaded, source, param)
+    failures = []
+    with open_runner(loaded, engine) as runner:
+        for spec in loaded:
+            values = params[spec.target]
+            with (
+                output.progress(f"planning {spec.target}"),
+                source_rows(runner.spark, spec, source, values) as given,
+            ):
+                planned = runner.plan_counted(spec, given, values, sample)
+            click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))
+            failures += [breach for limit in limits if (breach := limit.describe_breach(planned)) is not None]
+    for failure in failures:
+        click.echo(failure, err=True)
+    if failures:
+        raise click.exceptions.Exit(1)
+
+
+class _Changed(str):
     """A cell whose value would change."""
 
 
-def text(plan: PlanResult) -> str:
-    """A plan as text: a line of counts, one on the current keys, and a table of rows."""
+def format_plan(plan: PlanResult) -> str:
+    """A plan as text: a line of counts, one about the current keys, and a table of rows."""
     lines = [f"{plan.target}: {', '.join(f'{count} {action}' for action, count in plan.counts.items())}"]
-    lines.append(f"  {_closed(plan)}{_late(plan)}")
+    lines.append(f"  {_describe_closed(plan)}{_describe_late(plan)}")
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
-        rows = [[row.action, _note(row), *_cells(row)] for row in plan.sample]
-        marked = {place: _style for place in range(2, 2 + len(columns))}
-        lines += ["", output.table(["action", "note", *columns], rows, marked)]
+        rows = [[row.action, _describe_marks(row), *_format_cells(row)] for row in plan.sample]
+        marked = {place: _choose_style for place in range(2, 2 + len(columns))}
+        lines += ["", output.format_table(["action", "note", *columns], rows, marked)]
         shown = Counter(row.action for row in plan.sample)
         left = [f"{plan.counts[a] - n} more of {a}" for a, n in shown.items() if plan.counts.get(a, 0) > n]
         lines += [f"({', '.join(left)}; --sample N shows more)"] if left else []
     return "\n".join(lines)
 
 
-def _closed(plan: PlanResult) -> str:
+def _describe_closed(plan: PlanResult) -> str:
     share = f" ({100 * plan.closed_share:.1f}%)" if plan.closed_share is not None else ""
     does = "closed" if "close" in plan.counts else "deleted"
     return f"{plan.closed_keys} of {plan.current_keys} current keys would be {does}{share}"
 
 
-def _late(plan: PlanResult) -> str:
+def _describe_late(plan: PlanResult) -> str:
     what = "versions" if "close" in plan.counts else "rows"
     late = f", {plan.late} of these {what} {'are' if plan.late > 1 else 'is'} late" if plan.late else ""
     return late + (f", {plan.skipped} rows of the source skipped" if plan.skipped else "")
 
 
-def _note(row: PlanRow) -> str:
+def _describe_marks(row: PlanRow) -> str:
     marks = {"late": row.late, "deletes": row.deletes and row.action != "delete"}
     return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
-def _cells(row: PlanRow) -> list[object]:
-    """Values as they are or become; one that changes as ``old -> new``."""
+def _format_cells(row: PlanRow) -> list[object]:
+    """The values of a row; one that changes as ``old -> new``."""
     values: dict[str, Any] = row.new or row.old or {}
     old = row.old or {}
     return [
-        Changed(f"{output.shown(old[name])} -> {output.shown(value)}") if name in row.changed else value
+        _Changed(f"{output.format_value(old[name])} -> {output.format_value(value)}") if name in row.changed else value
         for name, value in values.items()
     ]
 
 
-def _style(value: object) -> str:
-    return "bold yellow" if isinstance(value, Changed) else "dim" if value is None else ""
+def _choose_style(value: object) -> str:
+    return "bold yellow" if isinstance(value, _Changed) else "dim" if value is None else ""
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:
-    """A plan as ``--json`` prints it."""
+    """A plan for ``--json``."""
     return {
         "target": plan.target,
         "counts": plan.counts,
@@ -77,3 +136,6 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
             for row in plan.sample
         ],
     }  # fmt: skip
+
+
+COMMANDS = (plan,)

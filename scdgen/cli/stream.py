@@ -7,13 +7,25 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from scdgen import log
-from scdgen.cli.options import engine_options, input_options, merge_options, pairs, specs_argument
+from scdgen.cli import output
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    input_options,
+    json_option,
+    merge_options,
+    open_metrics,
+    open_runner,
+    parse_pairs,
+    specs_argument,
+)
 from scdgen.errors import ScdgenError, UsageError
 
 if TYPE_CHECKING:
@@ -22,10 +34,10 @@ if TYPE_CHECKING:
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def interval_of(text: str) -> str:
-    """An interval as Spark takes it.
+def parse_interval(text: str) -> str:
+    """The interval in Spark's form.
 
-    >>> interval_of("10m")
+    >>> parse_interval("10m")
     '10 minutes'
     """
     found = re.fullmatch(r"([1-9]\d*)\s*([smhd])", text)
@@ -42,11 +54,10 @@ def interval_of(text: str) -> str:
 @click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
 @click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
 @click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per micro-batch.")
+@json_option("micro-batch")
 def stream(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], remote: str | None, warehouse: str,
-    conf: tuple[str, ...], templates: str | None, available_now: bool, interval: str | None, checkpoint: str | None,
-    retries: int, metrics: str | None, as_json: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, available_now: bool,
+    interval: str | None, checkpoint: str | None, retries: int, metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, however often it is delivered.
 
@@ -57,32 +68,31 @@ def stream(
     Examples:  scdgen stream specs/visitor --checkpoint checkpoints/visitor
                scdgen stream specs/customer.yml --interval 10m
     """
-    from scdgen.cli import output
     from scdgen.cli.inputs import load_specs
-    from scdgen.cli.run import metrics_of, runner_on
     from scdgen.engine.failures import translate
-    from scdgen.run.stream import micro_batch, options_of
-    from scdgen.run.stream_source import stream_rows
+    from scdgen.run.runner import Runner
+    from scdgen.run.stream import build_micro_batch, collect_options, open_stream
 
     if available_now and interval:
         raise UsageError("--available-now and --interval exclude each other; give one")
-    every = interval_of(interval) if interval else None
+    every = parse_interval(interval) if interval else None
     loaded = load_specs(specs)
-    measured = metrics_of(metrics, loaded)
+    measured = open_metrics(metrics, loaded)
 
     def report(done: BatchResult) -> None:
         log.event("batch done", **done.as_object())
-        click.echo(output.as_json(done.as_object()) if as_json else output.batch_line(done))
+        click.echo(output.format_json(done.as_object()) if as_json else output.describe_batch(done))
 
-    batch = micro_batch(loaded, checkpoint, templates, pairs(param, "--param"), report, retries, measured)
-    if remote is None and "://" not in batch.checkpoint:
+    make_runner = partial(Runner, templates=engine.templates, retries=retries, metrics=measured)
+    batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
+    if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
-    with runner_on(loaded, templates, remote, warehouse, conf, metrics=measured) as runner:
+    with open_runner(loaded, engine, metrics=measured) as runner:
         try:
-            rows = stream_rows(runner.spark, batch.fed, source, options_of(batch.fed))
+            rows = open_stream(runner.spark, batch.fed, source, collect_options(batch.fed))
             targets = [step.spec.target for step in batch.steps]
             log.event("stream begins", targets=targets, checkpoint=batch.checkpoint)
-            _follow(batch, rows, every, remote is None)
+            _follow(batch, rows, every, engine.remote is None)
         except (ScdgenError, OSError):
             raise
         except Exception as error:
@@ -90,40 +100,40 @@ def stream(
 
 
 def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> None:
-    """Run the stream to its end, or until a signal; then no batch is broken off."""
+    """Run the stream to its end, or until a signal, which interrupts no batch."""
     batch.busy = threading.Lock() if local else None
     if not local:
         batch.report = None  # the batches are merged in a process of the server
-    with _signals() as asked:
+    with _catch_signals() as stop:
         query = batch.start(rows, every)
         try:
             while not query.awaitTermination(1):
-                if asked.is_set():
+                if stop.is_set():
                     batch.stopping = True
                     with batch.busy or threading.Lock():
                         query.stop()
                     log.note("stopped between two batches; the next start goes on from there")
                     return
         except Exception as error:
-            if asked.is_set() and batch.error is None:  # the signal went to Java as well, as service managers send it
+            if stop.is_set() and batch.error is None:  # the signal went to Java as well, as service managers send it
                 log.note("stopped inside of a batch, which the next start takes again")
                 return
             raise batch.error or error from error
 
 
 @contextmanager
-def _signals() -> Iterator[threading.Event]:
-    """The first Ctrl-C or SIGTERM is kept as a wish to stop; a second Ctrl-C breaks off."""
-    asked = threading.Event()
+def _catch_signals() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C or SIGTERM sets; a second Ctrl-C interrupts."""
+    stop = threading.Event()
 
     def note(number: int, _: object) -> None:
-        if asked.is_set() and number == signal.SIGINT:
+        if stop.is_set() and number == signal.SIGINT:
             raise KeyboardInterrupt
-        asked.set()
+        stop.set()
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""The versions of a table as lanes on one axis: what each holds, what it changed, and where there is none."""
+"""The versions of a table as lanes on one axis: their times, what each holds and changed, and the gaps."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scdgen.cli import timeline_axis as time_axis
-from scdgen.cli.output import shown
+from scdgen.cli.output import format_value
 from scdgen.errors import UsageError
-from scdgen.run.versions import OPEN, UNTIL, Asked, Found
+from scdgen.run.versions import OPEN, UNTIL, VersionFilter, VersionRows
 from scdgen.spec.model import Spec
 
 # What an axis shows where everything begins at one time.
@@ -21,7 +21,7 @@ _FAR = {"timestamp": 20 * 365 * time_axis.DAY, "date": 20 * 365 * time_axis.DAY,
 
 @dataclass(frozen=True)
 class Change:
-    """A column that a version holds otherwise than the one before it."""
+    """A column whose value differs from the version before."""
 
     column: str
     old: Any
@@ -30,11 +30,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Version:
-    """One row: its time as numbers of :func:`time_axis.position`, as it is stored, and what it changed.
+    """One row: its time as numbers of :func:`time_axis.parse_time`, as it is stored, and what it changed.
 
-    ``until`` is the start of what comes next, None while the version is open. ``again`` tells of a key that comes back
-    after a delete, ``deletes`` that nothing goes on where the version ends, ``overlaps`` that it begins within the one
-    before it, which a sound table does not have.
+    ``until`` is the start of what comes next, None while the version is open. ``again``: the key comes back after a
+    delete; ``deletes``: no version follows at its end; ``overlaps``: it begins within the one before it, which does not
+    happen in a correct table.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Lane:
-    """The versions of one key in order; ``cut`` where a limit left out the rest of them."""
+    """The versions of one key in order; ``cut`` if a limit left out the rest of them."""
 
     key: str
     versions: tuple[Version, ...]
@@ -68,8 +68,8 @@ class Lane:
 class Timeline:
     """All lanes between ``lo`` and ``hi``, the ends of the axis.
 
-    ``whole`` says that the lanes have every version, so that a gap is a delete. ``limit`` is the number of rows at
-    which reading stopped, None where it did not.
+    ``whole``: the lanes have every version, so that a gap is a delete. ``limit`` is the number of rows at which reading
+    stopped, None if it did not.
     """
 
     target: str
@@ -87,55 +87,55 @@ class Timeline:
     def counted(self) -> str:
         """How much there is to see: ``2 keys, 3 versions``."""
         versions = sum(len(lane.versions) for lane in self.lanes)
-        return f"{_many(len(self.lanes), 'key')}, {_many(versions, 'version')}"
+        return f"{_count_of(len(self.lanes), 'key')}, {_count_of(versions, 'version')}"
 
 
 def require_history(spec: Spec, option: str) -> None:
-    """Raise :class:`UsageError` where a table keeps no versions to draw."""
+    """Raise :class:`UsageError` if a table keeps no versions to draw."""
     if not spec.keeps_history:
         raise UsageError(f"{option}: {spec.target} is scd1, which keeps no history; use --format table, csv or json")
 
 
-def timeline(spec: Spec, asked: Asked, found: Found) -> Timeline:
-    """The lanes of what was found, in its order."""
+def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Timeline:
+    """The lanes of the rows, in their order."""
     kind, keys = spec.history.type, spec.keys
     values = tuple(name for name in spec.columns if name not in keys)
     groups = [
-        (key, list(rows)) for key, rows in itertools.groupby(found.rows, lambda row: _key(spec, row))
+        (key, list(rows)) for key, rows in itertools.groupby(found.rows, lambda row: _name_key(spec, row))
     ]  # fmt: skip
-    cut = _key(spec, found.following) if found.following is not None else None
-    starts = [at for row in found.rows if (at := time_axis.position(row[spec.history.valid_from], kind)) is not None]
+    cut = _name_key(spec, found.following) if found.following is not None else None
+    starts = [at for row in found.rows if (at := time_axis.parse_time(row[spec.history.valid_from], kind)) is not None]
     first = min(starts, default=0)
     lanes = tuple(
-        Lane(key, tuple(_versions(spec, rows, values, first, asked.whole, key == cut)), key == cut)
+        Lane(key, tuple(_build_versions(spec, rows, values, first, wanted.has_whole_history, key == cut)), key == cut)
         for key, rows in groups
     )
     known = {at for lane in lanes for v in lane.versions for at in (v.start, v.until) if at is not None}
     if spec.history.open_end == "last_run":
-        ends = (time_axis.position(row[spec.history.valid_to], kind) for row in found.rows)
+        ends = (time_axis.parse_time(row[spec.history.valid_to], kind) for row in found.rows)
         known |= {at for at in ends if at is not None}
     goes_on = any(lane.cut or any(v.is_open for v in lane.versions) for lane in lanes)
     return Timeline(
         spec.target, kind, keys, values, tuple(name for _, name in spec.history.names()), lanes,
-        *_axis(sorted(known), kind, goes_on), whole=asked.whole,
+        *_choose_ends(sorted(known), kind, goes_on), whole=wanted.has_whole_history,
         limit=len(found.rows) if found.following is not None else None,
     )  # fmt: skip
 
 
-def _key(spec: Spec, row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={shown(row[name])}" for name in spec.keys)
+def _name_key(spec: Spec, row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={format_value(row[name])}" for name in spec.keys)
 
 
-def _versions(
+def _build_versions(
     spec: Spec, rows: Sequence[Mapping[str, Any]], values: Sequence[str], first: int, whole: bool, cut: bool
 ) -> Iterator[Version]:
     history, kind = spec.history, spec.history.type
     spans = []
     for row in rows:
-        start = time_axis.position(row[history.valid_from], kind)
+        start = time_axis.parse_time(row[history.valid_from], kind)
         # An end that is missing, of a version that is not open, is damage; it is drawn as a version without length.
         start = first if start is None else start
-        until = time_axis.position(row[UNTIL], kind)
+        until = time_axis.parse_time(row[UNTIL], kind)
         spans.append((start, None if row[OPEN] else start if until is None else until))
     for place, (row, (start, until)) in enumerate(zip(rows, spans, strict=True)):
         before = rows[place - 1] if place and whole else None
@@ -149,8 +149,8 @@ def _versions(
             row=row,
             start=start,
             until=until,
-            begins=_time(row[history.valid_from], kind),
-            ends="" if until is None else _time(row[history.valid_to], kind),
+            begins=_format_time(row[history.valid_from], kind),
+            ends="" if until is None else _format_time(row[history.valid_to], kind),
             changes=tuple(
                 Change(name, before[name], row[name]) for name in values if before[name] != row[name]
             ) if before is not None else (),
@@ -165,13 +165,13 @@ def _is_deleted(spec: Spec, row: Mapping[str, Any]) -> bool:
     return bool(spec.history.deleted and row[spec.history.deleted])
 
 
-def _time(stored: object, kind: str) -> str:
-    """A stored time as people write it: a midnight without its zeros."""
-    text = shown(stored)
+def _format_time(stored: object, kind: str) -> str:
+    """A stored time, a midnight without its zeros."""
+    text = format_value(stored)
     return text.removesuffix(" 00:00:00") if kind == "timestamp" else text
 
 
-def _axis(known: Sequence[int], kind: str, goes_on: bool) -> tuple[int, int]:
+def _choose_ends(known: Sequence[int], kind: str, goes_on: bool) -> tuple[int, int]:
     """The ends of an axis that shows the known times, with room behind the last one for what goes on.
 
     A first time far before all others, such as 1900-01-01 for "always", would leave no room for them: the axis then
@@ -185,5 +185,5 @@ def _axis(known: Sequence[int], kind: str, goes_on: bool) -> tuple[int, int]:
     return lo, hi + (max(1, (hi - lo) // 12) if goes_on else 0)
 
 
-def _many(count: int, what: str) -> str:
+def _count_of(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"

@@ -25,18 +25,18 @@ _FIRST = (dt.datetime.min - _EPOCH) // dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on the axis, in the unit of :func:`position`, and what stands there."""
+    """A place on the axis, in the unit of :func:`parse_time`, and its label."""
 
     at: int
     label: str
 
 
-def position(stored: object, kind: str) -> int | None:
+def parse_time(stored: object, kind: str) -> int | None:
     """A start or end as it is stored, as a number: microseconds since 1970, or of ``bigint`` itself; None for NULL.
 
     A year that Python's dates do not have is the first or last time that they have.
 
-    >>> position("1970-01-02", "date"), position("1970-01-01 00:00:01.5", "timestamp"), position(7, "bigint")
+    >>> parse_time("1970-01-02", "date"), parse_time("1970-01-01 00:00:01.5", "timestamp"), parse_time(7, "bigint")
     (86400000000, 1500000, 7)
     """
     if stored is None:
@@ -55,10 +55,10 @@ def position(stored: object, kind: str) -> int | None:
     return (moment - _EPOCH) // dt.timedelta(microseconds=1)
 
 
-def text(at: int, kind: str) -> str:
-    """A number of :func:`position` as a time, to the day where it is a midnight.
+def format_time(at: int, kind: str) -> str:
+    """A number of :func:`parse_time` as a time; a midnight as a date.
 
-    >>> text(86400000000, "timestamp"), text(1500000, "timestamp")
+    >>> format_time(86400000000, "timestamp"), format_time(1500000, "timestamp")
     ('1970-01-02', '1970-01-01 00:00:01.500000')
     """
     if kind == "bigint":
@@ -67,7 +67,7 @@ def text(at: int, kind: str) -> str:
     return str(moment if at % DAY else moment.date())
 
 
-def ticks(lo: int, hi: int, kind: str, width: int) -> list[Tick]:
+def choose_ticks(lo: int, hi: int, kind: str, width: int) -> list[Tick]:
     """Ticks of the shortest step for which the labels, two blanks apart, fit on ``width`` characters.
 
     ``lo`` < ``hi``. There is one tick at least; the last label may reach beyond the end.
@@ -84,7 +84,7 @@ def ticks(lo: int, hi: int, kind: str, width: int) -> list[Tick]:
     for found in _candidates(lo, hi, kind, most):
         if found and fits(found):
             return found
-    return [Tick(lo, text(lo, kind))]
+    return [Tick(lo, format_time(lo, kind))]
 
 
 def _candidates(lo: int, hi: int, kind: str, most: int) -> Iterator[list[Tick]]:
@@ -97,7 +97,7 @@ def _candidates(lo: int, hi: int, kind: str, most: int) -> Iterator[list[Tick]]:
                 yield _within_days(lo, hi, step)
     for days, first in ((1, 0), (2, 0), (7, 4)):  # a week begins on a Monday, which 1970-01-05 was
         if (hi - lo) // (days * DAY) < most:
-            yield [Tick(at, text(at, kind)) for at in _multiples(lo, hi, days * DAY, first * DAY)]
+            yield [Tick(at, format_time(at, kind)) for at in _multiples(lo, hi, days * DAY, first * DAY)]
     for months in _MONTHS:
         if (hi - lo) // (28 * DAY * months) < most:
             yield _by_month(lo, hi, months)
@@ -129,7 +129,7 @@ def _within_days(lo: int, hi: int, step: int) -> list[Tick]:
 
 
 def _by_month(lo: int, hi: int, months: int) -> list[Tick]:
-    """First days of months, or of years, which then stand alone."""
+    """First days of months; whole years are labelled with the year alone."""
     found = []
     month = _moment(lo).year * 12 + _moment(lo).month - 1
     month -= month % months

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from scdgen.cli.output import shown
+from scdgen.cli.output import format_value
 from scdgen.cli.timeline import Lane, Timeline, Version
-from scdgen.cli.timeline_axis import ticks
+from scdgen.cli.timeline_axis import choose_ticks
 from scdgen.patterns.render import render_template
 
 TEMPLATE = "show.html.j2"
@@ -17,8 +17,8 @@ _ZOOMS = (1, 2, 4, 8, 16, 32)
 _WIDTH = 100
 
 
-def page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
-    """The whole page. Raises :class:`UsageError` where a template of the user's own is broken."""
+def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
+    """The whole page. Raises :class:`UsageError` if a custom template is broken."""
     ctx = SimpleNamespace(
         target=timeline.target,
         description=description,
@@ -28,13 +28,13 @@ def page(timeline: Timeline, description: str | None = None, templates: str | No
         whole=timeline.whole,
         keys=", ".join(timeline.keys),
         example=timeline.lanes[0].key if timeline.lanes else None,
-        data=page_data(timeline),
+        data=build_page_data(timeline),
     )
     return render_template(TEMPLATE, ctx, templates)
 
 
-def page_data(timeline: Timeline) -> dict[str, Any]:
-    """What the page's script draws. Numbers of time are text: microseconds are more than a script's numbers hold."""
+def build_page_data(timeline: Timeline) -> dict[str, Any]:
+    """The data of the page's script. Times are text, because microseconds do not fit in JavaScript's numbers."""
     columns = [*timeline.keys, *timeline.values, *timeline.history]
     return {
         "kind": timeline.kind,
@@ -44,22 +44,26 @@ def page_data(timeline: Timeline) -> dict[str, Any]:
         "columns": columns,
         "roles": ["key"] * len(timeline.keys) + ["value"] * len(timeline.values) + ["history"] * len(timeline.history),
         "zooms": [
-            {"by": zoom, "ticks": [[str(t.at), t.label] for t in _ticks(timeline, zoom)]} for zoom in _ZOOMS
+            {"by": zoom, "ticks": [[str(t.at), t.label] for t in _choose_ticks(timeline, zoom)]} for zoom in _ZOOMS
         ],
-        "lanes": [_lane(lane, columns) for lane in timeline.lanes],
+        "lanes": [_lane_data(lane, columns) for lane in timeline.lanes],
     }  # fmt: skip
 
 
-def _ticks(timeline: Timeline, zoom: int) -> list[Any]:
-    return ticks(timeline.lo, timeline.hi, timeline.kind, _WIDTH * zoom)
+def _choose_ticks(timeline: Timeline, zoom: int) -> list[Any]:
+    return choose_ticks(timeline.lo, timeline.hi, timeline.kind, _WIDTH * zoom)
 
 
-def _lane(lane: Lane, columns: list[str]) -> dict[str, Any]:
-    return {"key": lane.key, "cut": lane.cut, "versions": [_version(version, columns) for version in lane.versions]}
+def _lane_data(lane: Lane, columns: list[str]) -> dict[str, Any]:
+    return {
+        "key": lane.key,
+        "cut": lane.cut,
+        "versions": [_version_data(version, columns) for version in lane.versions],
+    }
 
 
-def _version(version: Version, columns: list[str]) -> dict[str, Any]:
-    """``row`` has a text per column, null for NULL; ``old`` the values of before, by the place of their column."""
+def _version_data(version: Version, columns: list[str]) -> dict[str, Any]:
+    """``row`` has a text per column, null for NULL; ``old`` the values before a change, by the column's index."""
     flags = [name for name in ("deleted", "again", "deletes", "overlaps") if getattr(version, name)]
     return {
         "start": str(version.start),
@@ -67,10 +71,10 @@ def _version(version: Version, columns: list[str]) -> dict[str, Any]:
         "begins": version.begins,
         "ends": version.ends,
         "flags": flags,
-        "row": [_text(version.row[name]) for name in columns],
-        "old": {columns.index(change.column): _text(change.old) for change in version.changes},
+        "row": [_format_text(version.row[name]) for name in columns],
+        "old": {columns.index(change.column): _format_text(change.old) for change in version.changes},
     }
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else shown(value)
+def _format_text(value: Any) -> str | None:
+    return None if value is None else format_value(value)

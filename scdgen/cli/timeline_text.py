@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from scdgen.cli import timeline_axis as time_axis
-from scdgen.cli.output import one_line, shortened, shown
+from scdgen.cli.output import escape_control, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Timeline, Version
-from scdgen.cli.timeline_axis import Tick, ticks
+from scdgen.cli.timeline_axis import Tick, choose_ticks
 
 # Of a longer history the first and the last versions are listed, of a wider change the first columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
@@ -23,7 +23,7 @@ _LEAST_CHART = 20
 
 @dataclass(frozen=True)
 class Glyphs:
-    """The characters of a chart, one cell each, and two that stand in text."""
+    """The characters of a chart, one cell each, and two for text."""
 
     line: str = "─"
     start: str = "├"
@@ -44,10 +44,10 @@ class Glyphs:
 ASCII = Glyphs("-", "|", "+", "|", "!", "#", ">", "<", "~", ".", "+", "->", "*", "...")
 
 
-def glyphs_for(encoding: str | None) -> Glyphs:
-    """Those that a stream of this encoding can print.
+def choose_glyphs(encoding: str | None) -> Glyphs:
+    """The glyphs that a stream of this encoding can print.
 
-    >>> glyphs_for("utf-8").open, glyphs_for("cp1252").open
+    >>> choose_glyphs("utf-8").open, choose_glyphs("cp1252").open
     ('▶', '>')
     """
     try:
@@ -57,38 +57,38 @@ def glyphs_for(encoding: str | None) -> Glyphs:
     return Glyphs()
 
 
-def drawn(timeline: Timeline, width: int, glyphs: Glyphs | None = None) -> Text:
+def draw_timeline(timeline: Timeline, width: int, glyphs: Glyphs | None = None) -> Text:
     """The chart and the lists below it, ``width`` cells wide; as plain text it is ``.plain``."""
     glyphs = glyphs or Glyphs()
     title = Text.assemble((timeline.target, "bold"), f": {timeline.counted}")
     if not timeline.lanes:
         return title
-    lines = [title, Text(), *_chart(timeline, width, glyphs), Text()]
+    lines = [title, Text(), *_draw_chart(timeline, width, glyphs), Text()]
     for lane in timeline.lanes:
-        lines.append(Text.assemble((shortened(one_line(lane.key), width, glyphs.dots), "bold")))
-        lines += _listed(timeline, lane, width, glyphs)
+        lines.append(Text.assemble((truncate(escape_control(lane.key), width, glyphs.dots), "bold")))
+        lines += _list_versions(timeline, lane, width, glyphs)
     return Text("\n").join(lines)
 
 
-def _chart(timeline: Timeline, width: int, glyphs: Glyphs) -> Iterator[Text]:
+def _draw_chart(timeline: Timeline, width: int, glyphs: Glyphs) -> Iterator[Text]:
     most = max(4, min(width // 3, width - _LEAST_CHART))
-    names = [shortened(one_line(lane.key), most, glyphs.dots) for lane in timeline.lanes]
+    names = [truncate(escape_control(lane.key), most, glyphs.dots) for lane in timeline.lanes]
     margin = max(map(cell_len, names)) + 2
     size = max(width - margin, _LEAST_CHART)
     scale = _Scale(timeline.lo, timeline.hi, size)
-    labels, rule = _axis(ticks(timeline.lo, timeline.hi, timeline.kind, size), scale, glyphs)
+    labels, rule = _draw_axis(choose_ticks(timeline.lo, timeline.hi, timeline.kind, size), scale, glyphs)
     yield Text(" " * margin + labels, "dim")
     yield Text(" " * margin + rule, "dim")
     used: set[str] = set()
     for name, lane in zip(names, timeline.lanes, strict=True):
-        cells = _lane(lane, scale, timeline.whole, glyphs)
+        cells = _draw_lane(lane, scale, timeline.whole, glyphs)
         used.update(character for character, _ in cells)
         line = Text.assemble((name, "bold"), " " * (margin - cell_len(name)))
         for style, run in itertools.groupby(cells, lambda cell: cell[1]):
             line.append("".join(character for character, _ in run), style)
         line.rstrip()
         yield line
-    told = {
+    meanings = {
         glyphs.before: "begins before the axis",
         glyphs.short: "too short to draw",
         glyphs.several: "several versions",
@@ -97,8 +97,8 @@ def _chart(timeline: Timeline, width: int, glyphs: Glyphs) -> Iterator[Text]:
         glyphs.open: "open",
         glyphs.cut: "goes on: cut by --limit",
     }
-    legend = [f"{glyph} {meaning}" for glyph, meaning in told.items() if glyph in used]
-    for row in _packed(legend, width - margin, "   "):
+    legend = [f"{glyph} {meaning}" for glyph, meaning in meanings.items() if glyph in used]
+    for row in _pack(legend, width - margin, "   "):
         yield Text(" " * margin + row, "dim")
 
 
@@ -112,7 +112,7 @@ class _Scale:
         return min(max((at - self.lo) * (self.size - 1) // (self.hi - self.lo), 0), self.size - 1)
 
 
-def _axis(found: Sequence[Tick], scale: _Scale, glyphs: Glyphs) -> tuple[str, str]:
+def _draw_axis(found: Sequence[Tick], scale: _Scale, glyphs: Glyphs) -> tuple[str, str]:
     labels, rule = "", [glyphs.line] * scale.size
     for tick in found:
         place = scale(tick.at)
@@ -122,7 +122,7 @@ def _axis(found: Sequence[Tick], scale: _Scale, glyphs: Glyphs) -> tuple[str, st
     return labels, "".join(rule)
 
 
-def _lane(lane: Lane, scale: _Scale, whole: bool, glyphs: Glyphs) -> list[tuple[str, str]]:
+def _draw_lane(lane: Lane, scale: _Scale, whole: bool, glyphs: Glyphs) -> list[tuple[str, str]]:
     cells = [(" ", "")] * scale.size
     starts: dict[int, int] = {}
     for version in lane.versions:
@@ -132,7 +132,7 @@ def _lane(lane: Lane, scale: _Scale, whole: bool, glyphs: Glyphs) -> list[tuple[
     for before, version, following in zip(
         (None, *lane.versions), lane.versions, (*lane.versions[1:], None), strict=False
     ):
-        style = _style(version)
+        style = _choose_style(version)
         begin = scale(version.start)
         end = scale.size - 1 if version.until is None else max(scale(version.until), begin)
         if version.again and whole:
@@ -160,13 +160,13 @@ def _lane(lane: Lane, scale: _Scale, whole: bool, glyphs: Glyphs) -> list[tuple[
     return cells
 
 
-def _style(version: Version) -> str:
+def _choose_style(version: Version) -> str:
     if version.deleted:
         return "red"
     return "cyan" if version.number % 2 else "magenta"
 
 
-def _listed(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -> Iterator[Text]:
+def _list_versions(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -> Iterator[Text]:
     """A line or more per version: its number and time, and what it changed."""
     digits = len(str(len(lane.versions)))
     begins = max(len(v.begins) for v in lane.versions)
@@ -179,10 +179,10 @@ def _listed(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -> Itera
                 between = f"{glyphs.dots} {left_out} versions more; --format table has them all"
                 yield Text(" " * (4 + digits) + between, "yellow")
             continue
-        rows = list(_packed(_parts(timeline, version, glyphs), width - margin, "; ")) or [""]
+        rows = list(_pack(_describe_version(timeline, version, glyphs), width - margin, "; ")) or [""]
         time = f"{version.begins.ljust(begins)} {glyphs.arrow} {(version.ends or 'open').ljust(ends)}"
         line = Text.assemble(
-            "  ", (str(version.number).rjust(digits), f"bold {_style(version)}"), f"  {time}  ", rows[0]
+            "  ", (str(version.number).rjust(digits), f"bold {_choose_style(version)}"), f"  {time}  ", rows[0]
         )
         line.rstrip()
         yield line
@@ -190,30 +190,35 @@ def _listed(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -> Itera
             yield Text(" " * margin + row)
         if version.deletes and version.until is not None:
             yield Text.assemble(
-                " " * (4 + digits), f"{time_axis.text(version.until, timeline.kind).ljust(begins)} ", ("deleted", "red")
+                " " * (4 + digits),
+                f"{time_axis.format_time(version.until, timeline.kind).ljust(begins)} ",
+                ("deleted", "red"),
             )
     if lane.cut:
         yield Text(f"{' ' * (4 + digits)}{glyphs.dots} goes on: cut by --limit {timeline.limit}", "yellow")
 
 
-def _parts(timeline: Timeline, version: Version, glyphs: Glyphs) -> list[str]:
-    """What there is to say of a version, in pieces between which a line may end."""
+def _describe_version(timeline: Timeline, version: Version, glyphs: Glyphs) -> list[str]:
+    """The description of a version, in parts between which a line may end."""
     if version.deleted:
         return ["deleted"]
     first = version.number == 1 or not timeline.whole
     if first:
-        told = [f"{one_line(name)}={_short(_value(version.row[name]), glyphs)}" for name in timeline.values]
+        described = [
+            f"{escape_control(name)}={_truncate_value(_format_value(version.row[name]), glyphs)}"
+            for name in timeline.values
+        ]
     else:
-        told = [_changed(change, glyphs) for change in version.changes] or ["as before"]
-    if len(told) > COLUMNS_LISTED + 1:
-        told[COLUMNS_LISTED:] = [f"{glyphs.dots} {len(told) - COLUMNS_LISTED} columns more"]
+        described = [_describe_change(change, glyphs) for change in version.changes] or ["as before"]
+    if len(described) > COLUMNS_LISTED + 1:
+        described[COLUMNS_LISTED:] = [f"{glyphs.dots} {len(described) - COLUMNS_LISTED} columns more"]
     notes = [*(["again"] if version.again else []), *(["overlaps the version before"] if version.overlaps else [])]
-    return notes + told
+    return notes + described
 
 
-def _changed(change: Change, glyphs: Glyphs) -> str:
-    """``name: old → new``, long values where they differ."""
-    old, new = _value(change.old), _value(change.new)
+def _describe_change(change: Change, glyphs: Glyphs) -> str:
+    """``name: old → new``, long values from where they differ."""
+    old, new = _format_value(change.old), _format_value(change.new)
     if max(cell_len(old), cell_len(new)) > _LONGEST_VALUE:
         same = next(
             (place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new))
@@ -221,21 +226,23 @@ def _changed(change: Change, glyphs: Glyphs) -> str:
         if same > _LONGEST_VALUE // 2:
             from_ = same - 8
             old, new = glyphs.dots + old[from_:], glyphs.dots + new[from_:]
-    return f"{one_line(change.column)}: {_short(old, glyphs)} {glyphs.arrow} {_short(new, glyphs)}"
+    return (
+        f"{escape_control(change.column)}: {_truncate_value(old, glyphs)} {glyphs.arrow} {_truncate_value(new, glyphs)}"
+    )
 
 
-def _value(value: Any) -> str:
-    """A value on one line; NULL stands for itself alone."""
-    text = one_line(shown(value))
+def _format_value(value: Any) -> str:
+    """A value on one line; text that reads NULL is quoted."""
+    text = escape_control(format_value(value))
     return f"'{text}'" if isinstance(value, str) and text in {"", "NULL"} else text
 
 
-def _short(text: str, glyphs: Glyphs) -> str:
-    return shortened(text, _LONGEST_VALUE, glyphs.dots)
+def _truncate_value(text: str, glyphs: Glyphs) -> str:
+    return truncate(text, _LONGEST_VALUE, glyphs.dots)
 
 
-def _packed(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
-    """The parts on as few lines as hold them; one that is wider than a line has a line of its own."""
+def _pack(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
+    """The parts on as few lines as possible; a part that is wider than a line gets its own."""
     line = ""
     for number, part in enumerate(parts):
         ended = part + (between.rstrip() if number < len(parts) - 1 else "")

@@ -1,4 +1,4 @@
-"""Runs specs in order: what reads a table that failed is left out, everything else is run."""
+"""Runs specs in order, except those that read a table that failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Counts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one table: ``counts`` of the run, the ``error``, or the failed tables it was left out for."""
+    """The ``counts`` of one table's run, its ``error``, or the failed tables because of which it was left out."""
 
     target: str
     counts: Counts | None = None
@@ -31,9 +31,9 @@ class Outcome:
         return {"target": self.target, "status": "skipped", "because": list(self.because)}
 
 
-def walk(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[Outcome]:
-    """Run each step in the order given, and yield what became of it at once."""
-    causes: dict[str, tuple[str, ...]] = {}  # table that is not done -> the failures behind it
+def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[Outcome]:
+    """Run the steps in the order given, and yield each outcome at once."""
+    causes: dict[str, tuple[str, ...]] = {}  # table that is not done -> the tables that failed before it
     for step in steps:
         target = step.spec.target
         because = tuple(dict.fromkeys(cause for need in step.needs for cause in causes.get(need, ())))
@@ -43,14 +43,14 @@ def walk(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[Outco
             continue
         try:
             outcome = Outcome(target, counts=run(step.spec))
-        except Exception as error:  # whatever it is, the other tables do not hang on it
+        except Exception as error:  # the other tables do not depend on it
             causes[target] = (target,)
             outcome = Outcome(target, error=error)
         yield outcome
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
-    """What was done, what failed, and what was not run because of it, a line each."""
+def summarize(outcomes: Sequence[Outcome]) -> str:
+    """A line each: what was done, what failed, and what was not run because of it."""
     done = [outcome.target for outcome in outcomes if outcome.counts is not None]
     failed = [outcome.target for outcome in outcomes if outcome.error is not None]
     left = [f"{outcome.target} (because of {', '.join(outcome.because)})" for outcome in outcomes if outcome.because]

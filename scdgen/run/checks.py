@@ -1,4 +1,4 @@
-"""The checks of a table on a SparkSession: the built-in ones together, the spec's own one by one."""
+"""Runs the checks of a table: the built-in ones in one scan, the spec's own one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | None) -> list[CheckResult]:
-    """The built-in checks, then the spec's own. Raises one of our errors for a check that cannot be worked out."""
+    """Run the built-in checks, then the spec's own. Raises :class:`ScdgenError` for a check that cannot be computed."""
     queries = check_all(spec, spark.table(sql.quote_parts(spec.target_parts)).columns, templates)
     counted = spark.sql(queries.counts)
     if tuple(counted.columns) != queries.names:
@@ -30,21 +30,21 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
     for name, failures, query, order in zip(
         queries.names, counted.collect()[0], queries.rows, queries.order, strict=True
     ):
-        # An end may be so late that what follows it has no place in a Python value.
+        # An end may be so late that the time after it does not fit in a Python value.
         frame = spark.sql(query).drop("_scd_until", "_scd_same").orderBy(*order) if failures else None
-        results.append(CheckResult(name, int(failures), _sample(frame, limit)))
+        results.append(CheckResult(name, int(failures), _read_sample(frame, limit)))
     for check in spec.checks:
         try:
             frame = spark.sql(sql.query(check.query).text)
             failures = frame.count()
-            results.append(CheckResult(check.name, failures, _sample(frame if failures else None, limit)))
+            results.append(CheckResult(check.name, failures, _read_sample(frame if failures else None, limit)))
         except Exception as error:
             raise of_check(spec, check.name, error) from error
     return results
 
 
 def require_passed(spec: Spec, results: Iterable[CheckResult]) -> None:
-    """Raises :class:`DataError` for the first check that fails of a table that is to be adopted."""
+    """Raise :class:`DataError` for the first check that fails on a table to be adopted."""
     for result in results:
         if result.failures:
             sample = json.dumps(result.sample[0], default=str, ensure_ascii=False)
@@ -53,5 +53,5 @@ def require_passed(spec: Spec, results: Iterable[CheckResult]) -> None:
             raise DataError(message, rule="drift", count=result.failures, sample=sample)
 
 
-def _sample(frame: DataFrame | None, limit: int) -> list[dict[str, Any]]:
+def _read_sample(frame: DataFrame | None, limit: int) -> list[dict[str, Any]]:
     return [row.asDict(recursive=True) for row in frame.limit(limit).collect()] if frame is not None and limit else []

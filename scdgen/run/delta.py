@@ -1,7 +1,8 @@
-"""Runs in Delta's own log: each commit of a run names the run, its spec and the spec's hash (``userMetadata``).
+"""What depends on Delta Lake: the log of a table, its versions, transactions, conflicts and unfinished tables.
 
-The log is the one place that cannot differ from the table, so that ``scdgen history`` needs no table of its own, and
-``scdgen undo`` knows which versions a run made.
+Each commit of a run names the run, its spec and the spec's hash in ``userMetadata``. The log is the one place that
+cannot differ from the table, so ``scdgen history`` needs no table of its own, and ``scdgen undo`` knows which versions
+a run made.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import re
 import secrets
+import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.settings import set_while
-from scdgen.errors import DataError
+from scdgen.errors import DataError, EngineError
 from scdgen.spec.model import Spec
 from scdgen.version import __version__
 
@@ -25,6 +30,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_APP, _VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+
+# Delta's error conditions, and its exceptions' names for texts without a condition (Delta 3, Spark Connect).
+_CONFLICT = re.compile(
+    r"\bDELTA_(CONCURRENT_(APPEND|DELETE_READ|DELETE_DELETE|TRANSACTION|WRITE)|METADATA_CHANGED|PROTOCOL_CHANGED)\b"
+    # Every CREATE says IF NOT EXISTS: one that is refused because of it lost the same race.
+    r"|\b(TABLE_OR_VIEW_ALREADY_EXISTS|SCHEMA_ALREADY_EXISTS|DELTA_TABLE_ALREADY_EXISTS)\b"
+    r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
+)
+_TRANSACTION_CONFLICT = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
+_OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
+
+_SETTLED = 1.0  # seconds in which another process that creates a table writes something
+
+
+# The log
 
 
 def new_run_id() -> str:
@@ -32,28 +53,28 @@ def new_run_id() -> str:
     return f"{dt.datetime.now(dt.timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
-def spec_hash(spec: Spec) -> str:
-    """Twelve hex digits that change with what a spec says, not with its layout, its comments or its place."""
+def hash_spec(spec: Spec) -> str:
+    """Twelve hex digits that change with what a spec says, not with its layout, its comments or its path."""
     text = spec.model_dump_json(by_alias=True, exclude_defaults=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 @contextmanager
-def noted(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
-    """Inside of this every commit carries the run's id, the spec's place and hash, and ``more``.
+def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
+    """Add the run's id, the spec's path and hash, and ``more`` to each commit made in this block.
 
-    Gives the id, or an empty one where the session refuses the setting, and its commits name no run.
+    Yields the id, or an empty one if the session refuses the setting and its commits name no run.
     """
-    note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": spec_hash(spec), **more}
+    note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": hash_spec(spec), **more}
     with set_while(spark, {_METADATA: json.dumps(note)}) as taken:
         yield run_id if taken else ""
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A version of a table as Delta's log tells it. ``run`` is empty where no run made it, ``undoes`` if no undo did.
+    """A version of a table in Delta's log. ``run`` is empty if no run made it, ``undoes`` if no undo did.
 
-    ``inserted``, ``updated`` and ``deleted`` are rows, ``None`` where the operation does not count them.
+    ``inserted``, ``updated`` and ``deleted`` are rows, ``None`` if the operation does not count them.
     """
 
     version: int
@@ -70,16 +91,16 @@ class Commit:
     files_added: int | None = None
     files_removed: int | None = None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What it did, in words."""
         if self.inserted is None:
             return self.operation
         return f"{self.operation}: {self.inserted} inserted, {self.updated or 0} updated, {self.deleted or 0} removed"
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Commit:
-        """A row of ``DESCRIBE HISTORY``."""
-        note, metrics = _note(row.get("userMetadata")), row.get("operationMetrics") or {}
+    def from_history(cls, row: Mapping[str, Any]) -> Commit:
+        """The commit in a row of ``DESCRIBE HISTORY``."""
+        note, metrics = _parse_note(row.get("userMetadata")), row.get("operationMetrics") or {}
 
         def count(name: str) -> int | None:
             return int(metrics[name]) if name in metrics else None
@@ -101,8 +122,8 @@ class Commit:
         )
 
 
-def _note(text: object) -> dict[str, str]:
-    """What a commit says of its run; nothing where somebody else wrote it, in whatever form."""
+def _parse_note(text: object) -> dict[str, str]:
+    """What a commit says about its run; nothing if it was not written by scdgen."""
     try:
         found = json.loads(str(text))
     except ValueError:
@@ -112,10 +133,23 @@ def _note(text: object) -> dict[str, str]:
     return {str(name): str(value) for name, value in found.items()}
 
 
-def commits(spark: SparkSession, table: str, limit: int | None = None) -> list[Commit]:
+def read_log(spark: SparkSession, table: str, limit: int | None = None) -> list[Commit]:
     """The versions of a table that its log still holds, the newest first."""
     rows = spark.sql(f"DESCRIBE HISTORY {table}{f' LIMIT {limit}' if limit else ''}").collect()
-    return [Commit.of(row.asDict(recursive=True)) for row in rows]
+    return [Commit.from_history(row.asDict(recursive=True)) for row in rows]
+
+
+def read_format(spark: SparkSession, table: str) -> str:
+    """The format of a table's files; ``delta`` if the catalog does not know it."""
+    return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["format"] or "delta").lower()
+
+
+# Going back to a version
+
+
+def render_restore(table: str, version: int) -> str:
+    """The SQL that brings a table back to a version, as a new version."""
+    return f"RESTORE TABLE {table} TO VERSION AS OF {version}"
 
 
 @dataclass(frozen=True)
@@ -128,17 +162,17 @@ class Undo:
     back_to: int
     newest: int
 
-    def statement(self, spec: Spec) -> str:
-        """The SQL that undoes it."""
-        return f"RESTORE TABLE {sql.quote_parts(spec.target_parts)} TO VERSION AS OF {self.back_to}"
+    def render_sql(self, spec: Spec) -> str:
+        """The statement that undoes it."""
+        return render_restore(sql.quote_parts(spec.target_parts), self.back_to)
 
 
-# What changes no row that a reader sees, and so may have come after a run that is to be undone.
+# These change no row that a reader sees, so they may follow a run that is to be undone.
 _HARMLESS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
 
 
-def undo_of(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
-    """How to undo a run; raises :class:`DataError` where that would undo more than the run, or nothing."""
+def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
+    """How to undo a run; raises :class:`DataError` if that would undo more than the run, or nothing."""
     made = tuple(commit for commit in log if commit.run == run)
     if not made:
         known = list(dict.fromkeys(commit.run for commit in log if commit.run))
@@ -149,8 +183,8 @@ def undo_of(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
         raise DataError(f"{spec.target}: the run {run} was undone by version {undone.version}")
     taken_back = {commit.undoes for commit in log if commit.undoes}
     for commit in log:
-        stands = not (commit.undoes or commit.run in taken_back or commit.operation in _HARMLESS)
-        if commit.version > made[0].version and stands:
+        in_effect = not (commit.undoes or commit.run in taken_back or commit.operation in _HARMLESS)
+        if commit.version > made[0].version and in_effect:
             by = f"the run {commit.run}" if commit.run else "no run"
             raise DataError(
                 f"{spec.target}: version {commit.version} ({commit.operation}, by {by}) came after the run {run}, and "
@@ -158,10 +192,89 @@ def undo_of(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
             )
     rows = [commit for commit in made if commit.operation == "MERGE"]
     first = made[-1].version
-    # A run that made the table leaves it there, without rows: views and grants stay.
+    # A run that created the table leaves it, without rows: views and grants stay.
     if first == 0 and not rows:
         raise DataError(f"{spec.target}: the run {run} made the table and merged nothing; there is nothing to undo")
     back_to = rows[-1].version - 1 if first == 0 else first - 1
     if not any(commit.version == back_to for commit in log):
         raise DataError(f"{spec.target}: version {back_to}, before the run {run}, is no longer in the table's log")
     return Undo(spec.target, run, made, back_to, log[0].version)
+
+
+# Transactions and conflicts
+
+
+@contextmanager
+def skip_known_batch(spark: SparkSession, spec: Spec, application: str, batch: int) -> Iterator[None]:
+    """Make Delta skip each write in this block to a table that has taken in this batch already.
+
+    Delta keeps, per application and table, the number of the last batch that it took in. Raises :class:`EngineError`
+    if the session refuses the settings that name the two: a batch could then count twice.
+    """
+    with set_while(spark, {_APP: application, _VERSION: str(batch)}) as taken:
+        if not taken:
+            raise EngineError(
+                f"{spec.target}: this session does not let {_APP} be set, by which Delta passes over a batch that it "
+                "has taken in; stream on compute that does, which serverless does not, or schedule `scdgen run`"
+            )
+        yield
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether Delta refused a commit, or a CREATE, because another writer was first."""
+    return _mentions(error, _CONFLICT)
+
+
+def is_transaction_conflict(error: BaseException) -> bool:
+    """Whether two streams count their batches in one checkpoint."""
+    return _mentions(error, _TRANSACTION_CONFLICT)
+
+
+def is_occupied_location(error: BaseException) -> bool:
+    """Whether a CREATE found files without a log: another writer's CREATE that is under way, or one that broke off."""
+    return _mentions(error, _OCCUPIED)
+
+
+def _mentions(error: BaseException, what: re.Pattern[str]) -> bool:
+    return any(what.search(f"{type(found).__name__} {found}") for found in _causes(error))
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what caused it."""
+    found: BaseException | None = error
+    while found is not None:
+        yield found
+        found = found.__cause__
+
+
+# A table that was not finished
+
+
+def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:
+    """Remove the folder of a CREATE that broke off before its first commit (a full disk); whether it is gone.
+
+    Only below a local folder of an embedded Spark, and only what Delta writes before that commit: an empty log, and
+    temporary files. ``error`` is Delta's, which names the folder.
+    """
+    text = "\n".join(str(found) for found in _causes(error))
+    named = re.search(r"associated location \('file:(/.*?)'\)", text)
+    if named is None or "connect" in type(spark).__module__:
+        return False
+    folder = Path("/" + named[1].lstrip("/"))
+    found = _find_unfinished(folder)
+    time.sleep(_SETTLED)
+    if found is None or _find_unfinished(folder) != found:  # another process is writing there
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
+def _find_unfinished(folder: Path) -> dict[Path, int] | None:
+    """The files that a CREATE left, with their times of change; ``None`` if the folder holds anything else."""
+    found = {}
+    for path in folder.rglob("*"):
+        temporary = path.is_dir() or re.fullmatch(r"\..*\.(tmp|crc)", path.name)
+        if path.relative_to(folder).parts[0] != "_delta_log" or not temporary:
+            return None
+        found[path] = path.stat().st_mtime_ns
+    return found if folder.is_dir() else None

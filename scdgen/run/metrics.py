@@ -1,7 +1,7 @@
-"""What each run did, as a row of a Delta table that the user names (``--metrics ops.runs``).
+"""Records each run as a row of a Delta table that the user names (``--metrics ops.runs``).
 
-A row is added by a plain INSERT, which conflicts with no other writer's. It follows the MERGE and is no part of it:
-what was merged stays merged where the row cannot be written.
+The row is added by a plain INSERT, which does not conflict with other writers. It follows the MERGE and is not part
+of it: the MERGE stays if the row cannot be written.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from scdgen import log, sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import of_place
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
-from scdgen.run.delta import spec_hash
+from scdgen.run.delta import hash_spec
 from scdgen.run.results import RunResult
-from scdgen.run.retry import RETRIES, retried
+from scdgen.run.retry import RETRIES, retry
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Name, type and meaning, as they stand in the table.
+# Name, type and comment of each column.
 COLUMNS = (
     ("run", "STRING", "The id of the run, which the commits of the table name too"),
     ("target", "STRING", "The table that the run merged into"),
@@ -53,8 +53,8 @@ COLUMNS = (
 
 
 @dataclass
-class Measured:
-    """One run as far as it is known: what is not stays NULL in the table."""
+class RunRecord:
+    """What is known of one run; anything else stays NULL in the table."""
 
     spec: Spec
     run: str
@@ -65,13 +65,13 @@ class Measured:
     started_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.timezone.utc))
     begin: float = field(default_factory=time.monotonic)
 
-    def row(self) -> dict[str, Any]:
-        """Column -> value, for every column of :data:`COLUMNS`."""
+    def as_row(self) -> dict[str, Any]:
+        """Column -> value, for each column of :data:`COLUMNS`."""
         known: dict[str, Any] = {
             "run": self.run,
             "target": self.spec.target,
             "spec": self.spec.origin,
-            "spec_hash": spec_hash(self.spec),
+            "spec_hash": hash_spec(self.spec),
             "batch": self.batch,
             "started_at": self.started_at.isoformat(timespec="milliseconds"),
             "seconds": round(time.monotonic() - self.begin, 3),
@@ -93,7 +93,7 @@ _PLANNED = {"closed": "close", "late": "late", "unchanged": "unchanged"}
 
 
 class Metrics:
-    """The table of metrics. Holds no session, so that a stream may take it to another process."""
+    """The table of metrics. Holds no session, so that a stream can send it to another process."""
 
     def __init__(self, table: str):
         """Raises :class:`UsageError` for a name that no table can have."""
@@ -105,26 +105,26 @@ class Metrics:
         self._name = sql.quote_parts(self.parts)
         self._ready = False
 
-    def apart_from(self, specs: Iterable[Spec]) -> None:
-        """Raises :class:`UsageError` where it is the target of a spec."""
+    def require_not_target(self, specs: Iterable[Spec]) -> None:
+        """Raise :class:`UsageError` if it is the target of a spec."""
         for spec in specs:
             if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
                 raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name a table of its own")
 
     def prepare(self, spark: SparkSession) -> None:
-        """Make the table where there is none; asks once.
+        """Create the table if it does not exist, on the first call.
 
         Raises:
-            DataError, EngineError: it cannot be made, or is there and holds something else.
+            DataError, EngineError: it cannot be created, or exists with other columns.
         """
         if not self._ready:
-            retried(self.table, RETRIES, lambda: self._prepare(spark))
+            retry(self.table, RETRIES, lambda: self._create(spark))
             self._ready = True
 
-    def _prepare(self, spark: SparkSession) -> None:
+    def _create(self, spark: SparkSession) -> None:
         try:
             if not spark.catalog.tableExists(self._name):
-                for statement in self.statements():
+                for statement in self.render_create():
                     spark.sql(statement).collect()
             if spark.catalog.getTable(self._name).tableType in {"VIEW", "TEMPORARY"}:
                 raise DataError(f"--metrics {self.table}: is a view, which takes no rows; name another table")
@@ -140,51 +140,51 @@ class Metrics:
                 "what is missing, or name another table"
             )
 
-    def statements(self) -> list[str]:
-        """The SQL that makes the table."""
+    def render_create(self) -> list[str]:
+        """The statements that create the table."""
         listed = ",\n    ".join(
-            f"{sql.quote(name)} {kind} COMMENT {sql.text_literal(told)}" for name, kind, told in COLUMNS
+            f"{sql.quote(name)} {kind} COMMENT {sql.text_literal(comment)}" for name, kind, comment in COLUMNS
         )
         about = sql.text_literal("A row per run of scdgen and table")
         made = f"CREATE TABLE IF NOT EXISTS {self._name} (\n    {listed}\n)\nUSING DELTA\nCOMMENT {about}"
         schema = self.parts[:-1]
         return [*([f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(schema)}"] if schema else []), made]
 
-    def insertion(self, row: Mapping[str, Any]) -> str:
-        """The SQL that adds a row."""
+    def render_insert(self, row: Mapping[str, Any]) -> str:
+        """The statement that adds a row."""
         names = ", ".join(sql.quote(name) for name, _, _ in COLUMNS)
-        values = ", ".join(f"CAST({_literal(row[name])} AS {kind})" for name, kind, _ in COLUMNS)
+        values = ", ".join(f"CAST({_render_literal(row[name])} AS {kind})" for name, kind, _ in COLUMNS)
         return f"INSERT INTO {self._name} ({names}) VALUES ({values})"
 
     def append(self, spark: SparkSession, row: Mapping[str, Any]) -> None:
-        """Add a row; where that fails, the warning is all that comes of it."""
+        """Add a row; a failure is only a warning."""
         log.event("metrics", **row)
         try:
-            spark.sql(self.insertion(row)).collect()
+            spark.sql(self.render_insert(row)).collect()
         except Exception as error:
             what = line_and_status(of_place(f"--metrics {self.table}", error))[0].partition("; ")[0]
             log.warning(f"{what}; what was merged stands, and the row on {row['target']} is lost")
 
 
 @contextmanager
-def around(metrics: Metrics | None, engine: Engine, measured: Measured) -> Iterator[Measured]:
-    """A run, which gets its row afterwards, done or failed, where there is a table of metrics."""
+def record_run(metrics: Metrics | None, engine: Engine, record: RunRecord) -> Iterator[RunRecord]:
+    """Add the row of the run in this block, done or failed, if there is a table of metrics."""
     if metrics is None:
-        yield measured
+        yield record
         return
-    metrics.apart_from([measured.spec])
+    metrics.require_not_target([record.spec])
     metrics.prepare(engine.spark)
     try:
-        yield measured
+        yield record
     except Exception as error:
-        measured.error = line_and_status(error)[0]
+        record.error = line_and_status(error)[0]
         raise
     finally:
-        # Nothing is known of a run that was broken off, as by Ctrl-C.
-        if measured.result is not None or measured.error is not None:
-            with engine.lock:  # what another thread has set for its own commits is not for this one
-                metrics.append(engine.spark, measured.row())
+        # A run that was interrupted, as by Ctrl-C, has neither.
+        if record.result is not None or record.error is not None:
+            with engine.lock:  # another thread may have set a note for its own commits
+                metrics.append(engine.spark, record.as_row())
 
 
-def _literal(value: object) -> str:
+def _render_literal(value: object) -> str:
     return "NULL" if value is None else sql.text_literal(str(value))

@@ -1,13 +1,17 @@
-"""A plan on a SparkSession: what the statements of plan.sql find, as numbers and as rows. Writes nothing."""
+"""Runs the statements of plan.sql, which write nothing, and compares their counts with ``plan --fail-on``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
-from scdgen.errors import UsageError
+from scdgen.errors import UsageError, nearest
 from scdgen.patterns.compile import plan_rows, plan_sample, plan_shape, run_counts
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.plan import VIEW
@@ -18,48 +22,54 @@ from scdgen.sql.tokens import split_statements
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
+_FORM = re.compile(r"\s*([a-z]+)\s*(>=|<=|!=|==|=|>|<)\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*", re.IGNORECASE)
+_TESTS: dict[str, Callable[[Decimal, Decimal], bool]] = {
+    ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
+    "=": operator.eq, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_HOW = "write an action, a comparison and a number or a percentage of the current keys, in quotes: 'close>10%'"
+
 
 class PlanView:
-    """The view that plan.sql makes, once it is read. ``spec`` is the one that the file was made from."""
+    """The view that plan.sql creates, on the first query of it. ``spec`` is the one that the file was rendered from."""
 
-    def __init__(self, spark: SparkSession, spec: Spec, made: str, counts: str):
+    def __init__(self, spark: SparkSession, spec: Spec, create: str, counts: str):
         self.spark = spark
         self.spec = spec
-        self._made, self._counts = made, counts
-        self._is_there = False
+        self._create, self._counts = create, counts
+        self._exists = False
 
-    def _read(self, query: str) -> DataFrame:
-        """A query of the view, which is made for the first of them: the counts of a run need none."""
-        if not self._is_there:
-            self.spark.sql(self._made).collect()
-            self._is_there = True
+    def _query(self, query: str) -> DataFrame:
+        """A query of the view, which the first one creates: the counts of a run may not need it."""
+        if not self._exists:
+            self.spark.sql(self._create).collect()
+            self._exists = True
         return self.spark.sql(query)
 
-    def counts(self, *names: str) -> dict[str, int]:
-        """The numbers that plan.sql gives, or those it has of ``names``: what the others need is not worked out."""
-        frame = self._read(self._counts)
-        return _numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
+    def count(self, *names: str) -> dict[str, int]:
+        """The counts of plan.sql, or those among them with ``names``: Spark does not compute the others."""
+        frame = self._query(self._counts)
+        return _read_numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
 
-    def run_counts(self, lean: bool, late: bool = False) -> dict[str, int]:
-        """The rows that a run would write, by action, the keys that need nothing, and the late rows if asked for.
+    def count_run(self, lean: bool, late: bool = False) -> dict[str, int]:
+        """The rows that a run would write, by action, the keys that need nothing, and the ``late`` rows if asked for.
 
-        ``lean``: from the steps of the MERGE alone where they tell, which have the names that scdgen's own templates
-        give them.
+        ``lean``: if possible, read only the steps of the MERGE, by the names that scdgen's own templates give them.
         """
         shape = plan_shape(self.spec)
         query = run_counts(self.spec) if lean and not (late and shape.late) else None
         if query is not None:
-            return _numbers(self.spark.sql(query))
-        return self.counts(*pattern_of(self.spec).written_actions, "unchanged", *(["late"] if late else []))
+            return _read_numbers(self.spark.sql(query))
+        return self.count(*pattern_of(self.spec).written_actions, "unchanged", *(["late"] if late else []))
 
     def rows(self) -> list[Row]:
-        """Every version (scd1: row) that a run would write or remove: its action, and its columns as they become."""
-        return self._read(plan_rows(self.spec)).collect()
+        """Every version (scd1: row) that a run would write or remove: its action and its new columns."""
+        return self._query(plan_rows(self.spec)).collect()
 
-    def result(self, target: str, limit: int, skipped: int) -> PlanResult:
-        """The numbers, and up to ``limit`` rows of each action."""
-        counts = self.counts()
-        rows = self._read(plan_sample(self.spec, limit)).collect() if limit else []
+    def summarize(self, target: str, limit: int, skipped: int) -> PlanResult:
+        """The counts, and up to ``limit`` rows of each action."""
+        counts = self.count()
+        rows = self._query(plan_sample(self.spec, limit)).collect() if limit else []
         return PlanResult(
             target=target,
             counts={action: counts[action] for action in pattern_of(self.spec).actions(self.spec)},
@@ -67,15 +77,15 @@ class PlanView:
             current_keys=counts["current_keys"],
             closed_keys=counts["closed_keys"],
             skipped=skipped,
-            sample=tuple(_row(self.spec, row.asDict(recursive=True)) for row in rows),
+            sample=tuple(_plan_row(self.spec, row.asDict(recursive=True)) for row in rows),
         )
 
 
-def _numbers(frame: DataFrame) -> dict[str, int]:
+def _read_numbers(frame: DataFrame) -> dict[str, int]:
     return {name: int(number or 0) for name, number in frame.collect()[0].asDict().items()}
 
 
-def _row(spec: Spec, found: dict[str, Any]) -> PlanRow:
+def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
     return PlanRow(
         action=found["_scd_action"],
         late=found.get("_scd_late", False),
@@ -86,38 +96,84 @@ def _row(spec: Spec, found: dict[str, Any]) -> PlanRow:
     )
 
 
-def written_rows(spec: Spec, planned: Mapping[str, int]) -> int:
-    """How many rows the MERGE's source has, by the counts of a plan."""
+def count_written(spec: Spec, planned: Mapping[str, int]) -> int:
+    """The number of rows in the MERGE's source, by the counts of a plan."""
     return pattern_of(spec).count_written(planned)
 
 
 def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
-    """:func:`written_rows` for each row of a full extract; ``None`` where no plan has counted, or no key is in it."""
+    """:func:`count_written` per row of a full extract; ``None`` without a plan's counts, or if it has no key."""
     keys = planned.get("unchanged", 0) + planned.get("open", 0)
-    return written_rows(spec, planned) / keys if spec.reads_snapshot and keys else None
+    return count_written(spec, planned) / keys if spec.reads_snapshot and keys else None
 
 
 def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
-    """Whether a MERGE would do nothing, by the counts of a plan, and refuse nothing that the plan has let pass.
+    """Whether a MERGE would do nothing, by the counts of a plan, and refuse nothing that the plan has accepted.
 
-    A plan works out no column that is not compared, in which a MERGE might meet a value that does not convert; and
-    ``open_end: last_run`` writes to every open version.
+    A plan does not compute columns that are not compared, in which a MERGE might find a value that does not convert;
+    and ``open_end: last_run`` writes to every open version.
     """
     return pattern_of(spec).is_needless(spec, planned)
 
 
 @contextmanager
-def plan_view(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
-    """The view of a plan.sql, whose variables are set, and which is gone afterwards."""
+def open_plan(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
+    """Set the variables of a plan.sql, and drop its view after this block."""
     found = split_statements(script)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         raise UsageError(
             f"{spec.pattern}/plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "
             "mend the template or leave out --templates"
         )
-    *before, made, counts, _ = found
+    *before, create, counts, _ = found
     try:
         engine.execute(before)
-        yield PlanView(engine.spark, spec, made, counts)
+        yield PlanView(engine.spark, spec, create, counts)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A condition of ``--fail-on``. With ``percent``, ``number`` is a percentage of the keys that are current."""
+
+    text: str
+    action: str
+    comparison: str
+    number: Decimal
+    percent: bool
+
+    def describe_breach(self, plan: PlanResult) -> str | None:
+        """The message for a plan that meets the condition; ``None`` for any other."""
+        counts = {**plan.counts, "late": plan.late}
+        if self.action not in counts:
+            return None
+        # `close` counts versions, and a version that marks a delete is not a current key.
+        count = plan.closed_keys if self.percent and self.action == "close" else counts[self.action]
+        bound = self.number * plan.current_keys / 100 if self.percent else self.number
+        if not _TESTS[self.comparison](Decimal(count), bound):
+            return None
+        found = f"{count} {self.action}"
+        if self.percent:
+            share = f", {100 * count / plan.current_keys:.1f}%" if plan.current_keys else ""
+            found += f" against {plan.current_keys} current keys{share}"
+        return f"{plan.target}: the plan fails on {self.text}: {found}"
+
+
+def parse_limits(given: Sequence[str], specs: Sequence[Spec]) -> list[Limit]:
+    """The conditions of a command line; raises :class:`UsageError` for one that no plan can meet."""
+    known = list(dict.fromkeys([action for spec in specs for action in pattern_of(spec).actions(spec)] + ["late"]))
+    return [_parse_limit(text, known) for text in given]
+
+
+def _parse_limit(text: str, known: Sequence[str]) -> Limit:
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise UsageError(f"--fail-on {text}: {_HOW}")
+    action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
+    if action not in known:
+        listed = ", ".join(known)
+        raise UsageError(f"--fail-on {text}: there is no action '{action}'{nearest(action, known)} (one of {listed})")
+    if not percent and "." in number:
+        raise UsageError(f"--fail-on {text}: {number} is no number of rows; write a whole number, or {number}%")
+    return Limit("".join(text.split()), action, comparison, Decimal(number), percent)

@@ -1,4 +1,4 @@
-"""What a run and a check give back."""
+"""The results of runs, plans and checks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 class RunResult:
     """What a run did. ``inserted``, ``updated`` and ``deleted`` are rows, from the result of the MERGE itself.
 
-    ``refreshed`` is how many open versions, beside those, got the time of this run as their end and nothing else (with
-    ``open_end: last_run``).
+    ``refreshed`` is how many other open versions only got the time of this run as their end (``open_end: last_run``).
     ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
-    ``version`` the Delta version after the run (the one before it where nothing changed), ``created`` whether the run
+    ``version`` the Delta version after the run (the one before it if nothing changed), ``created`` whether the run
     made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run, ``retries`` how often it
-    began again because another writer was first, ``run_id`` its name in Delta's log. ``commit`` is what it wrote last
-    to that log (``None`` where it wrote nothing), ``rows_in`` how many rows the source had, where that was asked.
+    started over because another writer was first, ``run_id`` its name in Delta's log. ``commit`` is what it wrote last
+    to that log (``None`` if it wrote nothing), ``rows_in`` how many rows the source had, if they were counted.
     """
 
     target: str
@@ -41,10 +40,12 @@ class RunResult:
     rows_in: int | None = None
 
     @classmethod
-    def of(cls, target: str, counts: Mapping[str, Any], commit: Commit | None, altered: bool, **more: Any) -> RunResult:
-        """From the row that the MERGE gives, and the newest commit of this run's name.
+    def from_merge(
+        cls, target: str, counts: Mapping[str, Any], commit: Commit | None, altered: bool, **more: Any
+    ) -> RunResult:
+        """The result of a MERGE that returned ``counts``, and whose run's newest commit is ``commit``.
 
-        ``altered``: the run made the table or changed its columns. ``more`` are fields as they are.
+        ``altered``: the run created the table or changed its columns. ``more`` are further fields.
         """
         names = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
         inserted, updated, deleted = (int(counts.get(name, 0)) for name in names)
@@ -53,8 +54,8 @@ class RunResult:
         wrote = commit if merged or altered else None
         return cls(target, inserted, updated - refreshed, deleted, seconds=0, refreshed=refreshed, commit=wrote, **more)
 
-    def counted(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
-        """The counts as the command line prints them, with those that only the plan before the run can give."""
+    def as_counts(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
+        """The counts that the command line prints, with those that only the plan before the run can give."""
         return {
             "target": self.target,
             "inserted": self.inserted,
@@ -119,7 +120,7 @@ class PlanResult:
 
     @property
     def closed_share(self) -> float | None:
-        """The share of the current keys whose version would end; ``None`` where no key is current."""
+        """The share of the current keys whose version would end; ``None`` if no key is current."""
         return self.closed_keys / self.current_keys if self.current_keys else None
 
 

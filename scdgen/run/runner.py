@@ -1,7 +1,7 @@
 """Runs the statements of a spec on a SparkSession: any session, Spark Connect and Databricks Connect included.
 
 Thin on purpose: what runs is the text that ``scdgen generate`` writes, with the source's name and the params' values
-put in, and a hint where the batch is small.
+put in, and a hint if the batch is small.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import evolve_script, source_counts
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.rename import with_target
-from scdgen.run import small_batch, versions
-from scdgen.run import stream as streams
+from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
-from scdgen.run.delta import Commit, Undo, commits, new_run_id, noted, undo_of
-from scdgen.run.metrics import Measured, Metrics, around
-from scdgen.run.plan import PlanView, is_needless, plan_view, written_share
-from scdgen.run.read_once import kept
+from scdgen.run.delta import Commit, Undo
+from scdgen.run.metrics import Metrics, RunRecord, record_run
+from scdgen.run.plan import PlanView, is_needless, open_plan, written_share
 from scdgen.run.results import CheckResult, PlanResult, RunResult
-from scdgen.run.retry import RETRIES, Result, retried
-from scdgen.run.table import TargetTable, clear_unfinished
+from scdgen.run.retry import RETRIES, Result, retry
+from scdgen.run.source import compute_query_once, hinted
+from scdgen.run.stream import BatchResult, build_micro_batch
+from scdgen.run.table import TargetTable
+from scdgen.run.versions import VersionFilter, require_table, select_versions
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -52,11 +53,11 @@ class Runner:
         run_id: str | None = None,
         metrics: str | Metrics | None = None,
     ):
-        """``templates`` is a folder of templates of one's own.
+        """``templates`` is a folder of custom templates.
 
-        ``retries`` is how often a run begins again where another writer was first, in the table or in the source;
-        ``run_id`` names all runs of this runner in the tables' logs, in place of an id for each. ``metrics`` names a
-        Delta table that gets a row per run, and is made where there is none.
+        ``retries`` is how often a run starts over because another writer was first, in the table or in the source;
+        ``run_id`` names all runs of this runner in the tables' logs, instead of an id for each. ``metrics`` names a
+        Delta table that gets a row per run, and is created if it does not exist.
         """
         self.spark = with_variables(spark)
         self.templates = templates
@@ -72,11 +73,11 @@ class Runner:
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
     ) -> RunResult:
-        """Create the table where there is none, and merge. All of it happens or nothing.
+        """Create the table if it does not exist, and merge. All of it happens or nothing.
 
         Args:
             spec: the table's spec.
-            source: rows to merge in place of the spec's source.
+            source: rows to merge instead of the spec's source.
             params: name -> value (a Python value or its text) for the spec's params.
             adopt: take over a table that was not made by this spec, once all checks pass.
 
@@ -85,8 +86,8 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        with self._measured(spec) as measured, self._kept(spec, source, params) as rows:
-            return self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
+        with self._record(spec) as record, self._read_source(spec, source, params) as rows:
+            return self._run(spec, rows, params, adopt, contextlib.nullcontext, record)
 
     def run_once(
         self,
@@ -96,18 +97,18 @@ class Runner:
         application: str,
         batch: int,
     ) -> RunResult:
-        """:meth:`run`, passed over where the table has taken in this batch of this application already."""
-        with self._measured(spec, batch) as measured, self._kept(spec, source, params) as rows:
-            once = partial(streams.once, self.spark, spec, application, batch)
-            return self._run(spec, rows, params, False, once, measured)
+        """:meth:`run`, unless the table has taken in this batch of this application already."""
+        with self._record(spec, batch) as record, self._read_source(spec, source, params) as rows:
+            once = partial(delta.skip_known_batch, self.spark, spec, application, batch)
+            return self._run(spec, rows, params, False, once, record)
 
-    def _kept(
+    def _read_source(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
     ) -> AbstractContextManager[DataFrame | None]:
-        return kept(self._engine, spec, source, params, self.templates)
+        return compute_query_once(self._engine, spec, source, params, self.templates)
 
-    def _measured(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[Measured]:
-        return around(self._metrics, self._engine, Measured(spec, self.run_id or new_run_id(), batch))
+    def _record(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[RunRecord]:
+        return record_run(self._metrics, self._engine, RunRecord(spec, self.run_id or delta.new_run_id(), batch))
 
     def _run(
         self,
@@ -116,17 +117,17 @@ class Runner:
         params: Mapping[str, object] | None,
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
-        measured: Measured,
+        record: RunRecord,
     ) -> RunResult:
-        begin, run_id = time.monotonic(), measured.run
+        begin, run_id = time.monotonic(), record.run
 
         def attempt() -> RunResult:
-            with self._engine.ready(spec, source, params) as bound, noted(self.spark, spec, run_id) as named:
-                return self._attempt(spec, bound, adopt, around_merge, named, measured.planned)
+            with self._engine.ready(spec, source, params) as bound, delta.note_run(self.spark, spec, run_id) as noted:
+                return self._attempt(spec, bound, adopt, around_merge, noted, record.planned)
 
-        result, retries = retried(spec.target, self.retries, attempt, partial(clear_unfinished, self.spark))
-        measured.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
-        return measured.result
+        result, retries = retry(spec.target, self.retries, attempt, partial(delta.clear_unfinished, self.spark))
+        record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
+        return record.result
 
     def _attempt(
         self,
@@ -134,20 +135,21 @@ class Runner:
         bound: Spec,
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
-        named: str,
+        noted: str,
         planned: Mapping[str, int],
     ) -> RunResult:
+        """One try. ``noted`` is the run that the commits name; empty if they cannot name it."""
         scripts = pipeline.render(bound, self.templates)
         table = TargetTable(self.spark, spec)
         created = not table.exists()
-        additions = () if created else self._fit(spec, table, adopt)
+        additions = () if created else self._find_additions(spec, table, adopt)
         evolution = scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
-        with table.as_it_was_on_failure(created, len(split_statements(evolution)), named):
+        with table.restore_on_failure(created, len(split_statements(evolution)), noted):
             self._engine.execute(evolution)
-            # Before the MERGE: where a view cannot be made, nothing has been merged.
-            table.make_views(spec.views.current, scripts.views, created)
+            # Before the MERGE: if a view cannot be created, nothing has been merged.
+            table.create_views(spec.views.current, scripts.views, created)
             *before, merge = split_statements(scripts.merge)
-            # What a plan has found to change nothing is as if it had been merged when the plan was made.
+            # A plan that found nothing to change is as good as a MERGE at the time of the plan.
             needless = bool(planned) and self.templates is None and is_needless(spec, planned)
             counted = source_counts(bound, wanted=self._metrics is not None)
             if counted or not needless:
@@ -155,13 +157,13 @@ class Runner:
             rows_in, skipped = self._engine.rows_and_skipped(counted)
             counts: dict[str, Any] = {}
             if not needless:
-                merge = small_batch.hinted(self.spark, bound, merge, written_share(spec, planned))
+                merge = hinted(self.spark, bound, merge, written_share(spec, planned))
                 with around_merge():
                     rows = self.spark.sql(merge).collect()
-                counts = rows[0].asDict() if rows else {}  # Delta says nothing of a batch that it passes over
+                counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
             wrote = bool(evolution) or any(counts.values())
-            version, commit = table.written(named if wrote else "")
-        return RunResult.of(
+            version, commit = table.find_commit(noted if wrote else "")
+        return RunResult.from_merge(
             spec.target, counts, commit, bool(evolution),
             version=version,
             created=created,
@@ -174,8 +176,8 @@ class Runner:
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._kept(spec, source, params) as rows:
-            return self._planned(lambda plan, _: plan.rows(), spec, rows, params)
+        with self._read_source(spec, source, params) as rows:
+            return self._read_plan(lambda plan, _: plan.rows(), spec, rows, params)
 
     def plan_counted(
         self,
@@ -188,10 +190,10 @@ class Runner:
 
         def read(plan: PlanView, bound: Spec) -> PlanResult:
             _, skipped = self._engine.rows_and_skipped(source_counts(bound))
-            return plan.result(spec.target, sample, skipped)
+            return plan.summarize(spec.target, sample, skipped)
 
-        with self._kept(spec, source, params) as rows:
-            return self._planned(read, spec, rows, params)
+        with self._read_source(spec, source, params) as rows:
+            return self._read_plan(read, spec, rows, params)
 
     def run_counted(
         self,
@@ -200,35 +202,36 @@ class Runner:
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
     ) -> dict[str, Any]:
-        """:meth:`run` with the counts that the MERGE itself does not give, as the command line prints them.
+        """:meth:`run` with the counts that the MERGE itself does not return, as the command line prints them.
 
         ``inserted``, ``updated``, ``removed`` are rows of the MERGE; ``closed`` is how many of the updated versions
         were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run,
-        which is then merged only where something has to be.
+        which then merges only if something has to change.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
-        with self._measured(spec) as measured, self._kept(spec, source, params) as rows:
-            measured.planned = self._planned(lambda plan, _: plan.run_counts(lean, late), spec, rows, params, adopt)
-            result = self._run(spec, rows, params, adopt, contextlib.nullcontext, measured)
-        return result.counted(spec, measured.planned, time.monotonic() - begin)
+        with self._record(spec) as record, self._read_source(spec, source, params) as rows:
+            record.planned = self._read_plan(lambda plan, _: plan.count_run(lean, late), spec, rows, params, adopt)
+            result = self._run(spec, rows, params, adopt, contextlib.nullcontext, record)
+        return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(
         self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
     ) -> DataFrame:
         """The rows of the table in order: of one key, valid at a time, or the open ones."""
-        versions.require(self, spec)
+        wanted = VersionFilter(keys or {}, as_of, current)
         with self._engine.translated(spec):
-            return versions.frame(self.spark, spec, versions.Asked(keys or {}, as_of, current), self.templates)
+            require_table(self.spark, spec)
+            return select_versions(self.spark, spec, wanted, self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
 
         Raises:
-            DataError, EngineError: the table is not there, or a check cannot be worked out, which the message names.
+            DataError, EngineError: the table does not exist, or a check, which the message names, cannot be computed.
         """
-        versions.require(self, spec)
         with self._engine.lock, self._engine.translated(spec):
+            require_table(self.spark, spec)
             return run_checks(self.spark, spec, limit, self.templates)
 
     def stream(
@@ -238,37 +241,40 @@ class Runner:
         checkpoint: str | None = None,
         interval: str | None = None,
         params: Mapping[str, object] | None = None,
-        report: Callable[[streams.BatchResult], None] | None = None,
+        report: Callable[[BatchResult], None] | None = None,
     ) -> StreamingQuery:
         """Merge a stream, a MERGE per micro-batch and target, each batch once however often it is delivered.
 
         Args:
             spec: one spec, or several that one stream feeds; those that read their targets run after them.
             df: a streaming DataFrame with the rows of the specs' source.
-            checkpoint: where the stream keeps its place; as ``stream.checkpoint`` says by default.
+            checkpoint: where the stream keeps its place; ``stream.checkpoint`` by default.
             interval: how often to look for new rows, such as ``10 minutes``; by default the stream takes what is
-                there, and ends.
+                available, and ends.
             params: name -> value for the specs' params.
-            report: is called after each micro-batch.
+            report: called after each micro-batch.
 
         Raises:
             UsageError: no checkpoint is named, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
-        batch = streams.micro_batch(given, checkpoint, self.templates, params, report, self.retries, self._metrics)
-        batch.prepare(self.spark)
+        runner = partial(Runner, templates=self.templates, retries=self.retries, metrics=self._metrics)
+        batch = build_micro_batch(given, runner, checkpoint, params, report)
+        if self._metrics is not None:
+            self._metrics.require_not_target(given)
+            self._metrics.prepare(self.spark)
         with self._engine.translated(given[0]):
             return batch.start(df, interval)
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
         """The versions of the table, the newest first, with the runs that made them."""
-        versions.require(self, spec)
         with self._engine.translated(spec):
-            return commits(self.spark, sql.quote_parts(spec.target_parts), limit)
+            require_table(self.spark, spec)
+            return delta.read_log(self.spark, sql.quote_parts(spec.target_parts), limit)
 
     def plan_undo(self, spec: Spec, run_id: str) -> Undo:
         """What :meth:`undo` would do; raises what it would raise."""
-        return undo_of(spec, run_id, self.history(spec))
+        return delta.plan_undo(spec, run_id, self.history(spec))
 
     def undo(self, spec: Spec, run_id: str) -> Undo:
         """Bring the table back to the version before a run, as a new version.
@@ -278,16 +284,16 @@ class Runner:
         """
         with self._engine.lock, self._engine.translated(spec):
             undo = self.plan_undo(spec, run_id)
-            with noted(self.spark, spec, self.run_id or new_run_id(), undoes=run_id):
-                self._engine.execute([undo.statement(spec)])
+            with delta.note_run(self.spark, spec, self.run_id or delta.new_run_id(), undoes=run_id):
+                self._engine.execute([undo.render_sql(spec)])
         return undo
 
     def exists(self, spec: Spec) -> bool:
-        """Whether the target is there."""
+        """Whether the target exists."""
         with self._engine.translated(spec):
             return TargetTable(self.spark, spec).exists()
 
-    def _planned(
+    def _read_plan(
         self,
         read: Callable[[PlanView, Spec], Result],
         spec: Spec,
@@ -295,41 +301,41 @@ class Runner:
         params: Mapping[str, object] | None,
         adopt: bool = False,
     ) -> Result:
-        """What is read of a plan, which begins again like a run where the source grew meanwhile."""
+        """Plan and ``read`` the result; like a run, a plan starts over if the source grew meanwhile."""
 
         def attempt() -> Result:
-            with self._plan(spec, source, params, adopt) as (plan, bound):
+            with self._open_plan(spec, source, params, adopt) as (plan, bound):
                 return read(plan, bound)
 
-        return retried(spec.target, self.retries, attempt)[0]
+        return retry(spec.target, self.retries, attempt)[0]
 
     @contextmanager
-    def _plan(
+    def _open_plan(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, adopt: bool = False
     ) -> Iterator[tuple[PlanView, Spec]]:
         """The view of plan.sql, and the spec with its source and params put in."""
         with (
             self._engine.ready(spec, source, params) as bound,
-            self._table_or_view(spec, bound, adopt) as planned,
-            plan_view(self._engine, planned, pipeline.render(planned, self.templates).plan) as plan,
+            self._bind_plan_target(spec, bound, adopt) as planned,
+            open_plan(self._engine, planned, pipeline.render(planned, self.templates).plan) as plan,
         ):
             yield plan, bound
 
     @contextmanager
-    def _table_or_view(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
-        """For a plan: the table; in the place of one that is not there, or lacks a column, a view as it will be."""
+    def _bind_plan_target(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
+        """The spec with the target of a plan: a view if the table does not exist or lacks a column."""
         table = TargetTable(self.spark, spec)
         if not table.exists():
             missing = pattern_of(spec).columns(spec)
         else:
-            found = table.existing()
+            found = table.read_existing()
             missing = evolve.additions(spec, found, adopt or not found.adopted)
-        with table.with_columns(missing) as name:
+        with table.view_with_columns(missing) as name:
             yield with_target(bound, name) if name else bound
 
-    def _fit(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
-        """The columns that a table lacks; raises :class:`DataError` where it does not fit its spec."""
-        additions = evolve.additions(spec, table.existing(), adopt)
+    def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
+        """The columns that a table lacks; raises :class:`DataError` if it does not fit its spec."""
+        additions = evolve.additions(spec, table.read_existing(), adopt)
         if adopt:
             require_passed(spec, self.check(spec))
         return additions

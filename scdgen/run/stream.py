@@ -1,9 +1,8 @@
 """Streams: each micro-batch is merged into its targets, each target once, however often the batch is delivered.
 
-Exactly once stands on two things. Delta keeps, per application and table, the number of the last batch that it took in
-(``txnAppId`` and ``txnVersion``), and passes over a MERGE of a number that it has seen; and a MERGE of the same rows
-changes nothing anyway. The application is named by the id that Spark keeps in the checkpoint, so that a new checkpoint
-is a new application, whose batches count from 0 again.
+Two things make it exactly once. Delta skips a MERGE whose batch number it has seen for the table and application
+(:func:`scdgen.run.delta.skip_known_batch`), and a MERGE of the same rows changes nothing anyway. The application is
+the id that Spark keeps in the checkpoint, so a new checkpoint is a new application, whose batches count from 0 again.
 """
 
 from __future__ import annotations
@@ -12,15 +11,18 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from scdgen.engine.settings import set_while
-from scdgen.errors import EngineError, UsageError
+from scdgen.engine.diagnose_cast import FILE
+from scdgen.errors import DataError, UsageError
+from scdgen.files import find as files
+from scdgen.files import read as files_read
 from scdgen.patterns.bind import bind_each
-from scdgen.run.metrics import Metrics
-from scdgen.run.retry import RETRIES
+from scdgen.run.delta import skip_known_batch
+from scdgen.run.results import RunResult
 from scdgen.spec.graph import Step, steps
 from scdgen.spec.model import Spec
 
@@ -28,9 +30,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from scdgen.run.results import RunResult
 
-_APP, _VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+class BatchRunner(Protocol):
+    """What merges a batch: a :class:`scdgen.run.runner.Runner`."""
+
+    def run_once(
+        self,
+        spec: Spec,
+        source: DataFrame | None,
+        params: Mapping[str, object] | None,
+        application: str,
+        batch: int,
+    ) -> RunResult:
+        """Merge, unless the table has taken in this batch of this application already."""
 
 
 @dataclass(frozen=True)
@@ -51,59 +63,32 @@ class BatchResult:
         return {"batch": self.batch, "rows": self.rows, "targets": targets, "seconds": round(self.seconds, 3)}
 
 
-@contextlib.contextmanager
-def once(spark: SparkSession, spec: Spec, application: str, batch: int) -> Iterator[None]:
-    """Inside of this Delta passes over a write of a batch that the table has taken in already.
-
-    Raises :class:`EngineError` where the session refuses the settings that say so: a batch could then count twice.
-    """
-    with set_while(spark, {_APP: application, _VERSION: str(batch)}) as taken:
-        if not taken:
-            raise EngineError(
-                f"{spec.target}: this session does not let {_APP} be set, by which Delta passes over a batch that it "
-                "has taken in; stream on compute that does, which serverless does not, or schedule `scdgen run`"
-            )
-        yield
-
-
-def application_id(spark: SparkSession, checkpoint: str) -> str:
-    """The id of the stream that a checkpoint belongs to, which outlives restarts."""
-    rows = spark.read.text(f"{checkpoint.rstrip('/')}/metadata").collect()
-    return str(json.loads("".join(row[0] for row in rows))["id"])
-
-
 @dataclass
 class MicroBatch:
-    """What ``foreachBatch`` calls. Holds nothing but plain values, because Spark Connect sends it to the server.
+    """What ``foreachBatch`` calls. Every field can be pickled, because Spark Connect sends it to the server.
 
-    ``report`` is called with each :class:`BatchResult`. The first error is kept in ``error``, because Spark wraps it
-    in one of its own. ``busy``, where it is given, is held while a batch is merged; ``stopping`` lets no other begin.
+    ``fed`` are the specs that are merged from the batch itself; the others read their own sources. ``runner`` makes
+    the runner of a batch's session. ``report`` is called with each :class:`BatchResult`. The first error is kept in
+    ``error``, because Spark wraps it in one of its own. ``busy``, if given, is held while a batch is merged;
+    ``stopping`` prevents further batches.
     """
 
     steps: tuple[Step, ...]
-    fed: tuple[Spec, ...]  # the specs that the batch itself is merged by; the others read their own sources
+    fed: tuple[Spec, ...]
+    runner: Callable[[SparkSession], BatchRunner]
     checkpoint: str
-    templates: str | None = None
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     report: Callable[[BatchResult], None] | None = None
-    retries: int = RETRIES
-    metrics: Metrics | None = None
     error: Exception | None = None
     busy: threading.Lock | None = None
     stopping: bool = False
 
-    def prepare(self, spark: SparkSession) -> None:
-        """Make the table of metrics, if one is named; raises what says that it cannot be."""
-        if self.metrics is not None:
-            self.metrics.apart_from([step.spec for step in self.steps])
-            self.metrics.prepare(spark)
-
     def start(self, frame: DataFrame, interval: str | None) -> StreamingQuery:
-        """Begin the stream: with what is there and no more, or every ``interval`` (``10 minutes``).
+        """Start the stream: it takes what is available and ends, or looks for new rows every ``interval``.
 
-        Raises :class:`EngineError` before it begins where the session cannot keep a batch from counting twice.
+        Raises :class:`EngineError` before it starts if the session cannot keep a batch from counting twice.
         """
-        with once(frame.sparkSession, self.fed[0], "none", 0):
+        with skip_known_batch(frame.sparkSession, self.fed[0], "none", 0):
             pass
         writer = frame.writeStream.foreachBatch(self).option("checkpointLocation", self.checkpoint)
         return (writer.trigger(processingTime=interval) if interval else writer.trigger(availableNow=True)).start()
@@ -120,14 +105,12 @@ class MicroBatch:
                 raise
 
     def _merge(self, frame: DataFrame, batch: int) -> None:
-        from scdgen.run.runner import Runner
-
         begin = time.monotonic()
         spark = frame.sparkSession
-        runner = Runner(spark, self.templates, self.retries, metrics=self.metrics)
-        application = application_id(spark, self.checkpoint)
+        runner = self.runner(spark)
+        application = read_application_id(spark, self.checkpoint)
         fed = {spec.target for spec in self.fed}
-        # Every MERGE reads the batch more than once: it is worked out once, and is the same each time.
+        # Each MERGE reads the batch more than once: Spark computes it once, and the rows are the same each time.
         rows = frame.persist()
         try:
             results = []
@@ -141,48 +124,54 @@ class MicroBatch:
             rows.unpersist()
 
 
-def micro_batch(
+def read_application_id(spark: SparkSession, checkpoint: str) -> str:
+    """The id of the stream that a checkpoint belongs to, which outlives restarts."""
+    rows = spark.read.text(f"{checkpoint.rstrip('/')}/metadata").collect()
+    return str(json.loads("".join(row[0] for row in rows))["id"])
+
+
+def build_micro_batch(
     specs: Sequence[Spec],
+    runner: Callable[[SparkSession], BatchRunner],
     checkpoint: str | None = None,
-    templates: str | None = None,
     params: Mapping[str, object] | None = None,
     report: Callable[[BatchResult], None] | None = None,
-    retries: int = RETRIES,
-    metrics: Metrics | None = None,
 ) -> MicroBatch:
-    """What merges the batches of a stream into the targets; raises :class:`UsageError` for what does not fit."""
-    ordered, fed = streamed_source(specs)
-    values = bind_each(specs, params or {})
-    place = checkpoint_of(fed, checkpoint)
-    return MicroBatch(ordered, tuple(fed), place, templates, values, report, retries, metrics)
+    """The :class:`MicroBatch` of a stream into the specs' targets.
 
-
-def streamed_source(specs: Sequence[Spec]) -> tuple[tuple[Step, ...], list[Spec]]:
-    """The order of the specs, and those that the stream itself feeds: all that read what no other spec writes.
-
-    They must read one and the same table or path. Raises :class:`UsageError` where they do not, or where it is a query.
+    Raises :class:`UsageError` if the specs do not share a source, name no checkpoint, or lack a param.
     """
     ordered = tuple(steps(specs))
+    fed = _find_fed_specs(ordered)
+    values = bind_each(specs, params or {})
+    return MicroBatch(ordered, tuple(fed), runner, _choose_checkpoint(fed, checkpoint), values, report)
+
+
+def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
+    """The specs that the stream itself feeds: all that read what no other spec writes.
+
+    Raises :class:`UsageError` if they do not read one and the same table or path, or if they read queries.
+    """
     fed = [step.spec for step in ordered if step.spec.source.query is None and not step.needs]
     if not fed:
         spec = ordered[0].spec
         raise UsageError(f"{spec.origin}: a query cannot be read as a stream; name a table or a path in the source")
     first = fed[0]
     for spec in fed[1:]:
-        if _place(spec) != _place(first):
+        if _name_source(spec) != _name_source(first):
             raise UsageError(
-                f"{spec.origin}: reads {_place(spec)}, and {first.origin} reads {_place(first)}; "
+                f"{spec.origin}: reads {_name_source(spec)}, and {first.origin} reads {_name_source(first)}; "
                 "one stream has one source: give specs that read the same"
             )
-    return ordered, fed
+    return fed
 
 
-def _place(spec: Spec) -> str:
+def _name_source(spec: Spec) -> str:
     return spec.source.table or spec.source.path or "a query"
 
 
-def checkpoint_of(fed: Sequence[Spec], given: str | None) -> str:
-    """Where the stream keeps its place: as given, or as the one spec that names it says."""
+def _choose_checkpoint(fed: Sequence[Spec], given: str | None) -> str:
+    """The checkpoint given, or the one that the specs name."""
     found = list(dict.fromkeys(s.stream.checkpoint for s in fed if s.stream and s.stream.checkpoint))
     if given is None and len(found) != 1:
         what = "none of the specs names" if not found else f"the specs name {len(found)} places for"
@@ -192,9 +181,63 @@ def checkpoint_of(fed: Sequence[Spec], given: str | None) -> str:
     return given or found[0]
 
 
-def options_of(fed: Sequence[Spec]) -> dict[str, str]:
+def collect_options(fed: Sequence[Spec]) -> dict[str, str]:
     """The reader's options: those of the sources and of ``stream.options``."""
     options: dict[str, str] = {}
     for spec in fed:
         options |= spec.source.options | (dict(spec.stream.options) if spec.stream else {})
     return options
+
+
+def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, options: Mapping[str, str]) -> DataFrame:
+    """A streaming frame over the specs' common source, or over ``path`` instead of it.
+
+    Of files, those that are there determine the columns; their texts are cast to the types of the specs' columns, and
+    a value that does not convert is an error. Raises :class:`UsageError` and :class:`DataError` for a path that cannot
+    be read.
+    """
+    source = fed[0].source
+    if path is None and source.table is not None:
+        return spark.readStream.options(**options).table(source.table)
+    place = path or source.path or ""
+    found = files.find(place)
+    if found.kind == "delta":
+        return spark.readStream.format("delta").options(**options).load(found.paths()[0])
+    if found.local and not found.folder:
+        raise DataError(f"{place}: is one file; a stream reads a folder, into which files come")
+    plain = source.options if path is None else {}
+    if plain or not found.local:
+        strict = {**({"header": "true"} if found.kind == "csv" else {}), **files_read.STRICT, **plain}
+        texts = spark.read.format(found.kind).options(**strict).load(found.paths())
+    else:
+        strict = {**files_read.CSV, "enforceSchema": "false"} if found.kind == "csv" else dict(files_read.STRICT)
+        texts = files_read.opened(spark, fed[0], found).texts
+    schema = _build_schema(texts, fed, found.kind)
+    frame = spark.readStream.format(found.kind).schema(schema).options(**{**strict, **options})
+    rows = frame.load(place if "://" in place else files.spark_path(Path(place)))
+    if found.kind == "parquet":
+        return rows
+    taken = _collect_types(fed)
+    compared = {name for spec in fed for name in files_read.compared(spec)} - taken.keys()
+    return files_read.typed(rows, taken, files_read.guessed(texts, compared) if found.kind == "csv" else {})
+
+
+def _build_schema(texts: DataFrame, fed: Sequence[Spec], kind: str) -> Any:
+    """The columns of the files that are there; of JSON also those that the specs read and later files may have."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    fields = [field for field in texts.schema.fields if field.name != FILE]
+    known = {field.name.lower() for field in fields}
+    if kind == "json":
+        wanted = {name for spec in fed for name in files_read.read_columns(spec)}
+        fields += [StructField(name, StringType()) for name in sorted(wanted - known)]
+    return StructType(fields)
+
+
+def _collect_types(fed: Sequence[Spec]) -> dict[str, set[str]]:
+    """Column of the source -> the types that the specs take it as."""
+    found: dict[str, set[str]] = {}
+    for spec in fed:
+        for name, kinds in files_read.taken_types(spec).items():
+            found.setdefault(name, set()).update(kinds)
+    return found

@@ -1,4 +1,9 @@
-"""The stored versions of a table: asked for, read from Spark, as plain values."""
+"""Reads the stored versions of a table as plain values, through JSON that Spark writes itself.
+
+pyspark converts times to the zone of the machine, fails at years that Python's dates do not have, and returns FLOAT
+as DOUBLE. The JSON is exact, in the session's time zone and of any year: numbers stay numbers; times, decimals and
+intervals become text as a cast writes them, and binary becomes hex, in nested values too.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +13,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.engine.failures import translate
-from scdgen.errors import DataError, ScdgenError, UsageError, quoted
+from scdgen.engine.engine import Engine
+from scdgen.errors import DataError, UsageError, quoted
 from scdgen.patterns.compile import versions_query
 from scdgen.patterns.history import Times
-from scdgen.run.json_rows import row_as_json
+from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from scdgen.run.runner import Runner
-
 UNTIL, OPEN = "_scd_until", "_scd_open"
+
+_OPTIONS = "MAP('ignoreNullFields', 'false')"
+# Types whose JSON is their value, by Spark's name for them.
+_JSON_TYPES = {"string", "boolean", "byte", "short", "integer", "long", "float", "double", "variant", "void"}
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which versions: of one key, valid at a time, the open ones; with those that are deletes or without."""
+class VersionFilter:
+    """Selects versions: of one key, valid at a time, or the open ones; deletes are left out unless ``deleted``."""
 
     keys: Mapping[str, object] = field(default_factory=dict)
     as_of: object = None
@@ -33,22 +40,22 @@ class Asked:
     deleted: bool = False
 
     @property
-    def whole(self) -> bool:
-        """Whether the history of a key comes without holes."""
+    def has_whole_history(self) -> bool:
+        """Whether every version of a selected key is selected."""
         return self.as_of is None and not self.current
 
-    def query(self, spec: Spec, templates: str | None = None) -> str:
+    def render_query(self, spec: Spec, templates: str | None = None) -> str:
         """The SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
         return versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
 
 
 @dataclass(frozen=True)
-class Found:
+class VersionRows:
     """Rows in the order of keys and starts, each column -> value.
 
     Values are of the types of JSON: times, decimals and binary (hex) are text. A row of scd2 also has ``_scd_until``,
     the start of what comes next, NULL while the version is open, and ``_scd_open``. ``following`` is the row after
-    the last one, where a limit left some out.
+    the last one if a limit left some out.
     """
 
     columns: tuple[str, ...]
@@ -57,23 +64,23 @@ class Found:
 
     @property
     def tuples(self) -> list[tuple[Any, ...]]:
-        """The rows, their columns alone."""
+        """The rows without the helper columns."""
         return [tuple(row[name] for name in self.columns) for row in self.rows]
 
 
-def require(runner: Runner, spec: Spec) -> None:
-    """Raise :class:`DataError` where the target is not there."""
-    if not runner.exists(spec):
+def require_table(spark: SparkSession, spec: Spec) -> None:
+    """Raise :class:`DataError` if the target does not exist."""
+    if not TargetTable(spark, spec).exists():
         raise DataError(f"{spec.target}: there is no such table; run the spec first")
 
 
-def frame(spark: SparkSession, spec: Spec, asked: Asked, templates: str | None = None) -> DataFrame:
+def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
     """The rows in order. Raises :class:`UsageError` for a key or time that the spec does not have or cannot read."""
-    query = asked.query(spec, templates)
-    given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in asked.keys.items()]
-    if asked.as_of is not None:
-        given.append(("--as-of", str(asked.as_of), spec.history.type.upper()))
-    # The CAST of the query would fail with an error of Spark's, or find nothing, as the session's ANSI mode has it.
+    query = wanted.render_query(spec, templates)
+    given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in wanted.keys.items()]
+    if wanted.as_of is not None:
+        given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
+    # Depending on the session's ANSI mode, the CAST of the query would fail with Spark's error or find nothing.
     tried = [f"TRY_CAST({sql.text_literal(text)} AS {kind}) IS NULL" for _, text, kind in given]
     failed = spark.sql(f"SELECT {', '.join(tried)}").collect()[0] if tried else ()
     for (option, text, kind), is_null in zip(given, failed, strict=True):
@@ -82,11 +89,18 @@ def frame(spark: SparkSession, spec: Spec, asked: Asked, templates: str | None =
     return spark.sql(query)
 
 
-def read(runner: Runner, spec: Spec, asked: Asked, limit: int = 0) -> Found:
-    """The rows themselves, ``limit`` at most (0: all). Raises what :meth:`Runner.versions` does."""
-    require(runner, spec)
-    try:
-        rows = frame(runner.spark, spec, asked, runner.templates)
+def read_versions(
+    spark: SparkSession, spec: Spec, wanted: VersionFilter, limit: int = 0, templates: str | None = None
+) -> VersionRows:
+    """Read up to ``limit`` rows (0: all).
+
+    Raises:
+        UsageError: the spec does not have the key or time, or cannot read it.
+        DataError, EngineError: the table does not exist, or the engine failed.
+    """
+    with Engine(spark).translated(spec):
+        require_table(spark, spec)
+        rows = select_versions(spark, spec, wanted, templates)
         times = Times(spec)
         more = (
             [f"CAST({times.until()} AS STRING) AS {UNTIL}", f"{times.is_open()} AS {OPEN}"]
@@ -94,11 +108,52 @@ def read(runner: Runner, spec: Spec, asked: Asked, limit: int = 0) -> Found:
             else []
         )
         limited = rows.limit(limit + 1) if limit else rows
-        collected = limited.alias("t").selectExpr(row_as_json(rows.schema.jsonValue(), more)).collect()
-    except ScdgenError:
-        raise
-    except Exception as error:
-        raise translate(spec, error) from error
+        collected = limited.alias("t").selectExpr(render_json_row(rows.schema.jsonValue(), more)).collect()
     values = [json.loads(row[0]) for row in collected]
     cut = bool(limit) and len(values) > limit
-    return Found(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None)
+    return VersionRows(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None)
+
+
+def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
+    """An expression of one JSON object with all columns of a frame.
+
+    Args:
+        schema: the result of ``frame.schema.jsonValue()``.
+        more: further fields, each with its alias.
+
+    >>> render_json_row({"fields": [{"name": "id", "type": "integer"}, {"name": "at", "type": "date"}]}, ["1 AS one"])
+    "TO_JSON(STRUCT(`id` AS `id`, CAST(`at` AS STRING) AS `at`, 1 AS one), MAP('ignoreNullFields', 'false'))"
+    """
+    return f"TO_JSON(STRUCT({', '.join([*_render_fields('', schema), *more])}), {_OPTIONS})"
+
+
+def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0) -> str:
+    """An expression of ``value``, of the type ``kind``, in a type that JSON can hold; NULL stays NULL.
+
+    >>> render_json_value("`a`", "binary")
+    'LOWER(HEX(`a`))'
+    >>> render_json_value("`a`", {"type": "array", "elementType": "decimal(9,2)"})
+    'TRANSFORM(`a`, _scd_1 -> CAST(_scd_1 AS STRING))'
+    """
+    if isinstance(kind, str):
+        if kind == "binary":
+            return f"LOWER(HEX({value}))"
+        return value if kind in _JSON_TYPES or kind.startswith(("char(", "varchar(")) else f"CAST({value} AS STRING)"
+    item = f"_scd_{depth + 1}"
+    if kind["type"] == "struct":
+        fields = ", ".join(_render_fields(f"{value}.", kind, depth))
+        # STRUCT() needs at least one field.
+        return f"CASE WHEN {value} IS NOT NULL THEN STRUCT({fields}) END" if fields else value
+    if kind["type"] == "array":
+        return f"TRANSFORM({value}, {item} -> {render_json_value(item, kind['elementType'], depth + 1)})"
+    if kind["type"] == "map":
+        key = render_json_value(f"{item}.key", kind["keyType"], depth + 1)
+        name = f"CAST({key} AS STRING)" if isinstance(kind["keyType"], str) else f"TO_JSON({key}, {_OPTIONS})"
+        entry = f"STRUCT({name}, {render_json_value(f'{item}.value', kind['valueType'], depth + 1)})"
+        return f"MAP_FROM_ENTRIES(TRANSFORM(MAP_ENTRIES({value}), {item} -> {entry}))"
+    return f"CAST({value} AS STRING)"
+
+
+def _render_fields(prefix: str, struct: Mapping[str, Any], depth: int = 0) -> list[str]:
+    named = ((sql.quote(field["name"]), field["type"]) for field in struct["fields"])
+    return [f"{render_json_value(f'{prefix}{name}', kind, depth)} AS {name}" for name, kind in named]

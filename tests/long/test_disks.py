@@ -200,7 +200,7 @@ def test_metrics_on_a_full_disk(spark: Any, here: Called, disk: Path) -> None:
     spark.sql("CREATE SCHEMA disks")
     from scdgen.run.metrics import Metrics
 
-    for statement in Metrics("disks.runs").statements():
+    for statement in Metrics("disks.runs").render_create():
         spark.sql(statement + (f"\nLOCATION '{disk}/runs'" if "TABLE" in statement else ""))
     expected = land(0)
     filled(disk, 0)

@@ -18,8 +18,8 @@ import pytest
 
 from scdgen import EngineError, Runner
 from scdgen.patterns.compile import render
+from scdgen.run.delta import is_conflict
 from scdgen.run.results import RunResult
-from scdgen.run.retry import is_conflict
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 from tests.tools.writers import Change, beside, changes_of, frame_of, spec_of

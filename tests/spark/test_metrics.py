@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.run.delta import spec_hash
+from scdgen.run.delta import hash_spec
 from scdgen.run.metrics import COLUMNS
 from tests.conftest import Called, rows_of
 
@@ -72,7 +72,7 @@ def test_a_row_per_run_and_table(spark: Any, here: Called) -> None:
     assert len({row["run"] for row in rows}) == 3
     assert [row["created"] for row in rows] == [True, True, False, False, False, False]
     assert [row["error"] for row in rows] == [None] * 6 and [row["retries"] for row in rows] == [0] * 6
-    assert rows[0]["spec"] == "specs/people.yml" and rows[0]["spec_hash"] == spec_hash(load_spec_text(FIRST))
+    assert rows[0]["spec"] == "specs/people.yml" and rows[0]["spec_hash"] == hash_spec(load_spec_text(FIRST))
     for row in rows:
         log = {commit["version"]: commit for commit in spark.sql(f"DESCRIBE HISTORY {row['target']}").collect()}
         if row["inserted"]:

@@ -8,7 +8,7 @@ import pytest
 
 from scdgen import Runner, load_spec_text
 from scdgen.engine.engine import Engine
-from scdgen.run.read_once import kept
+from scdgen.run.source import compute_query_once
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def test_a_query_that_reads_its_own_table_sees_it_as_the_merge_does(spark: Spark
     text = SPEC.replace("TABLE", "itself").replace(
         "FROM RANGE(40) WHERE", "FROM RANGE(40) LEFT ANTI JOIN once.itself USING (id) WHERE"
     )
-    with kept(Engine(spark), load_spec_text(text), None, DAY) as rows:
+    with compute_query_once(Engine(spark), load_spec_text(text), None, DAY) as rows:
         assert rows is None
-    with kept(Engine(spark), load_spec_text(SPEC), None, DAY) as rows:
+    with compute_query_once(Engine(spark), load_spec_text(SPEC), None, DAY) as rows:
         assert rows is not None
         assert rows.collect() == rows.collect()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.run.delta import spec_hash
+from scdgen.run.delta import hash_spec
 from tests.conftest import Called, rows_of
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def test_runs_are_listed_and_undone(
         ("CREATE TABLE", first, None, None),
     ]
     hashes = [c["spec_hash"] for c in listed if c["run"]]
-    assert hashes[:3] == [spec_hash(load_spec_text(Path("people.yml").read_text()))] * 3
-    assert hashes[3:] == [spec_hash(load_spec_text(TEXT))] * 3
+    assert hashes[:3] == [hash_spec(load_spec_text(Path("people.yml").read_text()))] * 3
+    assert hashes[3:] == [hash_spec(load_spec_text(TEXT))] * 3
     assert spark.conf.get("spark.databricks.delta.commitInfo.userMetadata", None) is None
 
     status, out, err = called("undo", "people.yml", "--run", nothing, "--yes")

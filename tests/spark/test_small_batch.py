@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.run.small_batch import is_small
+from scdgen.run.source import is_small
 from tests.conftest import ROOT, rows_of
 
 if TYPE_CHECKING:

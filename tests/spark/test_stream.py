@@ -16,8 +16,7 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec, load_spec_text
 from scdgen.errors import UsageError
-from scdgen.run.stream import BatchResult
-from scdgen.run.stream_source import stream_rows
+from scdgen.run.stream import BatchResult, open_stream
 from tests.conftest import ROOT, Called, rows_of
 from tests.support.visitor import views, write
 from tests.tools.crash import killed
@@ -56,7 +55,7 @@ def streamed(spark: Any, folder: Path, checkpoint: str, **options: str) -> list[
     found: list[BatchResult] = []
     given = specs()
     fed = [spec for spec in given if spec.source.table]
-    rows = stream_rows(spark, fed, str(folder / "in"), options)
+    rows = open_stream(spark, fed, str(folder / "in"), options)
     query = Runner(spark).stream(given, rows, str(folder / checkpoint), params=PARAMS, report=found.append)
     query.awaitTermination()
     return found
@@ -113,7 +112,7 @@ def test_a_table_as_a_stream(spark: Any, tmp_path: Path) -> None:
     for day, value in ((1, "a"), (2, "b")):
         spark.sql(f"INSERT INTO web.feed VALUES (1, '{value}', TIMESTAMP '2024-01-0{day}')")
         done: list[BatchResult] = []
-        rows = stream_rows(spark, [spec], None, dict(spec.stream.options) if spec.stream else {})
+        rows = open_stream(spark, [spec], None, dict(spec.stream.options) if spec.stream else {})
         Runner(spark).stream(spec, rows, report=done.append).awaitTermination()
         counts += [(batch.batch, batch.rows, batch.results[0].inserted, batch.results[0].updated) for batch in done]
     assert counts == [(0, 1, 1, 0), (1, 1, 1, 1)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scdgen import load_spec_text
-from scdgen.cli.timeline import Timeline, timeline
-from scdgen.run.versions import OPEN, UNTIL, Asked, Found
+from scdgen.cli.timeline import Timeline, build_timeline
+from scdgen.run.versions import OPEN, UNTIL, VersionFilter, VersionRows
 from scdgen.spec.model import Spec
 
 SPEC = """target: crm.customer
@@ -35,4 +35,6 @@ def row(
 def made(rows: list[dict[str, Any]], spec: Spec | None = None, limit: int | None = None, **asked: Any) -> Timeline:
     """The timeline of the rows, or of the first of them where there is a limit."""
     shown = rows if limit is None else rows[:limit]
-    return timeline(spec or spec_of(), Asked(**asked), Found(("id",), shown, None if limit is None else rows[limit]))
+    return build_timeline(
+        spec or spec_of(), VersionFilter(**asked), VersionRows(("id",), shown, None if limit is None else rows[limit])
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scdgen import Spec, load_spec_text
-from scdgen.cli.check import HINTS, Report, exit_status, junit, text
+from scdgen.cli.check import HINTS, Report, exit_status, format_reports, render_junit
 from scdgen.errors import DataError, EngineError, UsageError
 from scdgen.patterns.compile import check_all
 from scdgen.run.results import CheckResult
@@ -31,7 +31,7 @@ MISSING = Report("crm.c", STARTED, 0.0, (), DataError("crm.c: there is no such t
 
 
 def test_text() -> None:
-    lines = text([SOUND, DAMAGED, MISSING]).split("\n")
+    lines = format_reports([SOUND, DAMAGED, MISSING]).split("\n")
     assert lines[0] == "target          check         result      sample"
     assert lines[2:5] == [
         "crm.a           unique_key    ok",
@@ -41,7 +41,7 @@ def test_text() -> None:
     assert lines[5] == " " * 42 + '{"id": "\\u0001<\ufffe>", "row_count": 3}'
     assert lines[-3] == r"crm.`b & \x85`  mine          1 failure"
     assert lines[-1] == f"unique_key: {HINTS['unique_key']}"
-    assert text([MISSING]) == ""
+    assert format_reports([MISSING]) == ""
 
 
 def test_each_built_in_check_has_a_hint_of_one_line() -> None:
@@ -51,7 +51,7 @@ def test_each_built_in_check_has_a_hint_of_one_line() -> None:
 
 def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    drawn = text([SOUND])
+    drawn = format_reports([SOUND])
     assert "┃" in drawn and "unique_key" in drawn and "ok" in drawn
 
 
@@ -63,7 +63,7 @@ def test_exit_status() -> None:
 
 
 def test_junit() -> None:
-    written = junit([SOUND, DAMAGED, MISSING])
+    written = render_junit([SOUND, DAMAGED, MISSING])
     assert ET.fromstring(written).tag == "testsuites"
     assert (
         written

@@ -11,7 +11,7 @@ from scdgen import DataError, Spec, SpecError, load_spec_text
 from scdgen.cli.charts import graph_mermaid, graph_text
 from scdgen.errors import UsageError
 from scdgen.patterns.bind import bind_each
-from scdgen.run.chain import summary, walk
+from scdgen.run.chain import run_steps, summarize
 from scdgen.spec.graph import steps
 from tests.unit.test_cli import run
 
@@ -190,7 +190,7 @@ def test_what_does_not_hang_on_a_failure_is_run() -> None:
     e = spec("crm.e", query("SELECT * FROM crm.c JOIN crm.d USING (id)"))
     done, merge = merges({"crm.a": DataError("crm.a: bad rows"), "crm.d": ValueError("odd\nand long")})
     f = spec("crm.f")
-    outcomes = list(walk(steps([A, B, C, D, e, f]), merge))
+    outcomes = list(run_steps(steps([A, B, C, D, e, f]), merge))
     assert done == ["crm.f"]
     assert [outcome.as_object() for outcome in outcomes] == [
         {"target": "crm.a", "status": "failed", "error": "crm.a: bad rows"},
@@ -204,7 +204,7 @@ def test_what_does_not_hang_on_a_failure_is_run() -> None:
         {"target": "crm.e", "status": "skipped", "because": ["crm.a", "crm.d"]},
         {"target": "crm.f", "inserted": 1, "status": "done"},
     ]
-    assert summary(outcomes) == (
+    assert summarize(outcomes) == (
         "1 done: crm.f\n"
         "2 failed: crm.a, crm.d\n"
         "3 not run: crm.b (because of crm.a), crm.c (because of crm.a), crm.e (because of crm.a, crm.d)\n"
@@ -215,7 +215,7 @@ def test_what_does_not_hang_on_a_failure_is_run() -> None:
 def test_a_table_that_reads_itself_is_not_held_up_by_itself() -> None:
     own = spec("crm.a", more=PARAM)
     done, merge = merges({})
-    assert [outcome.because for outcome in walk(steps([own, B]), merge)] == [(), ()]
+    assert [outcome.because for outcome in run_steps(steps([own, B]), merge)] == [(), ()]
     assert done == ["crm.a", "crm.b"]
 
 

@@ -10,8 +10,8 @@ from sqlglot import exp, parse_one
 from scdgen import load_spec_text
 from scdgen.cli.main import main
 from scdgen.errors import UsageError
-from scdgen.run.delta import Commit, spec_hash
-from scdgen.run.metrics import COLUMNS, Measured, Metrics
+from scdgen.run.delta import Commit, hash_spec
+from scdgen.run.metrics import COLUMNS, Metrics, RunRecord
 from scdgen.run.results import RunResult
 
 SPEC = load_spec_text(
@@ -34,7 +34,7 @@ def test_names_that_cannot_be_meant(
 ) -> None:
     """In Python and as an option, and before Spark starts."""
     with pytest.raises(UsageError) as refused:
-        Metrics(table).apart_from([SPEC])
+        Metrics(table).require_not_target([SPEC])
     assert str(refused.value) == message
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: pytest.fail("Spark was started"))
@@ -48,18 +48,18 @@ def test_names_that_cannot_be_meant(
 
 
 def test_the_sql_is_as_the_columns_say() -> None:
-    schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").statements())
+    schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").render_create())
     assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS `ops`"
     found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
     assert found == [(name, kind) for name, kind, _ in COLUMNS]
     comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]
     assert comments == [told for _, _, told in COLUMNS]
-    assert len(Metrics("runs").statements()) == 1, "no schema is made for a name without one"
+    assert len(Metrics("runs").render_create()) == 1, "no schema is made for a name without one"
 
 
 def test_text_stays_text() -> None:
-    row = {**Measured(SPEC, "r'1\\").row(), "error": "it's\nnot"}
-    text = Metrics("ops.runs").insertion(row)
+    row = {**RunRecord(SPEC, "r'1\\").as_row(), "error": "it's\nnot"}
+    text = Metrics("ops.runs").render_insert(row)
     values = parse_one(text, dialect="databricks").expression.expressions[0].expressions
     given = {name: value.this for (name, _, _), value in zip(COLUMNS, values, strict=True)}
     assert (given["run"].this, given["spec"].this, given["error"].this) == ("r'1\\", "it's.yml", "it's\nnot")
@@ -67,14 +67,14 @@ def test_text_stays_text() -> None:
 
 
 def test_what_is_unknown_is_null() -> None:
-    began = Measured(SPEC, "r1")
-    row = began.row()
+    began = RunRecord(SPEC, "r1")
+    row = began.as_row()
     assert list(row) == [name for name, _, _ in COLUMNS]
     known = {name for name, value in row.items() if value is not None}
     assert known == {"run", "target", "spec", "spec_hash", "started_at", "seconds"}
-    assert (row["run"], row["target"], row["spec_hash"]) == ("r1", "crm.Customer", spec_hash(SPEC))
-    began.result = RunResult.of("crm.Customer", {}, None, False, version=3, created=False)
-    row = began.row()
+    assert (row["run"], row["target"], row["spec_hash"]) == ("r1", "crm.Customer", hash_spec(SPEC))
+    began.result = RunResult.from_merge("crm.Customer", {}, None, False, version=3, created=False)
+    row = began.as_row()
     assert (row["inserted"], row["files_added"], row["version"], row["rows_in"], row["late"]) == (
         0,
         0,
@@ -84,7 +84,7 @@ def test_what_is_unknown_is_null() -> None:
     )
     commit = Commit(4, began.started_at, "MERGE", refreshed=2, files_added=5, files_removed=1)
     counts = {"num_inserted_rows": 1, "num_updated_rows": 3, "num_deleted_rows": 0}
-    began.result = RunResult.of("crm.Customer", counts, commit, False, version=9, created=False, rows_in=7)
-    row = began.row()
+    began.result = RunResult.from_merge("crm.Customer", counts, commit, False, version=9, created=False, rows_in=7)
+    row = began.as_row()
     told = ("rows_in", "inserted", "updated", "refreshed", "version", "files_added", "files_removed")
     assert [row[name] for name in told] == [7, 1, 1, 2, 4, 5, 1]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from scdgen.cli import output
-from scdgen.cli.show import _timeline
-from scdgen.run.versions import Asked, Found
+from scdgen.cli.show import _render_timeline
+from scdgen.run.versions import VersionFilter, VersionRows
 from tests.support.timelines import row, spec_of
 
 ROWS: list[tuple[Any, ...]] = [
@@ -27,7 +27,7 @@ class Terminal(io.StringIO):
 
 
 def test_csv_tells_null_from_empty_text() -> None:
-    text = output.as_csv(["id", "a", 'b"'], ROWS)
+    text = output.format_csv(["id", "a", 'b"'], ROWS)
     assert text == (
         'id,a,"b"""\n1,,""\n2,"a,b","say ""hi"""\n3,"two\nlines",\x1b[31mred\n4,"{""a"": [1, null]}", \n5,true,0.5'
     )
@@ -36,16 +36,16 @@ def test_csv_tells_null_from_empty_text() -> None:
 
 
 def test_a_value_can_do_nothing_to_the_terminal() -> None:
-    assert output.table(["id", "a", "b"], ROWS[2:4]).splitlines()[2:] == [
+    assert output.format_table(["id", "a", "b"], ROWS[2:4]).splitlines()[2:] == [
         r"3   two\nlines        \x1b[31mred",
         '4   {"a": [1, null]}',
     ]
 
 
 def test_no_rows() -> None:
-    assert output.formatted("json", ["id"], []) == ""
-    assert output.formatted("csv", ["id"], []) == "id"
-    assert output.formatted("table", ["id"], []) == "no rows"
+    assert output.format_rows("json", ["id"], []) == ""
+    assert output.format_rows("csv", ["id"], []) == "id"
+    assert output.format_rows("table", ["id"], []) == "no rows"
 
 
 def test_colours_are_for_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,26 +54,26 @@ def test_colours_are_for_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPa
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "70")
-    found = Found(("id",), [row(1, "[bold]Ann", "Oslo", "2024-01-01 00:00:00", None)])
-    coloured = _timeline(spec_of(), Asked(), found)
-    table = output.table(["id", "a", "b"], ROWS)
+    found = VersionRows(("id",), [row(1, "[bold]Ann", "Oslo", "2024-01-01 00:00:00", None)])
+    coloured = _render_timeline(spec_of(), VersionFilter(), found)
+    table = output.format_table(["id", "a", "b"], ROWS)
     assert "\x1b[" in coloured and "\x1b[" in table
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = _timeline(spec_of(), Asked(), found)
-    assert "\x1b" not in plain and "\x1b" not in output.table(["id", "a", "b"], ROWS)
+    plain = _render_timeline(spec_of(), VersionFilter(), found)
+    assert "\x1b" not in plain and "\x1b" not in output.format_table(["id", "a", "b"], ROWS)
     lines = plain.splitlines()
     assert lines[4] == "id=1  ├1" + "─" * 61 + "▶", "as wide as the terminal"
     assert lines[-1] == "  1  2024-01-01 → open  name=[bold]Ann; city=Oslo", "no markup of rich's"
 
 
 def test_the_same_text_wherever_it_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Found(("id",), [row(1, "Änn→", "Oslo", "2024-01-01 00:00:00", None)])
+    found = VersionRows(("id",), [row(1, "Änn→", "Oslo", "2024-01-01 00:00:00", None)])
     printed = []
     for columns in ("40", "200"):
         monkeypatch.setenv("COLUMNS", columns)
-        printed.append(_timeline(spec_of(), Asked(), found))
+        printed.append(_render_timeline(spec_of(), VersionFilter(), found))
     assert printed[0] == printed[1] and len(printed[0].splitlines()[4]) == 100
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
-    latin = _timeline(spec_of(), Asked(), found)
+    latin = _render_timeline(spec_of(), VersionFilter(), found)
     assert latin.splitlines()[4].startswith("id=1  |1---")
     assert "name=Änn\\u2192; city=Oslo" in latin, "what the stream cannot write is an escape, and no error"

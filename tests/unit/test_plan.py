@@ -10,10 +10,10 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.cli import output
-from scdgen.cli import plan as plan_output
 from scdgen.cli.main import main
+from scdgen.cli.plan import as_object, format_plan
 from scdgen.errors import UsageError
-from scdgen.run.plan_limits import read_limits
+from scdgen.run.plan import parse_limits
 from scdgen.run.results import PlanResult, PlanRow
 
 REST = "source: {table: a.b, effective_at: at}\nkeys: [id]\ncolumns: {id: int, name: string}\n"
@@ -40,7 +40,7 @@ EMPTY = replace(PLAN, current_keys=0, closed_keys=0, counts={**dict.fromkeys(PLA
 
 
 def test_text() -> None:
-    assert plan_output.text(PLAN) == (
+    assert format_plan(PLAN) == (
         "crm.t: 7 open, 5 close, 0 correct, 1 fold, 2 delete, 3 unchanged\n"
         "  4 of 40 current keys would be closed (10.0%), 1 of these versions is late\n"
         "\n"
@@ -51,14 +51,14 @@ def test_text() -> None:
         "fold             1   NULL  2024-06-01 00:00:00  NULL                         true\n"
         "(4 more of close, 6 more of open; --sample N shows more)"
     )
-    assert plan_output.text(replace(EMPTY, sample=(), skipped=2)) == (
+    assert format_plan(replace(EMPTY, sample=(), skipped=2)) == (
         "crm.t: 7 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged\n"
         "  0 of 0 current keys would be closed, 2 rows of the source skipped"
     )
 
 
 def test_json() -> None:
-    read = json.loads(output.as_json(plan_output.as_object(PLAN)))
+    read = json.loads(output.format_json(as_object(PLAN)))
     assert {name: value for name, value in read.items() if name != "sample"} == {
         "target": "crm.t", "counts": PLAN.counts, "late": 1, "current_keys": 40, "closed_keys": 4,
         "closed_share": 0.1, "skipped": 0,
@@ -102,22 +102,22 @@ def test_nan_is_no_change() -> None:
     ],
 )
 def test_limits(condition: str, says: str | None) -> None:
-    (limit,) = read_limits([condition], [SCD2])
+    (limit,) = parse_limits([condition], [SCD2])
     text = "".join(condition.split())
-    assert limit.broken(PLAN) == (f"crm.t: the plan fails on {text}: {says}" if says else None)
+    assert limit.describe_breach(PLAN) == (f"crm.t: the plan fails on {text}: {says}" if says else None)
 
 
 def test_limits_of_an_empty_table() -> None:
-    close, opens = read_limits(["close>10%", "open>10%"], [SCD2])
-    assert close.broken(EMPTY) is None
-    assert opens.broken(EMPTY) == "crm.t: the plan fails on open>10%: 7 open against 0 current keys"
+    close, opens = parse_limits(["close>10%", "open>10%"], [SCD2])
+    assert close.describe_breach(EMPTY) is None
+    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on open>10%: 7 open against 0 current keys"
 
 
 def test_a_limit_is_for_the_tables_that_have_its_action() -> None:
-    (limit,) = read_limits(["update>0"], [SCD2, SCD1])
-    assert limit.broken(PLAN) is None
+    (limit,) = parse_limits(["update>0"], [SCD2, SCD1])
+    assert limit.describe_breach(PLAN) is None
     rows = replace(PLAN, target="crm.one", counts={"insert": 0, "update": 1, "delete": 0, "unchanged": 0})
-    assert limit.broken(rows) == "crm.one: the plan fails on update>0: 1 update"
+    assert limit.describe_breach(rows) == "crm.one: the plan fails on update>0: 1 update"
 
 
 HOW = "write an action, a comparison and a number or a percentage of the current keys, in quotes: 'close>10%'"
@@ -141,7 +141,7 @@ HOW = "write an action, a comparison and a number or a percentage of the current
 )  # fmt: skip
 def test_malformed_limits(condition: str, says: str) -> None:
     with pytest.raises(UsageError) as stopped:
-        read_limits([condition], [SCD2])
+        parse_limits([condition], [SCD2])
     assert str(stopped.value) == f"--fail-on {condition}: {says}"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scdgen import DataError, EngineError
-from scdgen.run.retry import is_conflict, retried
+from scdgen.run.delta import is_conflict
+from scdgen.run.retry import retry
 
 CONFLICTS = [
     "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] ConcurrentAppendException: files were added to the root of the table",
@@ -53,7 +54,7 @@ def test_waits_grow_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
             raise failed
         return "done"
 
-    assert retried("x.y", 8, attempt) == ("done", 8)
+    assert retry("x.y", 8, attempt) == ("done", 8)
     longest = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
     assert all(most / 2 <= wait <= most for wait, most in zip(waits, longest, strict=True)), waits
 
@@ -67,7 +68,7 @@ def test_spent(monkeypatch: pytest.MonkeyPatch) -> None:
         raise lost()
 
     with pytest.raises(EngineError, match=r"^x\.y: other writers changed the table during each of 3 tries; run again"):
-        retried("x.y", 2, attempt)
+        retry("x.y", 2, attempt)
     assert len(calls) == 3
 
 
@@ -79,7 +80,7 @@ def test_two_streams_with_one_checkpoint(monkeypatch: pytest.MonkeyPatch) -> Non
         raise error from RuntimeError("[DELTA_CONCURRENT_TRANSACTION] x")
 
     with pytest.raises(EngineError, match="the same checkpoint; let one stream alone use it"):
-        retried("x.y", 2, attempt)
+        retry("x.y", 2, attempt)
 
 
 def test_other_errors_are_not_tried_again() -> None:
@@ -90,7 +91,7 @@ def test_other_errors_are_not_tried_again() -> None:
         raise DataError("x.y: two changes of one key and time")
 
     with pytest.raises(DataError):
-        retried("x.y", 5, attempt)
+        retry("x.y", 5, attempt)
     assert len(calls) == 1
 
 
@@ -107,12 +108,12 @@ def test_a_folder_that_is_not_empty_may_be_another_writers(monkeypatch: pytest.M
             raise error
         return 1
 
-    assert retried("x.y", 5, lambda: attempt(3)) == (1, 2)
+    assert retry("x.y", 5, lambda: attempt(3)) == (1, 2)
     calls.clear()
     with pytest.raises(EngineError, match=r"not empty$"):
-        retried("x.y", 5, lambda: attempt(9))
+        retry("x.y", 5, lambda: attempt(9))
     assert len(calls) == 3
     calls.clear()
     with pytest.raises(EngineError, match=r"not empty$"):
-        retried("x.y", 0, lambda: attempt(9))
+        retry("x.y", 0, lambda: attempt(9))
     assert len(calls) == 1

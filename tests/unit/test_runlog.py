@@ -8,7 +8,7 @@ import json
 import pytest
 
 from scdgen import DataError, load_spec_text
-from scdgen.run.delta import Commit, new_run_id, spec_hash, undo_of
+from scdgen.run.delta import Commit, hash_spec, new_run_id, plan_undo
 
 TEXT = "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
 SPEC = load_spec_text(TEXT)
@@ -36,9 +36,9 @@ def log(*made: str) -> list[Commit]:
     ],
 )
 def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
-    found = undo_of(SPEC, run, log(*made))
+    found = plan_undo(SPEC, run, log(*made))
     assert (found.back_to, found.newest, {commit.run for commit in found.made}) == (back_to, len(made) - 1, {run})
-    assert found.statement(SPEC) == f"RESTORE TABLE `a`.`b` TO VERSION AS OF {back_to}"
+    assert found.render_sql(SPEC) == f"RESTORE TABLE `a`.`b` TO VERSION AS OF {back_to}"
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
 )  # fmt: skip
 def test_refuses(made: list[str], run: str, message: str) -> None:
     with pytest.raises(DataError) as refused:
-        undo_of(SPEC, run, log(*made))
+        plan_undo(SPEC, run, log(*made))
     assert str(refused.value) == message
 
 
 def test_a_log_that_is_cut_off() -> None:
     with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, is no longer in the table's log$"):
-        undo_of(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
+        plan_undo(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
 
 
 @pytest.mark.parametrize("note", [None, "", "nightly", "[1]", "{}", '{"run": "r1"}', "{"])
 def test_foreign_notes(note: str | None) -> None:
     row = {"version": 1, "timestamp": AT, "operation": "WRITE", "operationMetrics": None, "userMetadata": note}
-    assert Commit.of(row) == Commit(1, AT, "WRITE")
+    assert Commit.from_history(row) == Commit(1, AT, "WRITE")
 
 
 def test_a_row_of_the_log() -> None:
@@ -93,13 +93,13 @@ def test_a_row_of_the_log() -> None:
         "operationMetrics": metrics,
         "userMetadata": json.dumps(note),
     }
-    commit = Commit.of(row)
+    commit = Commit.from_history(row)
     assert commit == Commit(4, AT, "MERGE", "r1", "a.yml", "12", "", 3, 2, 1)
-    assert commit.told() == "MERGE: 3 inserted, 2 updated, 1 removed"
+    assert commit.describe() == "MERGE: 3 inserted, 2 updated, 1 removed"
 
 
 def test_the_hash_is_of_the_meaning() -> None:
     same = load_spec_text(f"# a comment\n{TEXT}on_delete: null\n", name="elsewhere.yml")
-    assert spec_hash(same) == spec_hash(SPEC)
-    assert spec_hash(load_spec_text(TEXT.replace("v: string", "v: int"))) != spec_hash(SPEC)
+    assert hash_spec(same) == hash_spec(SPEC)
+    assert hash_spec(load_spec_text(TEXT.replace("v: string", "v: int"))) != hash_spec(SPEC)
     assert new_run_id() != new_run_id()

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from scdgen import EngineError, load_spec_text
+from scdgen import EngineError, Runner, load_spec_text
 from scdgen.engine.settings import ansi, refuses, set_while
 from scdgen.engine.spark3 import Substituting, with_variables
-from scdgen.run.delta import noted
-from scdgen.run.stream import micro_batch, once
+from scdgen.run.delta import note_run, skip_known_batch
+from scdgen.run.stream import build_micro_batch
 
 SPEC = load_spec_text(
     "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int}\nstream: {checkpoint: c}\n"
@@ -60,17 +60,17 @@ def session(conf: FakeConf, cast: str = "") -> Any:
 @pytest.mark.parametrize("unread", [False, True])
 def test_a_run_goes_on_without_its_note(unread: bool) -> None:
     spark = session(FakeConf({NOTE}, unread))
-    with noted(spark, SPEC, "r1") as named:
+    with note_run(spark, SPEC, "r1") as named:
         assert (named, spark.conf.values) == ("", {})
 
 
 def test_the_note_and_what_was_there_before() -> None:
     spark = session(FakeConf())
-    with noted(spark, SPEC, "r1") as named:
+    with note_run(spark, SPEC, "r1") as named:
         assert (named, json.loads(spark.conf.values[NOTE])["run"]) == ("r1", "r1")
     assert spark.conf.values == {}
     spark.conf.values[NOTE] = "mine"
-    with pytest.raises(ZeroDivisionError), noted(spark, SPEC, "r1"):
+    with pytest.raises(ZeroDivisionError), note_run(spark, SPEC, "r1"):
         raise ZeroDivisionError
     assert spark.conf.values == {NOTE: "mine"}
 
@@ -79,7 +79,7 @@ def test_the_note_and_what_was_there_before() -> None:
 @pytest.mark.parametrize("refused", [{APP, VERSION}, {VERSION}])
 def test_a_stream_does_not_go_on_without_its_numbers(refused: set[str], unread: bool) -> None:
     spark = session(FakeConf(refused, unread))
-    with pytest.raises(EngineError) as told, once(spark, SPEC, "app", 7):
+    with pytest.raises(EngineError) as told, skip_known_batch(spark, SPEC, "app", 7):
         pytest.fail("a batch that may count twice")
     assert str(told.value) == (
         f"a.b: this session does not let {APP} be set, by which Delta passes over a batch that it has taken in; "
@@ -88,12 +88,12 @@ def test_a_stream_does_not_go_on_without_its_numbers(refused: set[str], unread: 
     assert spark.conf.values == {}, "nothing stays behind"
     frame: Any = SimpleNamespace(sparkSession=spark)  # has no writeStream: nothing is begun
     with pytest.raises(EngineError, match=r"^a\.b: this session does not let"):
-        micro_batch([SPEC]).start(frame, None)
+        build_micro_batch([SPEC], Runner).start(frame, None)
 
 
 def test_the_numbers_of_a_batch() -> None:
     spark = session(FakeConf())
-    with once(spark, SPEC, "app", 7):
+    with skip_known_batch(spark, SPEC, "app", 7):
         assert spark.conf.values == {APP: "app", VERSION: "7"}
     assert spark.conf.values == {}
 

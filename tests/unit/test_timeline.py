@@ -8,13 +8,13 @@ from rich.cells import cell_len
 from scdgen import load_spec_text
 from scdgen.cli import timeline_axis as time_axis
 from scdgen.cli.timeline import Timeline, require_history
-from scdgen.cli.timeline_text import ASCII, COLUMNS_LISTED, FIRST_LISTED, LAST_LISTED, drawn, glyphs_for
+from scdgen.cli.timeline_text import ASCII, COLUMNS_LISTED, FIRST_LISTED, LAST_LISTED, choose_glyphs, draw_timeline
 from scdgen.errors import UsageError
 from tests.support.timelines import made, row, spec_of
 
 
 def text(timeline: Timeline, width: int = 80) -> str:
-    return drawn(timeline, width).plain
+    return draw_timeline(timeline, width).plain
 
 
 CUSTOMERS = [
@@ -117,7 +117,7 @@ def test_an_open_end_that_is_the_last_run() -> None:
         row(1, "Ann", "Rome", "2024-02-01 00:00:00", "2024-07-01 00:00:00", None),
     ]
     found = made(rows, spec)
-    assert time_axis.text(found.hi, "timestamp") > "2024-07-01"
+    assert time_axis.format_time(found.hi, "timestamp") > "2024-07-01"
     assert (
         text(found)
         == """\
@@ -161,8 +161,8 @@ id=1
 
 
 def test_ascii_where_the_encoding_has_no_lines() -> None:
-    assert glyphs_for("ascii") == glyphs_for(None) == glyphs_for("cp1252") == ASCII != glyphs_for("utf-8")
-    plain = drawn(made(CUSTOMERS[:6]), 60, ASCII).plain
+    assert choose_glyphs("ascii") == choose_glyphs(None) == choose_glyphs("cp1252") == ASCII != choose_glyphs("utf-8")
+    plain = draw_timeline(made(CUSTOMERS[:6]), 60, ASCII).plain
     assert plain.isascii() and plain.splitlines()[2:7] == [
         "      2024-01   2024-02   2024-03    2024-04    2024-05",
         "      +---------+---------+----------+----------+-----------",
@@ -260,7 +260,7 @@ def test_no_rows_and_one_time() -> None:
 
 
 def test_colours_are_styles_and_not_text() -> None:
-    found = drawn(made(CUSTOMERS), 80)
+    found = draw_timeline(made(CUSTOMERS), 80)
     assert "\x1b" not in found.plain and {"red", "cyan", "magenta"} <= {str(span.style) for span in found.spans}
 
 
@@ -285,9 +285,9 @@ def test_scd1_has_no_timeline() -> None:
     ],
 )  # fmt: skip
 def test_ticks_are_at_round_times(lo: str, hi: str, labels: str) -> None:
-    first, last = (time_axis.position(at, "timestamp") for at in (lo, hi))
+    first, last = (time_axis.parse_time(at, "timestamp") for at in (lo, hi))
     assert first is not None and last is not None
-    found = time_axis.ticks(first, last, "timestamp", 92)
+    found = time_axis.choose_ticks(first, last, "timestamp", 92)
     assert "|".join(tick.label for tick in found) == labels
     assert all(first <= tick.at <= last for tick in found)
 
@@ -296,7 +296,7 @@ def test_ticks_are_at_round_times(lo: str, hi: str, labels: str) -> None:
 @pytest.mark.parametrize("kind", ["timestamp", "date", "bigint"])
 def test_labels_never_touch(span: int, kind: str) -> None:
     for width in (20, 33, 92, 3200):
-        found = time_axis.ticks(1_704_067_200_000_001, 1_704_067_200_000_001 + span, kind, width)
+        found = time_axis.choose_ticks(1_704_067_200_000_001, 1_704_067_200_000_001 + span, kind, width)
         places = [(tick.at - 1_704_067_200_000_001) * (width - 1) // span for tick in found]
         assert found
         for tick, place, following in zip(found, places, places[1:], strict=False):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from scdgen.cli.timeline import Timeline
-from scdgen.cli.timeline_page import page
+from scdgen.cli.timeline_page import render_page
 from scdgen.errors import UsageError
 from tests.support.timelines import made, row, spec_of
 
@@ -64,7 +64,7 @@ def data_of(text: str) -> dict[str, Any]:
 
 
 def test_the_page_asks_nobody_for_anything() -> None:
-    text = page(made(ROWS), "Customers")
+    text = render_page(made(ROWS), "Customers")
     fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
     for tag, attributes in Read(text).elements:
         assert not fetching & set(attributes), (tag, attributes)
@@ -76,7 +76,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
 
 def test_any_value_comes_through_as_it_is() -> None:
     rows = [{**found, "id": NASTY} for found in ROWS[3:]]
-    text = page(made(rows), NASTY)
+    text = render_page(made(rows), NASTY)
     assert [tag for tag, _ in Read(text).elements].count("script") == 2
     assert "\u2028" not in re.findall(r'id="data">(.*?)</script>', text)[0]
     found = data_of(text)
@@ -91,27 +91,27 @@ def test_any_value_comes_through_as_it_is() -> None:
 
 
 def test_numbers_are_text_because_scripts_round_them() -> None:
-    found = data_of(page(made([row(1, "Ann", "Oslo", 9007199254740993, None)], spec_of("{type: bigint}"))))
+    found = data_of(render_page(made([row(1, "Ann", "Oslo", 9007199254740993, None)], spec_of("{type: bigint}"))))
     version = found["lanes"][0]["versions"][0]
     assert (version["start"], version["until"], version["row"][0]) == ("9007199254740993", None, "1")
     assert (found["lo"], found["hi"]) == ("9007199254740993", "9007199254741003")
 
 
 def test_what_is_left_out_is_said() -> None:
-    text = page(made(ROWS, limit=4))
+    text = render_page(made(ROWS, limit=4))
     assert "Only the first 4 rows are shown" in text and "and the history of id=2 goes on" in text
-    text = page(made(ROWS, limit=3))
+    text = render_page(made(ROWS, limit=3))
     assert "Only the first 3 rows are shown" in text and "goes on</p>" not in text
-    assert "Only the " not in page(made(ROWS))
-    assert "an empty place is no delete" in page(made(ROWS[:1], as_of="2024-01-01"))
+    assert "Only the " not in render_page(made(ROWS))
+    assert "an empty place is no delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
 
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
-    assert page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
+    assert render_page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
     (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
     with pytest.raises(UsageError, match=r"show\.html\.j2:1: there is no attribute 'nothing'; mend the template"):
-        page(made(ROWS), None, str(tmp_path))
+        render_page(made(ROWS), None, str(tmp_path))
 
 
 # What a reader does, in the page itself; what came of it is written into the page as JSON.
@@ -157,7 +157,7 @@ def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
         warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
         return None
     file = folder / "page.html"
-    text = page(timeline).replace("</head>", _ERRORS, 1)
+    text = render_page(timeline).replace("</head>", _ERRORS, 1)
     file.write_text(_READER.join(text.rsplit("</body>", 1)), encoding="utf-8")
     done = subprocess.run(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
@@ -170,7 +170,7 @@ def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
 
 def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
     timeline = made(ROWS)
-    assert len(data_of(page(timeline))["lanes"]) == 2
+    assert len(data_of(render_page(timeline))["lanes"]) == 2
     found = looked_at(timeline, tmp_path)
     if found is None:
         return
@@ -196,7 +196,7 @@ def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
 def test_two_thousand_versions(tmp_path: Path) -> None:
     rows = [row(i // 5, f"n{i}", "Oslo", i % 5, i % 5 + 1 if i % 5 < 4 else None) for i in range(2000)]
     timeline = made(rows, spec_of("{type: bigint}"))
-    assert len(page(timeline)) < 1_000_000
+    assert len(render_page(timeline)) < 1_000_000
     found = looked_at(timeline, tmp_path)
     if found is None:
         return

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError
-from scdgen.run.retry import retried
-from scdgen.run.table import clear_unfinished
+from scdgen.run.delta import clear_unfinished
+from scdgen.run.retry import retry
 
 LEFT = ("_delta_log/.00000000000000000000.json.0af3.tmp", "_delta_log/..00000000000000000000.json.0af3.tmp.crc")
 
@@ -33,7 +33,7 @@ def made(folder: Path, *files: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.run.table._SETTLED", 0)
+    monkeypatch.setattr("scdgen.run.delta._SETTLED", 0)
     monkeypatch.setattr("scdgen.run.retry._FIRST_WAIT", 0)
 
 
@@ -49,7 +49,7 @@ def test_what_is_cleared(tmp_path: Path, files: tuple[str, ...]) -> None:
             raise refused(folder)
         return "made"
 
-    assert retried("crm.t", 5, attempt, lambda error: clear_unfinished(spark, error)) == ("made", 2)
+    assert retry("crm.t", 5, attempt, lambda error: clear_unfinished(spark, error)) == ("made", 2)
     assert tries == [True, True, True, False], "others are waited for first"
 
 
@@ -63,7 +63,7 @@ def test_what_is_not(tmp_path: Path, file: str) -> None:
     folder = made(tmp_path / "t", *LEFT, file)
     before = sorted(folder.rglob("*"))
     with pytest.raises(EngineError, match="holds other files"):
-        retried("crm.t", 5, lambda: _raise(refused(folder)), lambda error: clear_unfinished(spark, error))
+        retry("crm.t", 5, lambda: _raise(refused(folder)), lambda error: clear_unfinished(spark, error))
     assert sorted(folder.rglob("*")) == before
     assert not clear_unfinished(spark, refused(tmp_path / "nowhere"))
     assert not clear_unfinished(spark, EngineError("crm.t: something else"))
