@@ -70,6 +70,8 @@ class Pattern(PatternRules):
 
     templates: ClassVar[Path | None] = None
     """A folder with the pattern's templates; ``None`` for those of this package."""
+    contexts: ClassVar[Mapping[str, type]]
+    """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions of a plan whose counts are rows that the MERGE's source has, each once."""
 

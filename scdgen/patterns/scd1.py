@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.patterns import source
@@ -148,10 +149,21 @@ class Scd1(Pattern):
     """Type 1: a change overwrites."""
 
     name = "scd1"
+    summary = "a row per key"
     keeps_history = False
     without = frozenset({"history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"})
     deletes = ("remove", "ignore")
     written_actions = ("insert", "update", "delete")
+    contexts = MappingProxyType(
+        {
+            "scd1/changes.sql.j2": Scd1Batch,
+            "scd1/snapshot.sql.j2": Scd1Snapshot,
+            "scd1/merge.sql.j2": Scd1Merge,
+            "scd1/counts.sql.j2": Scd1Merge,
+            "scd1/plan.sql.j2": Scd1Plan,
+            "scd1/_when.sql.j2": Scd1Merge,
+        }
+    )
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """The column that keeps the time, if it is not one of the spec's."""

@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.patterns import source
@@ -63,10 +64,20 @@ class Scd2(Pattern):
     """Type 2: every change of a tracked column opens a version."""
 
     name = "scd2"
+    summary = "a row per version"
     keeps_history = True
     without = frozenset({"updated_at", "columns.*.merge"})
     deletes = ("close", "mark", "ignore")
     written_actions = ("open", "close", "correct", "fold")
+    contexts = MappingProxyType(
+        {
+            "scd2/changes.sql.j2": Scd2Changes,
+            "scd2/snapshot.sql.j2": Scd2Snapshot,
+            "scd2/merge.sql.j2": Scd2Merge,
+            "scd2/counts.sql.j2": Scd2Merge,
+            "scd2/plan.sql.j2": Scd2Plan,
+        }
+    )
 
     def needs_time(self, spec: Spec) -> bool:
         """A change must say when it became true; a snapshot has the time at which it was taken."""

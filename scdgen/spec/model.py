@@ -294,7 +294,7 @@ class Spec(Model):
 
     target: TableName = Field(description="The table to keep, in one to three parts.")
     description: Text | None = Field(default=None, description="A comment on the table.")
-    pattern: Pattern = Field(description="`scd2`: a row per version; `scd1`: a row per key.")
+    pattern: Pattern = Field(description="What the table holds of each key.")
     source: Source = Field(
         description="Where rows come from, and what they say. Exactly one of `table`, `query`, `path`."
     )

@@ -28,6 +28,8 @@ class PatternRules(ABC):
 
     name: ClassVar[str]
     """The value of the option ``pattern``."""
+    summary: ClassVar[str]
+    """What the table holds, in a few words for the list of patterns."""
     keeps_history: ClassVar[bool]
     """Whether the table has several rows of a key, each valid for a time."""
     feeds: ClassVar[tuple[str, ...]] = ("changes", "snapshot")

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from scdgen.spec import model as spec
 from scdgen.spec.model import Spec
-from scdgen.spec.pattern import pattern_names
+from scdgen.spec.pattern import pattern_names, rules_of
 
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
@@ -86,7 +86,7 @@ def _allowed(kind: Any, inner: type[BaseModel] | None, many: bool) -> str:
     if kind in _KINDS:
         return _KINDS[kind]
     if kind == spec.Pattern:
-        return ", ".join(f"`{name}`" for name in pattern_names())
+        return ", ".join(f"`{name}` ({rules_of(name).summary})" for name in pattern_names())
     if get_origin(kind) is Literal:
         return ", ".join(f"`{value}`" for value in get_args(kind))
     if get_origin(kind) is typing.Annotated:

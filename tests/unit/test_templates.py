@@ -13,22 +13,29 @@ import pytest
 from jinja2 import nodes
 
 from scdgen.patterns import compile as compiling
-from scdgen.patterns import facts, pattern, scd1, scd2
+from scdgen.patterns import facts, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, Session
+from scdgen.patterns.pattern import Pattern, Read, Views
 from scdgen.patterns.plan import PlanShape
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
-from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.source import Rows
+from scdgen.spec.pattern import pattern_names, rules_of
 from tests.conftest import ROOT
+
+
+def patterns() -> list[Pattern]:
+    found = [rules_of(name) for name in pattern_names()]
+    return [pattern for pattern in found if isinstance(pattern, Pattern)]
+
 
 # Template -> what `ctx` is in it. A file of macros that is imported with context has one too.
 CONTEXTS: dict[str, type] = {
     "create.sql.j2": facts.Create,
     "evolve.sql.j2": facts.Evolve,
-    "views.sql.j2": pattern.Views,
+    "views.sql.j2": Views,
     "checks.sql.j2": Checks,
     "check_all.sql.j2": Checks,
     "show.sql.j2": compiling.Show,
@@ -37,24 +44,14 @@ CONTEXTS: dict[str, type] = {
     "source_rows.sql.j2": compiling.Source,
     "source_counts.sql.j2": compiling.Source,
     "diagnose.sql.j2": compiling.Diagnose,
-    "scd1/changes.sql.j2": scd1.Scd1Batch,
-    "scd1/snapshot.sql.j2": scd1.Scd1Snapshot,
-    "scd1/merge.sql.j2": scd1.Scd1Merge,
-    "scd1/counts.sql.j2": scd1.Scd1Merge,
-    "scd1/plan.sql.j2": scd1.Scd1Plan,
-    "scd1/_when.sql.j2": scd1.Scd1Merge,
-    "scd2/changes.sql.j2": Scd2Changes,
-    "scd2/snapshot.sql.j2": Scd2Snapshot,
-    "scd2/merge.sql.j2": scd2.Scd2Merge,
-    "scd2/counts.sql.j2": scd2.Scd2Merge,
-    "scd2/plan.sql.j2": scd2.Scd2Plan,
+    **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
 }
 # Parameters of macros by name, in every file.
 PARAMETERS: dict[str, Any] = {
     "head": Head,
     "session": Session,
     "rows": Rows,
-    "read": pattern.Read,
+    "read": Read,
     "checks": Checks,
     "shape": PlanShape,
     "batch": scd1.Scd1Batch,
