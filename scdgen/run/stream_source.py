@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.engine.diagnose_cast import FILE
+from scdgen.engine.diagnose import FILE
 from scdgen.errors import DataError
+from scdgen.files import errors as files_errors
 from scdgen.files import find as files
 from scdgen.files import read as files_read
 from scdgen.spec.model import Spec
@@ -37,7 +38,7 @@ def stream_rows(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         texts = spark.read.format(found.kind).options(**strict).load(found.paths())
     else:
         strict = {**files_read.CSV, "enforceSchema": "false"} if found.kind == "csv" else dict(files_read.STRICT)
-        texts = files_read.opened(spark, fed[0], found).texts
+        texts = files_errors.open_files(spark, fed[0], place).texts
     frame = spark.readStream.format(found.kind).schema(_schema(texts, fed, found.kind)).options(**{**strict, **options})
     rows = frame.load(place if "://" in place else files.spark_path(Path(place)))
     if found.kind == "parquet":
