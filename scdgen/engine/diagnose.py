@@ -1,36 +1,71 @@
-"""After a statement has failed: what to say of it. Of a broken rule, how many rows break it, and one of them."""
+"""After a statement has failed: what to say of it.
+
+Of a broken rule, how many rows break it, and one of them; of a value that does not convert, its column and its row. All
+of it runs in the session of the failed statement, whose variables are still set.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scdgen.engine.diagnose_cast import value_error
+from scdgen import sql
 from scdgen.engine.failures import translate
-from scdgen.errors import DataError, ScdgenError
+from scdgen.errors import DataError, ScdgenError, UsageError, quoted
+from scdgen.patterns import source
 from scdgen.patterns.compile import broken_rows, source_rows
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import first_line
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
+
+FILE = "_scd_file"
+"""The column of a source that holds the file of a row, where there is one."""
+
+_CAST_ERRORS = (
+    r"\[(CAST_INVALID_INPUT|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME|"
+    r"ARITHMETIC_OVERFLOW|CONVERSION_INVALID_INPUT|EXCEED_LIMIT_LENGTH|DELTA_EXCEED_CHAR_VARCHAR_LIMIT|"
+    r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION)"
+)
+
+
+@dataclass(frozen=True)
+class BadValue:
+    """A value that a column's type does not hold; ``count`` is how many rows have one (None: not known)."""
+
+    place: str  # "column age", with the source's name where it is another one
+    value: str | None  # None: NULL, and the column is NOT NULL
+    type: str
+    count: int | None = None
+    key: str = ""  # "id=3"
+    file: str | None = None
+    texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
+
+    def message(self, where: str, mend: str) -> str:
+        """The line that a user reads."""
+        told = ""
+        if self.count is not None:
+            told = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
+        if self.value is None:
+            return f"{where}: {self.place}: is NULL and may not be{told}; mend {mend}, or leave out nullable: false"
+        what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is no"
+        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; mend {mend} or the type"
 
 
 def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
-    """One of our errors for one of Spark's; for a broken rule, with the count and a sample.
-
-    Runs in the session of the failed statement, whose variables are still set.
-    """
+    """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
     broken = rule_name(str(error))
     if broken is None:
         return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
-    message, count, sample = told_to_users(spec, message), None, None
+    message, count, sample = _told_to_users(spec, message), None, None
     query = broken_rows(spec, rule)
     if query is not None:
         try:
             count, sample = spark.sql(query).collect()[0]
-            sample = told_to_users(spec, str(sample))
+            sample = _told_to_users(spec, str(sample))
             shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
             message += f" ({count} in all{shown})"
         except Exception:  # the rule itself has been named; numbers are a courtesy
@@ -41,8 +76,8 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
 def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
     """What is wrong with the source, where Spark names a column of our own instead; any other error as it is.
 
-    Runs in the session of the failed statement, whose variables are still set. A step that explodes the column of a
-    step before it is refused for that column, if the step before it reads a table or a column that is not there.
+    A step that explodes the column of a step before it is refused for that column, if the step before it reads a table
+    or a column that is not there.
     """
     if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
         try:
@@ -50,13 +85,6 @@ def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
         except Exception as of_source:
             return of_source
     return error
-
-
-def told_to_users(spec: Spec, text: str) -> str:
-    """A message or a sample with the names that the user knows, in the place of those of the generated SQL."""
-    started = spec.history.valid_from if spec.keeps_history else "updated_at"
-    text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
-    return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 
 def rule_name(text: str) -> tuple[str, str] | None:
@@ -69,3 +97,149 @@ def rule_name(text: str) -> tuple[str, str] | None:
         r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
     )
     return (found[1].lower(), first_line(Exception(found[2]))) if found else None
+
+
+def _told_to_users(spec: Spec, text: str) -> str:
+    """A message or a sample with the names that the user knows, in the place of those of the generated SQL."""
+    started = spec.history.valid_from if spec.keeps_history else "updated_at"
+    text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
+    return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
+
+
+def is_cast_error(text: str) -> bool:
+    """Whether an error's text says that a value did not convert."""
+    return re.search(_CAST_ERRORS, text) is not None
+
+
+def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:
+    """The error that names the value, where it was one of a param or of the source that a type does not hold."""
+    if not is_cast_error(str(error)):
+        return None
+    if param := _bad_param(spark, spec):
+        return param
+    found = bad_value(spark, spec)
+    if found is None:
+        return None
+    return DataError(found.message(spec.target, "the source"), rule="cast", count=found.count, sample=found.key)
+
+
+def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
+    """The first param whose value, given as a text, is none of its type."""
+    for name, param in spec.params.items():
+        text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
+        if text and not _asked(spark, f"SELECT CAST({text[0]} AS {param.type})"):
+            value = text[1].replace("\\'", "'").replace("\\\\", "\\")
+            told = f"the param '{name}': {quoted(value)} is no {param.type}; give another one"
+            return UsageError(f"{spec.origin}: {told}")
+    return None
+
+
+def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
+    """The first column of the spec with a value that does not convert, and the first row with one.
+
+    ``None`` where no column has one, or where the rows cannot be read.
+    """
+    casts = _casts(spec)
+    simple = [cast for cast in casts if cast.required or not cast.nested]
+    counts = _asked(spark, _count_query(spec, simple))
+    for cast, count in zip(simple, counts[0] if counts else (), strict=False):
+        if count:
+            return _sampled(spark, spec, cast, count)
+    # What TRY_CAST does not tell: a value inside another one, or a cast that a user's expression makes.
+    for cast in casts:
+        try:
+            spark.sql(_cast_query(spec, cast)).collect()
+        except Exception as error:
+            told = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
+            if told:
+                return BadValue(cast.place, told[1].strip("'"), told[2])
+    return None
+
+
+def _sampled(spark: SparkSession, spec: Spec, cast: _Cast, count: int) -> BadValue:
+    """One of the rows in which a cast fails."""
+    keys = [(name, source.fragment(spec, name)) for name in spec.keys]
+    texts = [cast.text, *(read.text for _, read in keys)]
+    found = _asked(spark, _sample_query(spec, cast, texts, FILE))
+    found = found or _asked(spark, _sample_query(spec, cast, texts, "NULL"))
+    if not found:
+        return BadValue(cast.place, "a value", cast.type, count)
+    value, *key_texts, file = found[0]
+    listed = ", ".join(f"{name}={text}" for (name, _), text in zip(keys, key_texts, strict=True))
+    bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare and text}
+    if cast.bare and value is not None:
+        bare[cast.bare.lower()] = value
+    return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {})
+
+
+def _asked(spark: SparkSession, query: str) -> list[Row]:
+    """The rows of a query, none where it fails: the run has an error already, and this would only say more of it."""
+    try:
+        return spark.sql(query).collect()
+    except Exception:
+        return []
+
+
+# From here on: the SQL of the questions above.
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """A cast of the generated SQL: what is cast, to what."""
+
+    place: str
+    text: str
+    type: str
+    bare: str | None
+    required: bool = False
+
+    def fails(self) -> str:
+        if self.required:
+            return f"({self.text}) IS NULL"
+        if length := re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", self.type):
+            return f"LENGTH(CAST(({self.text}) AS STRING)) > {length[1]}"
+        return f"(({self.text}) IS NOT NULL AND TRY_CAST(({self.text}) AS {self.type}) IS NULL)"
+
+    @property
+    def nested(self) -> bool:
+        return self.type.startswith(("ARRAY", "STRUCT", "MAP"))
+
+
+def _casts(spec: Spec) -> list[_Cast]:
+    """The casts of the source's columns, in the spec's order."""
+    found = []
+    for name in source.source_columns(spec):
+        column = spec.columns[name]
+        read = source.fragment(spec, name)
+        place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
+        found.append(_Cast(place, read.text, column.type, read.bare))
+        if not column.nullable and name not in spec.keys:
+            found.append(_Cast(place, read.text, column.type, read.bare, required=True))
+    if spec.source.effective_at is not None:
+        read = sql.expression(spec.source.effective_at)
+        place = "effective_at" + (f" ({read.text})" if read.text != "effective_at" else "")
+        found.append(_Cast(place, read.text, source.time_type(spec), read.bare))
+    return found
+
+
+def _count_query(spec: Spec, casts: list[_Cast]) -> str:
+    """In how many rows of the source each cast fails."""
+    return _of_source(spec, ", ".join(f"COUNT_IF({cast.fails()})" for cast in casts))
+
+
+def _cast_query(spec: Spec, cast: _Cast) -> str:
+    """A cast of every row of the source."""
+    return _of_source(spec, f"COUNT(CAST(({cast.text}) AS {cast.type}))")
+
+
+def _sample_query(spec: Spec, cast: _Cast, texts: list[str], file: str) -> str:
+    """Expressions as text, and the file, of one row of the source in which a cast fails."""
+    listed = ", ".join(f"CAST(({text}) AS STRING)" for text in texts)
+    return _of_source(spec, f"{listed}, {file}", [cast.fails()]) + " LIMIT 1"
+
+
+def _of_source(spec: Spec, listed: str, conditions: list[str] | None = None) -> str:
+    rows = source.rows(spec, "incoming", guarded=False)
+    given = f"WITH source AS ({rows.query}) " if rows.query else ""
+    where = " AND ".join([*rows.where, *(conditions or [])])
+    return f"{given}SELECT {listed} FROM {rows.relation}" + (f" WHERE {where}" if where else "")

@@ -1,34 +1,128 @@
-"""Spark's, Delta's and Java's own errors as one line in our words. The original stays behind ``--debug``."""
+"""Spark's, Delta's and Java's own errors as one line. The original stays behind ``--debug``.
+
+The line is the engine's own first one, without its stack; only where that lacks the way out has the error a line here.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from scdgen import errors
-from scdgen.engine.failures_known import CONDITIONS, MALFORMED, TEXTS, Known
 from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, quoted
-from scdgen.files.find import shown_path
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 from scdgen.sql.tokens import first_line
 
-_ENGINE = ("pyspark", "py4j", "delta", "grpc")
+_MODULES = ("pyspark", "py4j", "delta", "grpc")
+_NAME = r"((?:`[^`]+`\.?)+|\S+?)"
+_MESSAGE = r"[\w.]*\] ([^\n]*?)\.?(?: SQLSTATE|\n|$)"
+_FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
+_NO_FOLDER = "a file is in the place of the table's folder; remove it, or name another folder"
 
+# What is in the text of an error -> the line for it, with the pattern's groups in it; the first one that fits is taken.
+# {where} is where the first group stands in the spec, {hint} the nearest of the names in the second group.
+_KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
+    (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
+     rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
+     DataError, "there is no table or view {0}; name one that is there, or give the rows with --source"),
+    (rf"\[SCHEMA_NOT_FOUND\b.*?schema {_NAME} cannot be found",
+     DataError, "there is no schema {0}; make it, or name another one"),
+    (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved"
+     r".*?Did you mean one of the following\? \[([^\]]*)\]",
+     DataError, "there is no column {0}{where}{hint}"),
+    (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved",
+     DataError, "there is no column {0}{where}; mend the spec's expressions or the source"),
+    (rf"\[FIELD_NOT_FOUND\] No such struct field {_NAME} in (.*?)\.",
+     DataError, "there is no field {0} in the structure{where}{hint}"),
+    (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
+     DataError, "Spark has no function {0}{where}; mend its name"),
+    (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
+     DataError, "Spark cannot read the SQL of the spec, it breaks at {0}{where}; mend what stands before it"),
+    (rf"\[AMBIGUOUS_REFERENCE\] Reference {_NAME} is ambiguous",
+     DataError, "the column {0} is in several tables of the query; write the table's name before it"),
+    (r"\[(?:PATH_NOT_FOUND|PATH_DOES_NOT_EXIST)\].*?Path does not exist: (\S+?)\.?(?:\s|$)",
+     DataError, "there is nothing at {0}; give a path that is there"),
+    (r"\[DELTA_PATH_DOES_NOT_EXIST\] (\S+) doesn't exist",
+     DataError, "there is no Delta table at {0}; give a path that is there"),
+    (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
+     DataError, "the files of the source are empty or of another format; mend them, or name their format"),
+    (r"\[(?:CAST|CONVERSION)_INVALID_INPUT\b.*?The value (.+?) of the type .*? cannot be cast to \"(.+?)\"",
+     DataError, "the value {0} is no {1}; mend the source or the type"),
+    (r"\[CAST_OVERFLOW\b.*?The value (\S+) of the type .*? cannot be cast to \"(.+?)\" due to an overflow",
+     DataError, "the value {0} is too large for {1}; mend the source or widen the type"),
+    (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
+     DataError, "two rows of one key and time are in the table; look at it with `scdgen check`, and delete one"),
+    (r"\[PYTHON_EXCEPTION\b.*?\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)",
+     DataError, "a Python function that the spec calls fails with {0}; mend it"),
+    (r"(?:UnsupportedFileSystemException|No FileSystem for scheme).*?scheme \"?(\w+)\"?",
+     DataError, "Spark knows no file system {0}; mend the path, or add the packages of this one with --conf "
+     "spark.jars.packages=..."),
+    (rf"\[DELTA_CANNOT_CREATE_LOG_PATH\].*(?:{_FILE_THERE})", EngineError, _NO_FOLDER),
+    (r"\[DELTA_CANNOT_CREATE_LOG_PATH\] Cannot create (\S+?)(?:/_delta_log)?[.\s]",
+     EngineError, "the folder {0} cannot be made; ask for the right to write there, or name another one"),
+    (r"\[DELTA_UNSUPPORTED_FEATURES_FOR_(?:READ|WRITE)\b.*?unsupported by Delta Lake \"?[^\"]*\"?: ([\w, -]+)",
+     EngineError, "the table needs what this Delta Lake does not know ({0}); install a newer delta-spark"),
+    (r"\[DELTA_INVALID_PROTOCOL_VERSION\b",
+     EngineError, "the table was written by a newer Delta Lake than this; install a newer delta-spark"),
+    (r"\[UNSUPPORTED_FEATURE\.TABLE_OPERATION\].*?MERGE INTO|MERGE destination only supports Delta sources|"
+     r"MERGE INTO TABLE is not supported",
+     DataError, "it is no Delta table, or the session has no Delta Lake; name another table, or start Spark with "
+     "delta-spark"),
+    (r"\[DATA_SOURCE_NOT_FOUND\b.*?data source: `?delta",
+     EngineError, "this session has no Delta Lake; start Spark with delta-spark"),
+    (rf"\[(?:INSUFFICIENT_PERMISSIONS|PERMISSION_DENIED|INSUFFICIENT_PRIVILEGES){_MESSAGE}",
+     EngineError, "permission is denied ({0}); ask for the rights on the table"),
+    (r"AccessControlException|AccessDeniedException|Permission denied|Mkdirs failed to create|PERMISSION_DENIED",
+     EngineError, "permission is denied; ask for the rights on the folder, or name another one"),
+    (_FILE_THERE, EngineError, _NO_FOLDER),
+    (r"\[(?:CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b.*?(?:Configuration|config:) \"?([\w.]+?)\"?"
+     r"(?: is not|\.?(?:\s|$))",
+     EngineError, "the session does not let {0} be set; leave it out, or set it where the session is started"),
+    (r"\[PACKAGE_NOT_INSTALLED\] ([\w-]+)",
+     EngineError, "Spark Connect needs {0}, which is not installed; run: pip install 'pyspark[connect]'"),
+    (r"No space left on device",
+     EngineError, "no space is left on the disk; free some and run again, the table is as it was"),
+    (r"Read-only file system",
+     EngineError, "the disk is read-only; name another place with --warehouse or table.location"),
+    (r"Java heap space|OutOfMemoryError|GC overhead limit",
+     EngineError, "Spark's memory is used up; give it more, as in --conf spark.driver.memory=8g"),
+    (r"StatusCode\.UNAUTHENTICATED",
+     EngineError, "the server refuses the login; check the token in the address"),
+    (r"StatusCode\.UNAVAILABLE|Connection refused|DNS resolution failed|failed to connect",
+     EngineError, "the server does not answer; check its address, and that it is up"),
+    (r"SparkContext was shut down|stopped SparkContext|Java gateway process exited|Answer from Java side is empty|"
+     r"Error while sending or receiving",
+     EngineError, "Spark has ended in the midst of the work; look for a lack of memory, and run again"),
+    (r"For input string: (\".*?\")",
+     DataError, "{0} is no value that this setting takes; mend table.properties or --conf"),
+)  # fmt: skip
 
-def unreadable(text: str) -> tuple[str | None, str] | None:
-    """(the file as Spark names it, if it does; what is wrong with it) where Spark could not read a file."""
-    named = re.search(r"\[FAILED_READ_FILE[A-Z_.]*\] Encountered error while reading file (\S+?)\.(?:\s|$)", text)
-    if named is None and "[MALFORMED_RECORD_IN_" not in text:
-        return None
-    file = named[1] if named else None
-    for pattern, told in MALFORMED:
-        found = re.search(pattern, text)
-        if found:
-            return file, told.format(*(quoted(part.strip()) for part in found.groups()))
-    return file, "cannot be read; mend the file, or name its format as it is"
+# What blames the spec or the data, and not the engine: SQLSTATEs of cardinality, data, constraints, syntax and names
+# (a privilege that is missing is also in class 42), and the exceptions where Delta gives none.
+_OF_USER = re.compile(r"SQLSTATE: (?:2[123]|42(?!501))|^AnalysisException|InvariantViolationException")
+_NO_ADVICE = r"\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\n]*?error\b"  # a run sets it
+
+# The cause in Spark's text, where a file could not be read -> what is told, with the pattern's groups in it.
+_MALFORMED: tuple[tuple[str, str], ...] = (
+    (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?: SQLSTATE|\n)",
+     "the row {0} has not as many cells as the header; mend it, or put quotes around a cell with a comma"),
+    (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
+     "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
+     "option enforceSchema: true to go by their places"),
+    (r"Unescaped quote character", "text follows a closing quote; write a quote inside a quoted cell twice"),
+    (r"JsonParseException: Unrecognized token '(.*?)'",
+     "holds a line that is no JSON object, at {0}; write one object per line"),
+    (r"JsonParseException|JsonEOFException", "holds a line that is no JSON object; write one object per line"),
+    (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
+     "holds a row that is broken or does not fit the types of the others, read as {0}; mend it"),
+    (r"FAILED_READ_FILE\.FILE_NOT_EXIST|FileNotFoundException",
+     "a file of it is not there any more; restore it, or run again where it was being rewritten"),
+    (r"Data type mismatches when reading Parquet column \[(.*?)\]",
+     "the column {0} is of another type than in the other files; write them with one type"),
+)  # fmt: skip
 
 
 def translate(spec: Spec, error: Exception) -> ScdgenError:
@@ -39,8 +133,60 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     broken = unreadable(str(error))
     if broken is not None:
         file, what = broken
-        return DataError(f"{spec.target}: {shown_path(file or spec.source.path or 'a source')}: {what}")
+        return DataError(f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}")
     return _told(spec.target, error, spec)
+
+
+def of_engine(error: Exception) -> Exception:
+    """An error of the engine's that no spec stands beside as one of ours; any other as it is."""
+    if isinstance(error, ScdgenError) or type(error).__module__.split(".")[0] not in _MODULES:
+        return error
+    told = _told("Spark", error)
+    told.__cause__ = error
+    return told
+
+
+def of_place(place: str, error: Exception) -> ScdgenError:
+    """An error of the engine's that concerns something beside the specs, which ``place`` names."""
+    return error if isinstance(error, ScdgenError) else _told(place, error)
+
+
+def of_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
+    """The error of a check that cannot be worked out, which is not a check that fails."""
+    kind, line = _kind_and_line(error)
+    what = line.split("; ")[0]
+    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; mend its query or its table")
+
+
+def unreadable(text: str) -> tuple[str | None, str] | None:
+    """(the file as Spark names it, if it does; what is wrong with it) where Spark could not read a file."""
+    named = re.search(r"\[FAILED_READ_FILE[A-Z_.]*\] Encountered error while reading file (\S+?)\.(?:\s|$)", text)
+    if named is None and "[MALFORMED_RECORD_IN_" not in text and "Unescaped quote character" not in text:
+        return None
+    file = named[1] if named else None
+    for pattern, told in _MALFORMED:
+        found = re.search(pattern, text)
+        if found:
+            return file, told.format(*(quoted(part.strip()) for part in found.groups()))
+    return file, "cannot be read; mend the file, or name its format as it is"
+
+
+def local_path(uri: str) -> Path | None:
+    """The local path in a URI of Spark's.
+
+    >>> local_path("file:///tmp/a%20b.csv"), local_path("s3://a/b")
+    (PosixPath('/tmp/a b.csv'), None)
+    """
+    found = re.fullmatch(r"file:/*(/.*)", uri)
+    return Path(unquote(found[1])) if found else None
+
+
+def _shown_path(uri: str) -> str:
+    """A file of Spark's as a message names it: below the working folder as seen from there."""
+    path = local_path(uri)
+    if path is None:
+        return uri
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _of_server(text: str) -> ScdgenError | None:
@@ -57,47 +203,37 @@ def _of_server(text: str) -> ScdgenError | None:
     return told
 
 
-def of_engine(error: Exception) -> Exception:
-    """An error of the engine's that no spec stands beside as one of ours; any other as it is."""
-    if isinstance(error, ScdgenError) or type(error).__module__.split(".")[0] not in _ENGINE:
-        return error
-    told = _told("Spark", error)
-    told.__cause__ = error
-    return told
-
-
-def of_place(place: str, error: Exception) -> ScdgenError:
-    """An error of the engine's that concerns something beside the specs, which ``place`` names."""
-    return error if isinstance(error, ScdgenError) else _told(place, error)
-
-
-def of_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
-    """The error of a check that cannot be worked out, which is not a check that fails."""
-    known = _known(error)
-    what = known[1].split("; ")[0] if known else _line(error)
-    kind = known[0] if known else EngineError
-    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; mend its query or its table")
-
-
 def _told(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
-    known = _known(error, spec)
-    if known is None:
-        return EngineError(f"{place}: {_line(error)}; {DEBUG}")
-    kind, line = known
+    kind, line = _kind_and_line(error, spec)
     return kind(f"{place}: {line}")
 
 
-def _known(error: Exception, spec: Spec | None = None) -> tuple[type[ScdgenError], str] | None:
-    """(kind, line) where the cause is known."""
+def _kind_and_line(error: Exception, spec: Spec | None = None) -> tuple[type[ScdgenError], str]:
+    """Whose fault an error is, and its line; ``spec`` tells where a name of the line stands."""
     text = str(error)
-    conditions = re.findall(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]", text)
-    for known in _candidates(conditions, text):
-        found = re.search(known.parts, text, re.DOTALL)
+    for pattern, kind, line in _KNOWN:
+        found = re.search(pattern, text, re.DOTALL)
         if found:
             parts = [_plain(part or "") for part in found.groups()]
-            where = _where(spec, parts[0]) if spec is not None and parts else ""
-            return known.kind, known.line.format(*parts, where=where, hint=_hint(parts))
-    return None
+            where = _where(spec, parts[0]) if spec is not None and "{where}" in line else ""
+            return kind, line.format(*parts, where=where, hint=_hint(parts))
+    kind = DataError if _OF_USER.search(f"{type(error).__name__}: {text}") else EngineError
+    return kind, f"{_first_line(text)}; {DEBUG}"
+
+
+def _first_line(text: str) -> str:
+    r"""The line of Spark's text that says what is wrong, without SQLSTATE, stack and the stream that it stopped.
+
+    >>> _first_line("[STREAM_FAILED] Query [id = a] terminated with exception: [A_B] No c. SQLSTATE: 1\n=== x ===")
+    '[A_B] No c'
+    >>> _first_line("An error occurred while calling o57.sql.\n: java.lang.IllegalStateException: odd\n\tat scala")
+    'IllegalStateException: odd'
+    """
+    text = re.sub(r":\n - ", ": ", text)  # the first of a list of values
+    named = re.search(r"\[(?!STREAM_FAILED)[A-Z][A-Z0-9_.]+\] [^\n]+", text)
+    java = re.search(r"^: (?:[\w$]+\.)+([\w$]+(?:: [^\n]+)?)", text, re.MULTILINE)  # of a Py4JJavaError
+    line = named[0] if named else java[1] if java else text
+    return first_line(Exception(re.sub(rf"\s*SQLSTATE: .*|{_NO_ADVICE}", "", line, flags=re.DOTALL)))
 
 
 def _hint(parts: list[str]) -> str:
@@ -125,27 +261,7 @@ def _where(spec: Spec, word: str) -> str:
     return f" ({options})"
 
 
-def _candidates(conditions: list[str], text: str) -> Iterator[Known]:
-    """What is known of the conditions that a text names, then of what it says without one."""
-    for condition in conditions:
-        for pattern, entries in CONDITIONS:
-            if re.fullmatch(rf"(?:{pattern})(?:\..*)?", condition):
-                yield from entries
-    for pattern, known in TEXTS:
-        if re.search(pattern, text):
-            yield known
-
-
 def _plain(part: str) -> str:
     """A piece of Spark's text on one line, names without backticks where they need none."""
     part = re.sub(r"`(\w+)`", r"\1", re.sub(r"^file:/+", "/", " ".join(part.split())))
     return part.removeprefix("spark_catalog.")
-
-
-def _line(error: Exception) -> str:
-    """The first line of Spark's text that says something."""
-    text = str(error)
-    named = re.search(r"\[[A-Z][A-Z0-9_.]+\] [^\n]+", text)
-    java = re.search(r"^: (?:[\w$]+\.)+([\w$]+(?:: [^\n]+)?)", text, re.MULTILINE)  # of a Py4JJavaError
-    line = named[0] if named else java[1] if java else text
-    return first_line(Exception(re.sub(r"\s*SQLSTATE: .*", "", line, flags=re.DOTALL)))

@@ -1,18 +1,27 @@
-"""What is wrong with the files that a run was given: the file, the line if it can be told, the column, the value."""
+"""What is wrong with the files that a run was given: the file, the line if it can be told, the column, the value.
+
+Spark reads the files. Only where it has failed, or read what makes doubtful that it read them right, are they walked
+through row by row, here and without Spark, for the line.
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import json
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from scdgen.engine.diagnose_cast import BadValue, bad_value, is_cast_error
+from scdgen.engine.diagnose import BadValue, bad_value, is_cast_error
 from scdgen.engine.failures import translate, unreadable
 from scdgen.engine.settings import ansi
-from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system
+from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted
 from scdgen.files.find import Files, find
-from scdgen.files.read import Opened, opened, read_columns, taken_types
-from scdgen.files.scan import json_rows, line_of
+from scdgen.files.read import Opened, open_text, opened, read_columns, taken_types
 from scdgen.patterns.bind import bind
 from scdgen.spec.model import Spec
 
@@ -36,17 +45,22 @@ def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
     files = find_files(path)
     try:
         with ansi(spark):
-            return opened(spark, spec, files)
+            source = opened(spark, spec, files)
     except ScdgenError:
         raise
-    except OSError as error:
-        raise DataError(of_system(error, error.filename or path)) from error
     except Exception as error:
+        if mistake := find_mistake(files.kind, files.local):
+            raise mistake from error
+        if isinstance(error, OSError):
+            raise DataError(of_system(error, error.filename or path)) from error
         told = _unreadable(files, str(error)) or _unseen(files, str(error))
         if told is not None:
             raise DataError(told) from error
         known = translate(spec, error)
         raise type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1)) from error
+    if mistake := find_mistake(files.kind, source.doubtful):
+        raise mistake
+    return source
 
 
 def explained(
@@ -61,7 +75,7 @@ def explained(
         return DataError(f"{source.files.named(None)[0]}: there is no column {missing[1]}{hint}")
     told = _unreadable(source.files, text)
     if told is not None:
-        return DataError(_not_nested(spec, source.files) or told)
+        return find_mistake(source.files.kind, source.files.local) or DataError(_not_nested(spec, source.files) or told)
     if isinstance(error, UsageError) or not is_cast_error(text):
         return None
     source.texts.createOrReplaceTempView(_VIEW)
@@ -118,3 +132,117 @@ def _not_nested(spec: Spec, files: Files) -> str | None:
                     bad = BadValue(f"column {name}", str(value), kind)
                     return bad.message(f"{file}:{line}", _MEND)
     return None
+
+
+def find_mistake(kind: str, files: Iterable[Path]) -> DataError | None:
+    """The first mistake in the rows of CSV files or JSON lines, with its line."""
+    spelled: dict[str, str] = {}
+    try:
+        for file in files if kind in {"csv", "json"} else ():
+            for line, row in json_rows(file) if kind == "json" else csv_rows(file):
+                for key in row:
+                    before = spelled.setdefault(key.lower(), key) if kind == "json" else key
+                    if before != key:
+                        told = f"the key '{key}' is written '{before}' before; spell it one way"
+                        return DataError(f"{file}:{line}: {told}")
+    except DataError as error:
+        return error
+    except OSError:  # what was being looked for has an error already
+        return None
+    return None
+
+
+def line_of(file: Path, kind: str, wanted: dict[str, str]) -> int | None:
+    """The line of the first row that holds the texts of ``wanted`` (lower-case column -> text)."""
+    for line, row in json_rows(file) if kind == "json" else csv_rows(file):
+        texts = {name.lower(): _shown(value) for name, value in row.items()}
+        if wanted.items() <= texts.items():
+            return line
+    return None
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _Lines:
+    """The lines of a file with their ends. Raises :class:`DataError` where they are not UTF-8 text."""
+
+    def __init__(self, file: Path):
+        self.file = file
+        self.number = 0
+        self.end = ""  # of the line given last: LF, CRLF or CR; nothing where the file ends without
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            with open_text(self.file) as text:
+                for self.number, line in enumerate(text, 1):
+                    odd = re.search("[\0\udc80-\udcff]", line)
+                    if odd and odd[0] == "\0":
+                        raise self.error(self.number, "holds a NUL character; save the file as UTF-8 text")
+                    if odd:
+                        byte = f"the byte 0x{ord(odd[0]) - 0xDC00:02X} is no UTF-8"
+                        raise self.error(self.number, f"{byte}; save the file as UTF-8")
+                    self.end = line[len(line.rstrip("\r\n")) :].replace("\r", "CR").replace("\n", "LF")
+                    yield line
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(f"{self.file}: the gzip file is broken; copy it again") from error
+
+    def error(self, line: int, what: str) -> DataError:
+        return DataError(f"{self.file}:{line}: {what}")
+
+
+def csv_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line, column -> cell) of the rows of a CSV. Raises :class:`DataError` at the first mistake."""
+    csv.field_size_limit(sys.maxsize)
+    lines = _Lines(file)
+    header: list[str] = []
+    begin, end = 1, ""
+    try:
+        for cells in csv.reader(lines, strict=True):
+            if cells and not header:
+                header, end = cells, lines.end
+            elif cells and len(cells) != len(header):
+                told = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {len(header)}"
+                raise lines.error(begin, f"{told}; mend the row, or put quotes around a cell with a comma")
+            elif lines.end not in {"", end}:
+                raise lines.error(lines.number, f"the line ends in {lines.end}, the header in {end}; use one")
+            elif cells:
+                yield begin, dict(zip(header, cells, strict=True))
+            begin = lines.number + 1
+    except csv.Error as error:
+        told = "text follows a closing quote; write a quote inside a quoted cell twice"
+        if "unexpected end of data" in str(error):
+            told = "a quote that opens here is never closed; close it"
+        raise lines.error(begin, told) from error
+
+
+def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, object) of JSON lines; numbers in objects are text, as written. Raises :class:`DataError`."""
+    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_int=str, parse_float=str)
+    lines = _Lines(file)
+    for line in filter(str.strip, lines):
+        try:
+            value = decoder.decode(line)
+        except _TwiceError as error:
+            raise lines.error(lines.number, f"the key '{error}' is given twice; keep one") from error
+        except (ValueError, RecursionError):
+            value = None
+        listed = value if isinstance(value, list) else [value]
+        if not all(isinstance(row, dict) for row in listed):
+            told = f"{quoted(line.strip())} is no JSON object"
+            raise lines.error(lines.number, f"{told}; write one object per line (JSON lines)")
+        for row in listed:
+            yield lines.number, row
+
+
+class _TwiceError(Exception):
+    """A key that an object has twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(next(name for place, name in enumerate(names) if name in names[:place]))
+    return found

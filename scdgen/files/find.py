@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
+from scdgen.engine.failures import local_path
 from scdgen.errors import DataError, UsageError
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
@@ -53,24 +53,6 @@ def spark_path(path: Path) -> str:
     'file:///tmp/a b\\\\[1\\\\].csv'
     """
     return "file://" + re.sub(r"([\\{}\[\]*?])", r"\\\1", str(path.absolute()))
-
-
-def local_path(uri: str) -> Path | None:
-    """The local path in a URI of Spark's.
-
-    >>> local_path("file:///tmp/a%20b.csv"), local_path("s3://a/b")
-    (PosixPath('/tmp/a b.csv'), None)
-    """
-    found = re.fullmatch(r"file:/*(/.*)", uri)
-    return Path(unquote(found[1])) if found else None
-
-
-def shown_path(uri: str) -> str:
-    """A file of Spark's as a message names it: below the working folder as seen from there."""
-    path = local_path(uri)
-    if path is None:
-        return uri
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def find(path: str) -> Files:

@@ -7,34 +7,45 @@ value does not convert. Other columns take the type that their values have.
 
 from __future__ import annotations
 
+import csv
+import gzip
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from scdgen import sql
-from scdgen.engine.diagnose_cast import FILE
+from scdgen.engine.diagnose import FILE
 from scdgen.errors import DataError, nearest
 from scdgen.files.find import Files
-from scdgen.files.scan import csv_headers, json_keys
-from scdgen.files.types import as_texts, fields_problem
 from scdgen.patterns.source import time_type
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 STRICT = {"mode": "FAILFAST", "columnPruning": "false"}  # with pruned columns Spark does not count a row's cells
-CSV = {"header": "true", "escape": '"', "multiLine": "true", "nullValue": "\x00", **STRICT}
+_QUOTES = {"escape": '"', "multiLine": "true", "unescapedQuoteHandling": "RAISE_ERROR"}
+CSV = {"header": "true", "nullValue": "\x00", **_QUOTES, **STRICT}
+# What a cell holds where Spark has read a broken file without a word: a quote that is never closed takes the rest of
+# the file, a line that ends in CRLF where the header ends in LF keeps its CR, a byte that is not UTF-8 is replaced.
+_DOUBT = r"[\r\n\x00\uFFFD]"
 _TEXTS = ("STRING", "VARCHAR", "CHAR", "BINARY")
 _NESTED = ("ARRAY", "STRUCT", "MAP")
 
 
 @dataclass(frozen=True)
 class Opened:
-    """Files that Spark has opened: ``texts`` as they are, with the file of each row; ``rows`` in their types."""
+    """Files that Spark has opened: ``texts`` as they are, with the file of each row; ``rows`` in their types.
+
+    ``doubtful`` are files of this machine that Spark has read, but perhaps not as they were meant.
+    """
 
     files: Files
     texts: DataFrame
     rows: DataFrame
+    doubtful: tuple[Path, ...] = ()
 
 
 def opened(spark: SparkSession, spec: Spec, files: Files) -> Opened:
@@ -42,14 +53,16 @@ def opened(spark: SparkSession, spec: Spec, files: Files) -> Opened:
     taken = taken_types(spec)
     if files.kind == "csv":
         texts = _csv(spark, spec, files, taken)
-        return Opened(files, texts, typed(texts, taken, guessed(texts, compared(spec) - taken.keys())))
+        kinds, doubtful = _look(texts, compared(spec) - taken.keys())
+        return Opened(files, texts, typed(texts, taken, kinds), _local(files, doubtful))
     if files.kind == "json":
-        texts = _json(spark, spec, files, taken)
-        return Opened(files, texts, typed(texts, taken, {}))
+        keys, doubtful = _json_keys(spark, files)
+        texts = _json(spark, spec, files, taken, keys)
+        return Opened(files, texts, typed(texts, taken, {}), _local(files, doubtful))
     # A folder's Parquet files are one table whose later files may have more columns; its reader takes one file's.
     reader = spark.read.format(files.kind).options(**files.options())
     texts = reader.options(mergeSchema="true").load(files.paths()) if files.local else reader.load(files.paths()[0])
-    for problem in fields_problem(spark, texts.schema, taken, in_order=True):
+    for problem in _fields_problem(spark, texts.schema, taken, in_order=True):
         raise DataError(f"{files.shown}: {problem}")
     return Opened(files, _with_file(texts), texts)
 
@@ -136,19 +149,65 @@ def _csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame]:
     return frames
 
 
-def _json(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]]) -> DataFrame:
+def csv_headers(files: Iterable[Path]) -> dict[tuple[str, ...], list[Path]]:
+    """The headers among CSV files, each with its files.
+
+    A name that is empty becomes ``_c`` and its place, as in Spark. Empty files have no header and are left out.
+    """
+    found: dict[tuple[str, ...], list[Path]] = {}
+    for file in files:
+        with open_text(file) as text:
+            cells: list[str] = next(filter(None, csv.reader(text, strict=True)), [])
+        header = tuple(name or f"_c{place}" for place, name in enumerate(cells))
+        lower = [name.lower() for name in header]
+        twice = next((name for place, name in enumerate(header) if name.lower() in lower[:place]), None)
+        if twice is not None:
+            raise DataError(f"{file}:1: the header names '{twice}' twice; keep one, upper and lower case are the same")
+        if header:
+            found.setdefault(header, []).append(file)
+    return found
+
+
+def open_text(file: Path) -> IO[str]:
+    """A text file, unpacked and without a byte order mark; a byte that is not UTF-8 becomes a lone surrogate."""
+    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
+    return cast("IO[str]", opener(file, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""))
+
+
+def _json_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, list[str]]:
+    """Lower-case key -> the key, of the objects of JSON lines on this machine (None: no lines), and doubtful files.
+
+    Spark's JSON reader drops what follows an object on its line, and gives NULL for a key in another spelling.
+    """
+    from pyspark.sql import functions as f
+
+    if not files.local:
+        return {}, []
+    keys = "IF(JSON_ARRAY_LENGTH(CONCAT('[', value, ']')) = 1, JSON_OBJECT_KEYS(value), NULL)"
+    lines = spark.read.text(files.paths()).where(f.col("value").rlike(r"\S"))
+    found = (
+        lines.select(f.expr(f"EXPLODE_OUTER({keys})").alias("key"), f.col("_metadata.file_path")).distinct().collect()
+    )
+    known = {key.lower(): key for key, _ in found if key is not None}
+    doubtful = [file for key, file in found if key is None or known[key.lower()] != key]
+    several = len({key for key, _ in found if key is not None}) > len(known)
+    return (known if found else None), [file for _, file in found] if several else doubtful
+
+
+def _json(
+    spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]], keys: dict[str, str] | None
+) -> DataFrame:
     """JSON lines; columns that the spec takes as they are as text, or as structures of texts."""
     from pyspark.sql.types import StringType, StructField, StructType
 
-    keys = json_keys(files.local)
-    if files.local and not keys:
+    if keys is None:
         none = ", ".join(f"CAST(NULL AS STRING) AS {sql.quote(name)}" for name in [*sorted(read_columns(spec)), FILE])
         return spark.sql(f"SELECT {none} WHERE FALSE")
     reader = spark.read.options(mode="FAILFAST", **files.options())
     found = reader.json(files.paths()).schema
-    for problem in fields_problem(spark, found, taken, in_order=False):
+    for problem in _fields_problem(spark, found, taken, in_order=False):
         raise DataError(f"{files.shown}: {problem}")
-    nested = as_texts(spark, {kind for kinds in taken.values() for kind in kinds if kind.startswith(_NESTED)})
+    nested = _as_texts(spark, {kind for kinds in taken.values() for kind in kinds if kind.startswith(_NESTED)})
     # Spark infers no column for a key that has {} in every line.
     bare = [StructField(key, StringType()) for key in keys.values() if key not in found.names]
     fields = []
@@ -157,6 +216,12 @@ def _json(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[st
         kind: Any = nested.get(next(iter(kinds)), StringType()) if len(kinds) == 1 else StringType()
         fields.append(StructField(field.name, kind if kinds else field.dataType))
     return _with_file(reader.schema(StructType(fields)).json(files.paths()))
+
+
+def _local(files: Files, uris: Iterable[str]) -> tuple[Path, ...]:
+    """The local files, in order, that Spark calls by these URIs."""
+    named = {files.named(uri)[1] for uri in uris}
+    return tuple(file for file in files.local if file in named)
 
 
 def _with_file(frame: DataFrame) -> DataFrame:
@@ -193,22 +258,94 @@ _GUESSES = {
 
 def guessed(texts: DataFrame, names: set[str]) -> dict[str, str]:
     """Column -> the type that all its values have, of the columns named; those that are texts are not in it."""
+    return _look(texts, names)[0] if any(name.lower() in names for name in texts.columns) else {}
+
+
+def _look(texts: DataFrame, names: set[str]) -> tuple[dict[str, str], list[str]]:
+    """The types of :func:`guessed`, and the files with a cell that makes doubtful how they were read, in one pass."""
     from pyspark.sql import functions as f
 
     asked = [name for name in texts.columns if name.lower() in names]
-    if not asked:
-        return {}
     tests = [f.expr(_fits(column, *guess)) for column in map(sql.quote, asked) for guess in _GUESSES.items()]
-    fits = iter(texts.select(*tests).first() or ())
+    cells = [f.col(sql.quote(name)).cast("string") for name in texts.columns if name != FILE]
+    file = f.col(FILE) if FILE in texts.columns else f.lit(None).cast("string")
+    doubtful = f.collect_set(f.when(f.concat_ws("", *cells).rlike(_DOUBT), file))
+    *fits, files = texts.select(*tests, doubtful).first() or ([],)
     found = {}
-    for name in asked:
-        kinds = [kind for kind in _GUESSES if next(fits)]
+    for place, name in enumerate(asked):
+        kinds = [kind for kind, fit in zip(_GUESSES, fits[place * len(_GUESSES) :], strict=False) if fit]
         if kinds:
             found[name] = kinds[0]
-    return found
+    return found, files
 
 
 def _fits(column: str, kind: str, pattern: str) -> str:
     """Whether there are texts in a column and all of them are values of a type."""
     test = f"{column} RLIKE {sql.text_literal(pattern)} AND TRY_CAST({column} AS {kind}) IS NOT NULL"
     return f"COALESCE(BOOL_AND({test}) FILTER (WHERE {column} <> ''), FALSE)"
+
+
+# Structures in files beside those of a target's columns. Spark casts a struct field by field in their order, whatever
+# their names, and its JSON reader gives NULL for a field whose name is not the object's: both are found here first.
+
+
+def _as_texts(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
+    """Type in SQL -> the type of Spark's with text in the place of everything that is not a structure."""
+    return {text: _texts(kind) for text, kind in _parsed(spark, types).items()}
+
+
+def _fields_problem(
+    spark: SparkSession, found: StructType, taken: dict[str, set[str]], in_order: bool
+) -> Iterator[str]:
+    """What is wrong with structs that become structs; ``in_order``: a cast joins their fields by place."""
+    nested = {kind for kinds in taken.values() for kind in kinds if "STRUCT<" in kind}
+    wanted = _parsed(spark, nested) if nested else {}
+    for field in found.fields:
+        for kind in sorted(taken.get(field.name.lower(), set()) & wanted.keys()):
+            yield from _problem(field.name, field.dataType, wanted[kind], in_order)
+
+
+def _problem(place: str, found: Any, wanted: Any, in_order: bool) -> Iterator[str]:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(found, ArrayType) and isinstance(wanted, ArrayType):
+        yield from _problem(place, found.elementType, wanted.elementType, in_order)
+    elif isinstance(found, MapType) and isinstance(wanted, MapType):
+        yield from _problem(place, found.valueType, wanted.valueType, in_order)
+    elif isinstance(found, StructType) and isinstance(wanted, StructType):
+        if in_order:
+            names = [[name.lower() for name in kind.names] for kind in (found, wanted)]
+            if names[0] != names[1]:
+                listed, asked = ", ".join(found.names), ", ".join(wanted.names)
+                yield f"column {place}: its fields are {listed}, the table's {asked}; give from: named_struct(…)"
+                return
+        else:
+            for name in wanted.names:
+                if name not in found.names:
+                    yield f"column {place}: the objects have no {name}{nearest(name, found.names)}"
+                    return
+        inside = {field.name.lower(): field for field in found.fields}
+        for field in wanted.fields:
+            same = inside[field.name.lower()]
+            yield from _problem(f"{place}.{same.name}", same.dataType, field.dataType, in_order)
+
+
+def _parsed(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
+    """Type in SQL -> type of Spark's. Spark itself reads them, which takes no statement on rows."""
+    listed = sorted(set(types))
+    if not listed:
+        return {}
+    nulls = ", ".join(f"CAST(NULL AS {text}) AS _{place}" for place, text in enumerate(listed))
+    return dict(zip(listed, (field.dataType for field in spark.sql(f"SELECT {nulls}").schema.fields), strict=True))
+
+
+def _texts(kind: Any) -> Any:
+    from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
+
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, _texts(field.dataType)) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_texts(kind.elementType))
+    if isinstance(kind, MapType):
+        return MapType(StringType(), _texts(kind.valueType))
+    return StringType()

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scdgen.engine.diagnose_cast import FILE
+from scdgen.engine.diagnose import FILE
 from scdgen.errors import DataError, UsageError
+from scdgen.files import errors as files_errors
 from scdgen.files import find as files
 from scdgen.files import read as files_read
 from scdgen.patterns.bind import bind_each
@@ -211,7 +212,7 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         texts = spark.read.format(found.kind).options(**strict).load(found.paths())
     else:
         strict = {**files_read.CSV, "enforceSchema": "false"} if found.kind == "csv" else dict(files_read.STRICT)
-        texts = files_read.opened(spark, fed[0], found).texts
+        texts = files_errors.open_files(spark, fed[0], place).texts
     schema = _build_schema(texts, fed, found.kind)
     frame = spark.readStream.format(found.kind).schema(schema).options(**{**strict, **options})
     rows = frame.load(place if "://" in place else files.spark_path(Path(place)))

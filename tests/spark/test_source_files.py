@@ -173,6 +173,10 @@ def test_csv_as_people_write_it(spark: Any, here: Called) -> None:
     ))  # fmt: skip
     load_twice(here, "people.yml", "people.csv.gz")
     assert rows_of(spark, "files.people") == STORED, "9 and 10 are numbers in sequence_by"
+    spark.sql("DROP TABLE files.people")
+    write("people.csv", FIRST.replace("\n", "\r"))
+    load_twice(here, "people.yml", "people.csv")
+    assert rows_of(spark, "files.people") == STORED, "the line ends of an old Mac"
 
 
 def test_a_folder_goes_by_name(spark: Any, here: Called) -> None:

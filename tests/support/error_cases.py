@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -53,19 +54,28 @@ def _placed(text: str) -> str:
     return re.sub(r"\bHERE\b", str(Path.cwd()), text)
 
 
-class Fault(_Model):
+class Raised(_Model):
+    """An error of any library."""
+
+    raises: str
+    args: tuple[Any, ...] = ()
+
+    def error(self) -> BaseException:
+        """The error itself."""
+        module, _, name = self.raises.rpartition(".")
+        error: BaseException = getattr(importlib.import_module(module or "builtins"), name)(*self.args)
+        return error
+
+
+class Fault(Raised):
     """Something that fails where it cannot be made to: a function that raises, once its arguments match ``when``."""
 
     at: str
     when: str = ""
-    raises: str
-    args: tuple[Any, ...] = ()
     prints: str = ""
 
     def apply(self, patch: pytest.MonkeyPatch) -> None:
         """Put the failing function in the place of the real one."""
-        module, _, name = self.raises.rpartition(".")
-        kind = getattr(importlib.import_module(module or "builtins"), name)
         holder, _, function = self.at.rpartition(".")
         original = getattr(_resolved(holder), function)
 
@@ -76,9 +86,22 @@ class Fault(_Model):
                 import os
 
                 os.write(2, self.prints.encode())
-            raise kind(*self.args)
+            raise self.error()
 
         patch.setattr(self.at, fails)
+
+
+class BrokenSession:
+    """A session without Spark, which answers whatever it is asked with one error."""
+
+    version = "4.0.0"
+
+    def __init__(self, raised: Raised):
+        self._raised = raised
+        self.conf = SimpleNamespace(get=lambda *_: "true", set=lambda *_: None, unset=lambda *_: None)
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._raised.error()
 
 
 def _resolved(dotted: str) -> Any:
@@ -106,6 +129,7 @@ class Case(_Model):
     env: dict[str, str] = Field(default_factory=dict)
     without: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
+    engine: Raised | None = None
     meanwhile: str = ""
     changed: list[str] = Field(default_factory=list)
 
@@ -134,6 +158,9 @@ class Case(_Model):
                 patch.setitem(sys.modules, module, None)
             for fault in self.faults:
                 fault.apply(patch)
+            if self.engine is not None:
+                session = BrokenSession(self.engine)
+                patch.setattr("scdgen.engine.session.local_session", lambda *_: session)
             yield
 
 

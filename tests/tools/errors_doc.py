@@ -21,7 +21,8 @@ to case. Exit status:
 | 3 | Spark, Delta Lake, Java or the system failed; every table is as it was |
 | 130 | stopped by Ctrl-C |
 
-`--debug` shows Spark's and Python's own errors in full, before the line.
+An error of Spark, Delta Lake or Java that is not listed here is its own first line. `--debug` shows Spark's and
+Python's own errors in full, before the line.
 """
 _PLACE = re.compile(
     r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|odd|nowhere|"

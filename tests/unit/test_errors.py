@@ -38,7 +38,7 @@ KINDS = {
     "params": 24,
     "rules": 19,
     "source_files": 37,
-    "sources": 34,
+    "sources": 33,
     "specs": 130,
     "sql": 28,
     "tables": 28,

@@ -1,4 +1,4 @@
-"""Files before Spark reads them: which there are, what is in them, and where they are broken."""
+"""Files without Spark: which there are, which headers they have, and where they are broken."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.errors import DataError, UsageError
-from scdgen.files.errors import open_files
+from scdgen.files.errors import csv_rows, find_mistake, json_rows, line_of, open_files
 from scdgen.files.find import find
-from scdgen.files.scan import csv_headers, csv_rows, json_keys, json_rows, line_of
+from scdgen.files.read import csv_headers
 
 
 @pytest.fixture(autouse=True)
@@ -86,12 +86,13 @@ def test_rows_are_those_of_the_writer() -> None:
         dialect: type[csv.Dialect] = csv.unix_dialect if turn % 3 else csv.excel  # quotes around all, around few
         csv.writer(text, dialect, lineterminator=ends).writerows([header, *cells])
         file = write(f"{turn}.csv", ("\ufeff" if turn % 2 else "") + text.getvalue())
-        assert [row for _, row in csv_rows(file)] == [header, *cells]
+        assert list(csv_headers([file])) == [tuple(header)]
+        assert [list(row.values()) for _, row in csv_rows(file)] == cells
 
 
 def test_lines_of_csv() -> None:
     file = write("a.csv", 'id,name\r\n\r\n1,"a\r\nb"\r\n2,x')
-    assert list(csv_rows(file)) == [(1, ["id", "name"]), (3, ["1", "a\r\nb"]), (5, ["2", "x"])]
+    assert list(csv_rows(file)) == [(3, {"id": "1", "name": "a\r\nb"}), (5, {"id": "2", "name": "x"})]
     assert line_of(file, "csv", {"id": "2", "name": "x"}) == 5
     assert line_of(file, "csv", {"id": "3"}) is None
 
@@ -99,8 +100,32 @@ def test_lines_of_csv() -> None:
 def test_headers() -> None:
     files = [write("a.csv", ",id\n1,2\n"), write("b.csv", ""), write("c.csv", "id,_c0\n"), write("d.csv", ",id\n")]
     assert csv_headers(files) == {("_c0", "id"): [files[0], files[3]], ("id", "_c0"): [files[2]]}
-    with pytest.raises(DataError, match=r"^e\.csv:1: a name in the header holds a line break; write it on one line$"):
-        csv_headers([write("e.csv", '"a\nb",c\n1,2\n')])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("a.csv", b'id,x\n1,"a\n2,b\n', "a.csv:2: a quote that opens here is never closed; close it"),
+        ("a.csv", b'id,x\n1,"a"b\n',
+         "a.csv:2: text follows a closing quote; write a quote inside a quoted cell twice"),
+        ("a.csv", b"id,x\n1\n",
+         "a.csv:2: 1 cell where the header has 2; mend the row, or put quotes around a cell with a comma"),
+        ("a.csv", b"id\n1\r\n2\n", "a.csv:2: the line ends in CRLF, the header in LF; use one"),
+        ("a.csv", b"id\r\n1\n2\r\n", "a.csv:2: the line ends in LF, the header in CRLF; use one"),
+        ("a.csv", b"id\r\n1\r\n2", None),
+        ("a.csv", b"id\r1\r2\r", None),
+        ("a.csv", "id\n\ufffd\n", None),
+        ("a.csv", b"id\n\xe9\n", "a.csv:2: the byte 0xE9 is no UTF-8; save the file as UTF-8"),
+        ("a.csv", b"id\n1\0\n", "a.csv:2: holds a NUL character; save the file as UTF-8 text"),
+        ("a.json", b'{"a": 1}\n{"a": "\xe9"}\n', "a.json:2: the byte 0xE9 is no UTF-8; save the file as UTF-8"),
+        ("a.json", b'{"a": {"b": 1, "b": 2}}\n', "a.json:1: the key 'b' is given twice; keep one"),
+        ("a.parquet", b"\0", None),
+    ],
+)  # fmt: skip
+def test_mistakes(name: str, data: str | bytes, says: str | None) -> None:
+    file = write(name, data)
+    found = find_mistake(file.suffix[1:], [file])
+    assert (str(found) if found else None) == says
 
 
 def test_json_lines() -> None:
@@ -110,9 +135,8 @@ def test_json_lines() -> None:
     assert rows[0][1] == {"a": "1.10", "b": True}
     assert rows[1][1] == {"A": "12345678901234567890123"}
     assert line_of(file, "json", {"a": "1.10", "b": "true"}) == 1
-    with pytest.raises(DataError, match=r"^a\.json:3: the key 'A' is written 'a' before; spell it one way$"):
-        json_keys([file])
-    assert json_keys([write("b.json", '{"x": 1}\n{"Y": {"x": 1}}\n')]) == {"x": "x", "y": "Y"}
+    assert str(find_mistake("json", [file])) == "a.json:3: the key 'A' is written 'a' before; spell it one way"
+    assert find_mistake("json", [write("b.json", '{"x": 1}\n{"Y": {"x": 1}}\n')]) is None
 
 
 @pytest.mark.parametrize("line", ["5", '"x"', "null", "[1]", '{"a": 1}, ', '{"a": 1}x', "{'a': 1}", "{", "[" * 100000])
