@@ -35,7 +35,7 @@ def to_json(spec: Spec) -> str:
     for option in spec.rules.without:
         above, _, name = option.rpartition(".")
         if not option.startswith("columns."):
-            (found[above] if above else found).pop(name, None)
+            (found.get(above, {}) if above else found).pop(name, None)
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
