@@ -10,8 +10,8 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects import Databricks
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
@@ -85,10 +85,11 @@ class _Gate:
         if "{{" in text or "{%" in text or "{#" in text:
             yield "a piece of the template is left over"
         try:
-            if comma := stray_comma(tokens(text)):
+            found = tokens(text)
+            if comma := stray_comma(found):
                 yield f"a stray comma in line {comma}"
             # After the last semicolon there may be a comment, which is not a statement.
-            trees = [tree for tree in sqlglot.parse(text, dialect=DIALECT) if isinstance(tree, exp.Expression)]
+            trees = [tree for tree in Databricks().parser().parse(found, text) if isinstance(tree, exp.Expression)]
             yield from _kinds(name, trees)
         except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
             yield f"it cannot be read ({first_line(error)})"
@@ -166,12 +167,12 @@ class _Gate:
                 views[tree.this.name.lower()] = columns
 
     def _columns_of(self, query: exp.Expression, views: Mapping[str, Sequence[str]] | None = None) -> list[str]:
-        """The names that a query gives, in lower case.
+        """The names that a query gives, in lower case; the query is taken out of its tree.
 
         Every name in it is resolved against the target, the views and what the spec reads of the source; raises
         sqlglot's errors if one cannot be.
         """
-        tree = query.copy()
+        tree = query.pop()
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
                 column.replace(exp.Null())
