@@ -23,18 +23,11 @@ from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
 from scdgen.patterns.lineage import lineage
 from scdgen.spec.model import Snapshot, Spec
-from scdgen.spec.reference import DEFAULTS, options
+from scdgen.spec.reference import DEFAULTS, Option, options
 from scdgen.sql.tokens import tokens
 
 _WIDTH, _COLUMN = 110, 36  # of the text, and of the first column of its lists at most
 
-# Options whose defaults mean nothing to a spec, by its pattern and its feed.
-_NOT_FOR = {
-    "scd1": ("history.", "columns.*.track", "columns.*.nulls", "unchanged", "late_arriving"),
-    "scd2": ("columns.*.merge",),
-    "changes": ("snapshot.",),
-    "snapshot": (),
-}
 _IN_TITLE = ("target", "description")
 _END_OF_HEAD = {TokenType.EQ, TokenType.USING, TokenType.SEMICOLON}
 _ACTIONS = {TokenType.UPDATE, TokenType.DELETE, TokenType.INSERT}
@@ -97,12 +90,22 @@ def settings(spec: Spec) -> list[Setting]:
         values = list(_values(spec, option.place.split(".")))
         given = [text if entry in ("", text) else f"{entry}: {text}" for entry, text, is_set in values if is_set]
         text = "; ".join(given)
-        if values and not given and not option.place.startswith(_NOT_FOR[spec.pattern] + _NOT_FOR[spec.source.feed]):
+        if values and not given and _applies(spec, option.place):
             text = _default(spec, option.place, values[0][1])
         if given or text:
             choice = option.allowed.startswith("`") and ", " in option.allowed
-            found.append(Setting(option.place, text, option.meaning, bool(given), choice))
+            found.append(Setting(option.place, text, _meaning(spec, option), bool(given), choice))
     return found
+
+
+def _meaning(spec: Spec, option: Option) -> str:
+    return f"The table holds {spec.rules.summary}." if option.place == "pattern" else option.meaning
+
+
+def _applies(spec: Spec, place: str) -> bool:
+    """Whether the default of an option means something to a spec, by its pattern and its feed."""
+    without = spec.rules.without if spec.reads_snapshot else {*spec.rules.without, "snapshot"}
+    return not any(place == option or place.startswith(f"{option}.") for option in without)
 
 
 def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tuple[str, str, bool]]:

@@ -93,7 +93,9 @@ class Timeline:
 def require_history(spec: Spec, option: str) -> None:
     """Raise :class:`UsageError` if a table keeps no versions to draw."""
     if not spec.keeps_history:
-        raise UsageError(f"{option}: {spec.target} is scd1, which keeps no history; use --format table, csv or json")
+        raise UsageError(
+            f"{option}: {spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json"
+        )
 
 
 def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Timeline:

@@ -63,7 +63,8 @@ def check_options(document: Document) -> None:
     script = render(spec).merge
     text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
     for place, setting in given.items():
-        assert setting.meaning == MEANINGS[place]
+        table = f"The table holds {spec.rules.summary}."
+        assert setting.meaning == (table if place == "pattern" else MEANINGS[place])
         if place not in ("target", "description"):
             assert bare(f"{place}: {setting.value}{setting.meaning}") in text
             assert f" | {setting.meaning} |\n" in markdown
