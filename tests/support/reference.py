@@ -280,6 +280,21 @@ def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -
         following = version
 
 
+def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:
+    """scd0: the first row of a key stays. Deletes are ignored; rows that nothing orders may not differ."""
+    by_key: dict[Key, list[Change]] = defaultdict(list)
+    for change in _usable((change for change in batch if not change.deleted), meaning):
+        by_key[change.key].append(change)
+    result = dict(table)
+    for key, group in by_key.items():
+        by_place: dict[tuple[Any, ...], list[Change]] = defaultdict(list)
+        for change in group:
+            by_place[(change.at, tuple((item is not None, item) for item in change.sequence))].append(change)
+        chosen = {place: _chosen(changes, meaning) for place, changes in by_place.items()}
+        result.setdefault(key, chosen[min(chosen)].values)
+    return result
+
+
 def merge_current(
     table: dict[Key, Values],
     batch: Iterable[Change],

@@ -1,0 +1,138 @@
+"""scd0: the first row of a key stays for ever. New keys are inserted, nothing is updated, deletes are ignored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from scdgen import sql
+from scdgen.patterns import source
+from scdgen.patterns.columns import Field, Target, equal, names_of
+from scdgen.patterns.facts import Head, Session, fields_of, refuse_conflict, refuse_empty, values_of
+from scdgen.patterns.pattern import Pattern, Rendering
+from scdgen.patterns.plan import PlanShape
+from scdgen.patterns.source import Rows
+from scdgen.spec.model import Spec
+from scdgen.spec.pattern import Found, register
+
+
+@dataclass(frozen=True)
+class Scd0Rows:
+    """templates/scd0/rows.sql.j2: the first row of each key. ``conflict`` is ``None`` if any of them may be taken."""
+
+    rows: Rows
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    has_time: bool
+    conflict: str | None
+
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """The columns that are not keys."""
+        return values_of(self.fields)
+
+
+@dataclass(frozen=True)
+class Scd0Merge:
+    """merge.sql of scd0."""
+
+    head: Head
+    session: Session
+    target: str
+    staging: Scd0Rows
+    on: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scd0Plan:
+    """plan.sql of scd0."""
+
+    merge: Scd0Merge
+    shape: PlanShape
+
+
+class Scd0(Pattern):
+    """Type 0: what is stored never changes."""
+
+    name = "scd0"
+    summary = "the first row of each key, for ever"
+    keeps_history = False
+    without = frozenset(
+        {
+            "history", "unchanged", "late_arriving", "updated_at", "views.as_of", "snapshot.taken_at", "snapshot.scope",
+            "snapshot.max_deleted", "columns.*.track", "columns.*.nulls", "columns.*.merge",
+        }
+    )  # fmt: skip
+    deletes = ("ignore",)
+    written_actions = ("insert",)
+    contexts = MappingProxyType(
+        {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
+    )
+
+    def columns(self, spec: Spec) -> tuple[Target, ...]:
+        """The columns of the spec."""
+        return Target.of(spec)
+
+    def merge(self, spec: Spec) -> Rendering:
+        """A MERGE that inserts keys which the table does not have."""
+        return Rendering("scd0/merge.sql.j2", _merge(spec))
+
+    def plan(self, spec: Spec) -> Rendering:
+        """A view of the rows that would be inserted."""
+        return Rendering("scd0/plan.sql.j2", Scd0Plan(_merge(spec), self.plan_shape(spec)))
+
+    def plan_shape(self, spec: Spec) -> PlanShape:
+        """A row per key of the source."""
+        merge = _merge(spec)
+        keys = merge.staging.keys
+        return PlanShape(
+            target=merge.target,
+            keys=keys,
+            columns=self.columns(spec),
+            changing=(),
+            on=merge.on,
+            current=(),
+            groups=("_scd_action",),
+            place=keys,
+            late=False,
+            finds_first_change=False,
+            reads_snapshot=False,  # the source's keys are all staged
+        )
+
+    def problems(self, spec: Spec) -> Found:
+        """What a table refuses in which nothing changes."""
+        for option in ("history", "unchanged", "late_arriving", "updated_at"):
+            if option in spec.model_fields_set:
+                yield (option,), f"{option}: is not for scd0, where a stored row never changes; remove it"
+        if spec.deletes != "ignore":
+            yield ("on_delete",), f"on_delete: {spec.deletes} is not for scd0, where nothing is deleted; remove it"
+        for name, column in spec.columns.items():
+            for option in ("track", "nulls", "merge"):
+                if option in column.model_fields_set:
+                    place = ("columns", name, option)
+                    yield place, f"{option}: is not for scd0, where a stored row never changes; remove it"
+        if spec.views.as_of:
+            yield ("views", "as_of"), "as_of: is for scd2, an scd0 table has no history to look back on; remove it"
+        for option in ("taken_at", "scope", "max_deleted"):
+            if spec.snapshot and option in spec.snapshot.model_fields_set:
+                yield ("snapshot", option), f"{option}: is not for scd0, where no key is deleted; remove it"
+
+
+def _merge(spec: Spec) -> Scd0Merge:
+    rows = source.rows(spec, "changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
+    has_time = spec.source.effective_at is not None
+    what, at = ("key and time", ["_scd_at"]) if has_time else ("key", [])
+    fields = fields_of(spec)
+    keys = tuple(map(sql.quote, spec.keys))
+    return Scd0Merge(
+        head=Head.of(spec),
+        session=Session.of(spec, rows),
+        target=sql.quote_parts(spec.target_parts),
+        staging=Scd0Rows(rows, keys, fields, has_time, refuse_conflict(spec, what, at) if values_of(fields) else None),
+        on=(*equal(keys, "t", "s"), *source.in_partitions(spec)),
+        columns=tuple(names_of(fields)),
+    )
+
+
+register(Scd0())
