@@ -100,7 +100,13 @@ def shown(spark: SparkSession, table: str) -> list[str]:
     return sorted(" ".join(f"{v:%m-%d}" if isinstance(v, dt.datetime) else str(v) for v in row) for row in rows)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("an earlier time", "another partition") else pytest.param(name, marks=pytest.mark.long)
+        for name in CASES
+    ],
+)
 def test_a_run_begins_again(spark: SparkSession, name: str) -> None:
     """The table is that of a source which had all rows from the beginning."""
     case, table = CASES[name], f"t{list(CASES).index(name)}"

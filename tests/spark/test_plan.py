@@ -14,7 +14,7 @@ from scdgen import DataError, Runner, load_spec, load_spec_text, render
 from scdgen.patterns.compile import statements
 from scdgen.patterns.plan import written_actions
 from scdgen.run.results import PlanResult, RunResult
-from tests.conftest import ROOT, Called
+from tests.conftest import ROOT, Called, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ Row = dict[str, Any]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Three random specs of five batches; ten, where a hundred specs are asked for."""
+    """One random spec; of many that are asked for, a tenth, as each has five batches."""
     if "seed" in metafunc.fixturenames:
-        first, count = metafunc.config.getoption("--seed"), 10 if metafunc.config.getoption("--specs") >= 100 else 3
-        metafunc.parametrize("seed", range(first, first + count))
+        listed = list(seeds(metafunc.config, [1]))
+        metafunc.parametrize("seed", listed[: max(3, len(listed) // 10)])
 
 
 def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int) -> None:
