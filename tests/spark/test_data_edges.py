@@ -100,6 +100,7 @@ def test_numbers_at_their_edges(spark: SparkSession) -> None:
     assert last.collect()[0][0] == 1, "not a digit is lost"
 
 
+@pytest.mark.long
 def test_keys_at_the_edges_of_numbers(spark: SparkSession) -> None:
     """A key that is NaN is one key, and -0.0 is the key 0.0, in one batch and in the next."""
     spec = spec_of("number_keys", "id: double, v: string")

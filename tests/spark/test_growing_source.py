@@ -102,10 +102,7 @@ def shown(spark: SparkSession, table: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("an earlier time", "another partition") else pytest.param(name, marks=pytest.mark.long)
-        for name in CASES
-    ],
+    [name if name == "an earlier time" else pytest.param(name, marks=pytest.mark.long) for name in CASES],
 )
 def test_a_run_begins_again(spark: SparkSession, name: str) -> None:
     """The table is that of a source which had all rows from the beginning."""
@@ -133,6 +130,7 @@ def test_the_last_try(spark: SparkSession) -> None:
     assert shown(spark, "growing.last") == stored
 
 
+@pytest.mark.long
 def test_a_row_that_needs_no_more_comes_along(spark: SparkSession) -> None:
     """It is merged with the batch that it came into, at the first try."""
     spec = spec_of(CASES["an earlier time"], "along")
@@ -144,6 +142,7 @@ def test_a_row_that_needs_no_more_comes_along(spark: SparkSession) -> None:
     assert (result.retries, result.inserted, result.updated) == (0, 2, 1)
 
 
+@pytest.mark.long
 def test_a_plan_begins_again(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "planned")
     holds(spark, HISTORY)

@@ -91,7 +91,8 @@ def test_readers_see_equal_neighbours_as_one(spark: SparkSession) -> None:
     assert shown == [(2, "a", day(1)), (2, "a", day(4))]
 
 
-@pytest.mark.parametrize("own_time", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.long
+@pytest.mark.parametrize("own_time", [False, True])
 def test_snapshots_mark_what_is_gone(spark: SparkSession, own_time: bool) -> None:
     name = f"kept.extract_{own_time}".lower()
     text = f"""

@@ -20,7 +20,7 @@ from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, so
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-KEYS, BATCHES, ALL = 60, 5, 10_000
+KEYS, ALL = 60, 10_000
 Place = tuple[Any, ...]  # a key; scd2: a key and a start
 Row = dict[str, Any]
 
@@ -32,10 +32,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", listed[: max(3, len(listed) // 10)])
 
 
-def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+@pytest.fixture
+def batches(request: pytest.FixtureRequest) -> int:
+    """Those that are checked row by row; more, where a number of specs is asked for."""
+    return 3 if request.config.getoption("--specs") is None else 5
+
+
+def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int, batches: int) -> None:
     whole = make_case(seed, f"planned.t{seed}", str(tmp_path))
     stored: dict[Place, Row] = {}
-    for number in range(BATCHES):
+    for number in range(batches):
         case = whole.before() if whole.grows and number == 0 else whole
         stored = _Batch(spark, case, number).check(stored)
     spark.sql(f"DROP TABLE planned.t{seed}")
@@ -289,7 +295,7 @@ columns:
 """
 
 
-@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
 def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: str) -> None:
     """Types that are no text, and names that the plan uses itself."""
     spark.sql("DROP TABLE IF EXISTS planned.odd")

@@ -51,7 +51,7 @@ class Table:
 ALL = [(1, "EU", "a"), (2, "EU", "b"), (3, "US", "c"), (4, None, "d")]
 
 
-@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
 def test_scope(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     table.run(1, ALL)
@@ -63,7 +63,7 @@ def test_scope(spark: SparkSession, pattern: str) -> None:
     assert table.names() == ["A", "C", "d"]
 
 
-@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
 def test_empty(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     with pytest.raises(DataError, match="the snapshot is empty"):

@@ -192,6 +192,7 @@ def test_scd1(spark: SparkSession) -> None:
     load.settle()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("on_delete", ["remove", "ignore"])
 def test_scd1_snapshot(spark: SparkSession, on_delete: str) -> None:
     from scdgen import load_spec_text
