@@ -16,21 +16,24 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor fuzz fuzz-specs crash writers matrix test check lint sqlfluff types unit wheel bench docs test-docs format clean
+.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel seeds fuzz fuzz-specs crash writers matrix bench docs test-docs format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
-	@echo "make fuzz    100 random specs, 50 plans and the full streams against the reference; SEED=N chooses others"
+	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
+	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
+	@echo "make test-long  everything else: the long tests, and all targets from here to make matrix but make fuzz (one and a half hours)"
+	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
+	@echo "make wheel   the wheel, built and installed in an empty environment"
+	@echo "make seeds   20 random specs, and the plans of three, against the reference; SEED=N chooses others"
+	@echo "make fuzz    100 random specs, the plans of ten and the full streams, and counts the options; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
+	@echo "make test-docs  every page's commands against what they print (minutes)"
 	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (20 minutes)"
-	@echo "make test    lint, types, generated files, sqlfluff, tests, wheel"
-	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
-	@echo "make check   the quick part of it: lint, types, generated files, tests without Spark"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
-	@echo "make test-docs  every page's commands against what they print (minutes)"
 	@echo "make bench   measurements, side by side in one run (two to three hours on 2 cores); PARTS='history replay' chooses some"
 
 $(READY): pyproject.toml
@@ -58,9 +61,37 @@ demo-visitor: $(READY)
 	@rm -rf .build/visitor && mkdir -p .build/visitor
 	@$(BIN)/python tests/tools/visitor_demo.py .build/visitor
 
+# The tiers: without Spark; on Spark, which a change must pass; what takes longer.
+check: lint types imports unit
+
+unit: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark'
+
+test: $(READY)
+	@began=$$(date +%s); $(MAKE) --no-print-directory check spark && \
+		took=$$(($$(date +%s) - began)) && echo "make test took $$((took / 60)) min $$((took % 60)) s"
+
+spark: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'not long' tests/spark
+
+test-long: INPUTS = 5000
+test-long: BATCHES = 50
+test-long: sqlfluff wheel long seeds fuzz-specs test-docs crash writers matrix
+
+# The long tests have more than one partition.
+TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
+
+long: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO) tests/spark tests/long
+
+RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
+
+seeds: $(READY)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 20 $(TWO) $(RANDOM_TESTS)
+
 fuzz: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long \
-		tests/spark/test_random.py tests/spark/test_plan.py tests/spark/test_visitor.py
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long $(TWO) $(RANDOM_TESTS) \
+		tests/long/test_visitor.py
 
 fuzz-specs: $(READY)
 	$(BIN)/python -m tests.tools.fuzz_specs --count $(INPUTS) --seed $(SEED)
@@ -78,11 +109,6 @@ SPARK ?=
 matrix: $(READY)
 	$(BIN)/python -m tests.tools.matrix $(SPARK)
 
-test: lint types sqlfluff unit wheel
-
-check: $(READY) lint types
-	$(BIN)/python -m pytest -m 'not spark'
-
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -95,8 +121,8 @@ sqlfluff: $(READY)
 types: $(READY)
 	$(BIN)/mypy
 
-unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=10
+imports: $(READY)
+	$(BIN)/lint-imports
 
 wheel: $(READY)
 	$(BIN)/python tests/tools/wheel.py

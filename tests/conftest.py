@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 Called = Callable[..., tuple[int, str, str]]
 SETTINGS = {
-    "spark.sql.shuffle.partitions": "2",
+    # Not one for each core, as workers share them; with one alone, a writer could not commit while a MERGE waits.
+    "spark.master": "local[2]",
+    # Each partition is a task of each stage, and to send a task takes longer than these rows. `make long` has two.
+    "spark.default.parallelism": "1",
+    "spark.sql.shuffle.partitions": "1",
     # Compiling and replanning take longer than these rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -35,7 +39,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
-    parser.addoption("--specs", type=int, default=10, help="number of random specs")
+    parser.addoption("--specs", type=int, help="number of random specs from the first seed on; without it, a few")
     parser.addoption("--remote", metavar="URL", help="a Spark Connect server in the place of the tests' own Spark")
     parser.addoption("--warehouse", metavar="DIR", help="where the server keeps its tables")
     parser.addoption("--setting", action="append", default=[], metavar="K=V", help="a setting of the tests' own Spark")
@@ -50,6 +54,8 @@ def long(request: pytest.FixtureRequest) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
+        if item.path.parent.name == "long":
+            item.add_marker("long")
         # Some tests there start a Spark of their own, in a process of its own.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name in {"spark", "long"}:
             item.add_marker("spark")
@@ -63,7 +69,8 @@ def warehouse(request: pytest.FixtureRequest) -> Iterator[Path]:
     if given := request.config.getoption("--warehouse"):
         yield Path(given)
         return
-    with tempfile.TemporaryDirectory() as folder:
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield Path(folder)
 
 
@@ -100,6 +107,12 @@ def _from_root() -> Iterator[None]:
     patch.chdir(ROOT)
     yield
     patch.undo()
+
+
+def seeds(config: pytest.Config, few: Iterable[int]) -> Iterable[int]:
+    """The seeds of the random specs: ``few``, unless --specs asks for a number of them."""
+    first, count = config.getoption("--seed"), config.getoption("--specs")
+    return few if count is None else range(first, first + count)
 
 
 def runnable(spark: Any, spec: Spec) -> Spec:
@@ -153,7 +166,7 @@ def _rare(counts: dict[str, int]) -> list[str]:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """How often each option was there, where a hundred specs or more were asked for."""
     counts = _counted(terminalreporter)
-    if config.getoption("--specs") < 100 or not counts:
+    if (config.getoption("--specs") or 0) < 100 or not counts:
         return
     first, number = config.getoption("--seed"), config.getoption("--specs")
     terminalreporter.section(f"{number} random specs, seeds {first} to {first + number - 1}: specs per option")
@@ -171,7 +184,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A hundred specs in which an option is rare prove too little."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None or session.config.getoption("--specs") < 100 or hasattr(session.config, "workerinput"):
+    if reporter is None or (session.config.getoption("--specs") or 0) < 100 or hasattr(session.config, "workerinput"):
         return
     counts = _counted(reporter)
     if counts and _rare(counts) and session.exitstatus == pytest.ExitCode.OK:

@@ -27,13 +27,12 @@ def call(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return called
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sound(spark: Any) -> str:
-    """The text of a spec whose table is there, with one version."""
+    """The text of a spec whose table is there, with one version. Each test leaves it as it was."""
     spec = load_spec_text(SPEC.replace("TARGET", "checked.sound"))
     frame = spark.sql("SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at")
-    for _ in range(2):
-        Runner(spark).run(spec, source=frame)
+    Runner(spark).run(spec, source=frame)
     return SPEC.replace("TARGET", "checked.sound")
 
 

@@ -227,7 +227,9 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [name if name in ("literal", "scd1") else pytest.param(name, marks=pytest.mark.long) for name in CASES]
+)
 def test_each_damage_sets_off_its_checks(spark: SparkSession, name: str) -> None:
     case, runner = CASES[name], Runner(spark)
     sound = load_spec_text(f"target: damage.{name}_sound\n{case.spec}")

@@ -1,221 +1,59 @@
-"""Several writers of one table: each batch is in it once, whoever was first.
-
-The writers are sessions of one Spark, as the jobs of a cluster or the users of a Spark Connect server are. Changes of
-one key come from all of them; with ``unchanged: keep`` the table does not depend on who was first.
-"""
+"""A run and another writer of its table. More writers, and more of them at once: tests/long/test_concurrency.py."""
 
 from __future__ import annotations
 
-import json
-import random
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import EngineError, Runner
+from scdgen import Runner
 from scdgen.patterns.compile import render
 from scdgen.run.delta import is_conflict
-from scdgen.run.results import RunResult
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
-from tests.tools.writers import Change, beside, changes_of, frame_of, spec_of
+from tests.support.waiting import waiting
+from tests.tools.writers import frame_of, spec_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RETRIES = 60
 
-
-@pytest.fixture(autouse=True)
-def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.run.retry._LONGEST_WAIT", 1.0)
-
-
-def versions(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
-    return rows_of(spark, table)
-
-
-def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> list[tuple[Any, ...]]:
-    """All changes in one batch."""
-    Runner(spark).run(spec_of(table), frame_of(spark, [change for batch in batches for change in batch]))
-    return versions(spark, table)
-
-
-@pytest.mark.parametrize("writers", [2, 4])
-def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> None:
-    """The table is not there when they begin."""
-    batches = changes_of(random.Random(writers), 8)
-    target = f"writers.of_{writers}"
-    spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
-    spec = spec_of(target)
-
-    def write(number: int) -> int:
-        session = spark.newSession()
-        runner, lost = Runner(session, retries=RETRIES), 0
-        for batch in batches[number::writers]:
-            lost += runner.run(spec, frame_of(session, batch)).retries
-        return lost
-
-    lost = sum(beside(write, writers))
-    assert lost > 0, "they never met, and the test shows nothing"
-    once = expected(spark, batches, f"writers.once_{writers}")
-    assert versions(spark, target) == once
-    for batch in batches:
-        again = Runner(spark).run(spec, frame_of(spark, batch))
-        assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
-    assert [check.name for check in Runner(spark).check(spec) if check.failures] == []
-
-
-def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
-    """Variables and temporary views of one run are not seen by another, of one table or of two."""
-    batches = changes_of(random.Random(7), 3)
-    specs = [spec_of("writers.thread_0"), spec_of("writers.thread_1")]
-    spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
-
-    def write(number: int) -> int:
-        for batch in batches:
-            Runner(spark).run(specs[number % 2], frame_of(spark, batch))
-        return 0
-
-    beside(write, 4)  # two of them bring every batch once more
-    once = expected(spark, batches, "writers.thread_once")
-    assert versions(spark, "writers.thread_0") == versions(spark, "writers.thread_1") == once
-
-
-def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
-    """OPTIMIZE, VACUUM and a DELETE of foreign keys go on while batches are merged."""
-    batches = changes_of(random.Random(8), 3)
-    spec = spec_of("writers.busy")
-    foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(2)]
-    Runner(spark).run(spec, frame_of(spark, foreign))
-    done = threading.Event()
-    refused: list[str] = []
-
-    def others() -> int:
-        session, gone = spark.newSession(), 0
-        while not done.is_set() or gone < len(foreign):
-            for statement in (
-                "OPTIMIZE writers.busy", "VACUUM writers.busy", f"DELETE FROM writers.busy WHERE id = {1000 + gone}"
-            ):  # fmt: skip
-                try:
-                    session.sql(statement).collect()
-                except Exception as error:  # theirs is the loss where the MERGE was first
-                    assert is_conflict(error), error
-                    refused.append(statement)
-                    break
-                time.sleep(2)  # so that the writer wins as well, on a slow machine too
-            else:
-                gone += 1
-        return 0
-
-    def write() -> int:
-        try:
-            session = spark.newSession()
-            runner = Runner(session, retries=RETRIES)
-            return sum(runner.run(spec, frame_of(session, batch)).retries for batch in batches)
-        finally:
-            done.set()
-
-    beside(lambda number: (write, others)[number](), 2)
-    assert versions(spark, "writers.busy") == expected(spark, batches, "writers.quiet")
-
-
-def test_a_stream_beside_batch_writers(spark: SparkSession, tmp_path: Path) -> None:
-    """A stream brings a half of the batches, two writers the rest; another checkpoint brings the stream's once more."""
-    batches = changes_of(random.Random(9), 8)
-    spec = spec_of("writers.fed")
-    (tmp_path / "in").mkdir()
-    for number, batch in enumerate(batches[:4]):
-        lines = [json.dumps(dict(zip(("id", "at", "value"), change, strict=True))) for change in batch]
-        (tmp_path / "in" / f"{number}.json").write_text("\n".join(lines))
-
-    def streamed(checkpoint: str) -> list[RunResult]:
-        session = spark.newSession()
-        found: list[RunResult] = []
-        reader = session.readStream.schema("id int, at string, value string").option("maxFilesPerTrigger", 1)
-        query = Runner(session, retries=RETRIES).stream(
-            spec, reader.json(str(tmp_path / "in")), str(tmp_path / checkpoint),
-            report=lambda batch: found.extend(batch.results),
-        )  # fmt: skip
-        query.awaitTermination()
-        return found
-
-    def write(number: int) -> list[RunResult]:
-        if number == 2:
-            return streamed("cp")
-        session = spark.newSession()
-        runner = Runner(session, retries=RETRIES)
-        return [runner.run(spec, frame_of(session, batch)) for batch in batches[4 + number :: 2]]
-
-    done = beside(write, 3)
-    assert [len(results) for results in done] == [2, 2, 4]
-    assert sum(result.retries for results in done for result in results) > 0, "they never met"
-    once = expected(spark, batches, "writers.fed_once")
-    assert versions(spark, "writers.fed") == once
-    assert streamed("cp") == []
-    again = streamed("another")
-    assert len(again) == 4 and not any(result.inserted or result.updated or result.deleted for result in again)
-    assert versions(spark, "writers.fed") == once
-    assert [check.name for check in Runner(spark).check(spec) if check.failures] == []
-
-
-def waiting(folder: str) -> Callable[[str], str]:
-    """A function over values that says that it is being worked out, and waits for leave to go on."""
-
-    def wait(value: str) -> str:
-        import pathlib
-        import time
-        import uuid
-
-        here = pathlib.Path(folder, uuid.uuid4().hex)
-        here.with_suffix(".begun").touch()
-        for _ in range(1200):
-            if here.with_suffix(".go").exists():
-                break
-            time.sleep(0.1)
-        return value
-
-    return wait
-
-
-def test_retries_that_are_spent(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A foreign commit falls into every try, while the MERGE works out its source."""
+def test_a_run_that_meets_another_writer_begins_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another run commits while the MERGE reads its source; the table has the changes of both."""
     from pyspark.sql import functions as f
 
     monkeypatch.setattr("scdgen.run.retry._FIRST_WAIT", 0)
-    spec = spec_of("writers.spent")
-    Runner(spark).run(spec, frame_of(spark, [(1, "2024-01-01", "a"), (2, "2024-01-01", "a")]))
-    before = versions(spark, "writers.spent")
+    spec = spec_of("writers.met")
+    Runner(spark).run(spec, frame_of(spark, [(1, "2024-01-01", "a")]))
     slow = f.udf(waiting(str(tmp_path)), "string").asNondeterministic()
-    source = frame_of(spark, [(1, "2024-01-02", "b")]).withColumn("value", slow("value"))
-    done, commits = threading.Event(), []
+    source = frame_of(spark, [(1, "2024-01-03", "c")]).withColumn("value", slow("value"))
+    done = threading.Event()
+    tries: list[int] = []
 
     def interfere() -> None:
         other = spark.newSession()
         while not done.wait(0.1):
             for begun in tmp_path.glob("*.begun"):
-                other.sql("UPDATE writers.spent SET value = value").collect()
-                commits.append(begun.rename(begun.with_suffix(".go")))
+                if not tries:
+                    tries.append(Runner(other).run(spec, frame_of(other, [(1, "2024-01-02", "b")])).inserted)
+                begun.rename(begun.with_suffix(".go"))
 
     meanwhile = threading.Thread(target=interfere)
     meanwhile.start()
     try:
-        with pytest.raises(EngineError) as failed:
-            Runner(spark, retries=2).run(spec, source)
-        with pytest.raises(EngineError, match="during the only try"):
-            Runner(spark, retries=0).run(spec, source)
+        result = Runner(spark).run(spec, source)
     finally:
         done.set()
         meanwhile.join()
-    assert str(failed.value) == (
-        "writers.spent: other writers changed the table during each of 3 tries; run again when fewer write to it, "
-        "or allow more with --retries"
-    )
-    assert len(commits) >= 4 and versions(spark, "writers.spent") == before
+    assert (tries, result.retries) == ([1], 1)
+    assert [(row[1], row[2].day, row[3] and row[3].day) for row in rows_of(spark, "writers.met")] == [
+        ("a", 1, 2), ("b", 2, 3), ("c", 3, None)
+    ]  # fmt: skip
 
 
 def merged_later(spark: Any, text: str, between: Callable[[], Any]) -> Any:
@@ -259,7 +97,7 @@ def test_the_source_reads_the_version_that_is_merged_into(spark: SparkSession) -
     except Exception as error:
         assert is_conflict(error), error
         spark.sql(merge)
-    assert [(row[1], row[2].day, row[3] and row[3].day) for row in versions(spark, "writers.gap")] == [
+    assert [(row[1], row[2].day, row[3] and row[3].day) for row in rows_of(spark, "writers.gap")] == [
         ("a", 1, 2), ("b", 2, 3), ("c", 3, None)
     ]  # fmt: skip
     assert [check.name for check in runner.check(spec) if check.failures] == []

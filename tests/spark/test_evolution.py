@@ -66,6 +66,7 @@ def test_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     assert [check.name for check in runner.check(evolved) if check.failures] == [], "the stored hashes hold too"
 
 
+@pytest.mark.long
 def test_a_snapshot_does_not_version_rows_because_of_a_new_column(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     options = "snapshot: {taken_at: TIMESTAMP '2024-01-05'}"
@@ -173,6 +174,7 @@ def test_a_table_of_others_is_adopted(spark: SparkSession, runner: Runner) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_skipped_rows_are_counted(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (None, "Eve", "Rome", None, None, day(1)),
             (2, "Bob", "Bonn", None, None, None), (None, None, None, None, None, None)]  # fmt: skip

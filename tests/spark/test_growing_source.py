@@ -100,7 +100,10 @@ def shown(spark: SparkSession, table: str) -> list[str]:
     return sorted(" ".join(f"{v:%m-%d}" if isinstance(v, dt.datetime) else str(v) for v in row) for row in rows)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "an earlier time" else pytest.param(name, marks=pytest.mark.long) for name in CASES],
+)
 def test_a_run_begins_again(spark: SparkSession, name: str) -> None:
     """The table is that of a source which had all rows from the beginning."""
     case, table = CASES[name], f"t{list(CASES).index(name)}"
@@ -127,6 +130,7 @@ def test_the_last_try(spark: SparkSession) -> None:
     assert shown(spark, "growing.last") == stored
 
 
+@pytest.mark.long
 def test_a_row_that_needs_no_more_comes_along(spark: SparkSession) -> None:
     """It is merged with the batch that it came into, at the first try."""
     spec = spec_of(CASES["an earlier time"], "along")
@@ -138,6 +142,7 @@ def test_a_row_that_needs_no_more_comes_along(spark: SparkSession) -> None:
     assert (result.retries, result.inserted, result.updated) == (0, 2, 1)
 
 
+@pytest.mark.long
 def test_a_plan_begins_again(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "planned")
     holds(spark, HISTORY)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import pytest
 
 from scdgen import Runner, load_spec_text
 from scdgen.files.errors import open_files
@@ -59,15 +58,17 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(FILES)))
-def test_a_file_s_name(spark: SparkSession, number: int, tmp_path: Path) -> None:
-    path = tmp_path / FILES[number]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["k", COLUMN], ["one", "1"]])
+def test_a_file_s_name(spark: SparkSession, tmp_path: Path) -> None:
+    """Each file gives its own row; all of them are one source."""
     spec = load_spec_text(
-        spec_text("{table: nowhere, feed: snapshot}", f"hostile.file_{number}")
+        spec_text("{table: nowhere, feed: snapshot}", "hostile.files")
         + "snapshot: {taken_at: \"TIMESTAMP '2024-05-01'\"}\n"
     )
-    for count in (1, 0):
-        assert Runner(spark).run(spec, open_files(spark, spec, str(path)).rows).inserted == count
-        assert [row[:2] for row in rows_of(spark, spec.target)] == [("one", "1")]
+    for count in (len(FILES), 0):
+        frames = []
+        for name in FILES:
+            with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([["k", COLUMN], [name, "1"]])
+            frames.append(open_files(spark, spec, str(tmp_path / name)).rows)
+        assert Runner(spark).run(spec, reduce(lambda one, more: one.unionByName(more), frames)).inserted == count
+        assert [row[:2] for row in rows_of(spark, spec.target)] == sorted(((name, "1") for name in FILES), key=repr)

@@ -74,6 +74,7 @@ columns:
         ]
 
 
+@pytest.mark.long
 def test_an_extract_as_csv(here: Called) -> None:
     """No time of change: a snapshot; the shortest key is two columns, of which none is unique alone."""
     rows = [
@@ -99,6 +100,7 @@ def test_an_extract_as_csv(here: Called) -> None:
     )
 
 
+@pytest.mark.long
 def test_json_lines(here: Called) -> None:
     same = {"id": 1, "day": "2024-05-01", "none": None}
     rows = [

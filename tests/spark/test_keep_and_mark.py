@@ -36,6 +36,7 @@ def day(number: int) -> dt.datetime:
     return dt.datetime(2024, 1, 1) + dt.timedelta(days=number)
 
 
+@pytest.mark.long
 def test_the_table_is_the_same_whatever_the_order(spark: SparkSession) -> None:
     """20 seeds at once, each with its own keys: sorted in one batch, and shuffled in eight."""
     stream = []
@@ -90,6 +91,7 @@ def test_readers_see_equal_neighbours_as_one(spark: SparkSession) -> None:
     assert shown == [(2, "a", day(1)), (2, "a", day(4))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("own_time", [False, True])
 def test_snapshots_mark_what_is_gone(spark: SparkSession, own_time: bool) -> None:
     name = f"kept.extract_{own_time}".lower()

@@ -91,6 +91,7 @@ def test_a_row_per_run_and_table(spark: Any, here: Called) -> None:
     assert notes == {None}
 
 
+@pytest.mark.long
 def test_skipped_rows_and_python(spark: Any, here: Called) -> None:
     spec = load_spec_text(FIRST.replace(", where: id > 0", ""), name="people")
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"), (2, "Bob", None))
@@ -147,6 +148,7 @@ def test_what_is_said_before_anything_runs(spark: Any, here: Called) -> None:
         Runner(spark, metrics="measured.seen").run(load_spec_text(FIRST))
 
 
+@pytest.mark.long
 def test_a_row_that_cannot_be_written_undoes_nothing(spark: Any, here: Called) -> None:
     """A constraint of somebody's refuses it; the merge stands, and the next run goes on."""
     land(spark, (1, "Ann", "2024-01-01"))

@@ -14,28 +14,34 @@ from scdgen import DataError, Runner, load_spec, load_spec_text, render
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult, RunResult
 from scdgen.sql.tokens import split_statements
-from tests.conftest import ROOT, Called
+from tests.conftest import ROOT, Called, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-KEYS, BATCHES, ALL = 60, 5, 10_000
+KEYS, ALL = 60, 10_000
 Place = tuple[Any, ...]  # a key; scd2: a key and a start
 Row = dict[str, Any]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Three random specs of five batches; ten, where a hundred specs are asked for."""
+    """One random spec; of many that are asked for, a tenth, as each has five batches."""
     if "seed" in metafunc.fixturenames:
-        first, count = metafunc.config.getoption("--seed"), 10 if metafunc.config.getoption("--specs") >= 100 else 3
-        metafunc.parametrize("seed", range(first, first + count))
+        listed = list(seeds(metafunc.config, [1]))
+        metafunc.parametrize("seed", listed[: max(3, len(listed) // 10)])
 
 
-def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+@pytest.fixture
+def batches(request: pytest.FixtureRequest) -> int:
+    """Those that are checked row by row; more, where a number of specs is asked for."""
+    return 3 if request.config.getoption("--specs") is None else 5
+
+
+def test_a_plan_is_what_the_run_does(spark: SparkSession, tmp_path: Path, seed: int, batches: int) -> None:
     whole = make_case(seed, f"planned.t{seed}", str(tmp_path))
     stored: dict[Place, Row] = {}
-    for number in range(BATCHES):
+    for number in range(batches):
         case = whole.before() if whole.grows and number == 0 else whole
         stored = _Batch(spark, case, number).check(stored)
     spark.sql(f"DROP TABLE planned.t{seed}")
@@ -289,7 +295,7 @@ columns:
 """
 
 
-@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
 def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: str) -> None:
     """Types that are no text, and names that the plan uses itself."""
     spark.sql("DROP TABLE IF EXISTS planned.odd")

@@ -1,7 +1,7 @@
 """Random histories through Spark and through the reference: the tables must be equal after every batch.
 
-To run one again: pytest tests/spark/test_random.py --seed N --specs 1. `make fuzz` runs a hundred, and counts their
-options.
+To run one again: pytest tests/spark/test_random.py --seed N --specs 1. `make seeds` runs twenty; `make fuzz` runs a
+hundred, and counts their options.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.run.results import RunResult
 from scdgen.spec.model import Spec
-from tests.conftest import as_of, runnable
+from tests.conftest import as_of, runnable, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 from tests.support.reference import (
     History,
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, BATCHES = 100, 3
+FEW = (5, 2, 3, 7)  # scd2 from changes and from extracts, scd1 from changes and from extracts
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        first, count = metafunc.config.getoption("--seed"), metafunc.config.getoption("--specs")
-        metafunc.parametrize("seed", range(first, first + count))
+        metafunc.parametrize("seed", seeds(metafunc.config, FEW))
 
 
 def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_property: Any) -> None:

@@ -41,6 +41,7 @@ def test_all_statements_of_a_run_see_the_same_rows(spark: SparkSession) -> None:
     assert spark.sql("SHOW TABLES LIKE '_scd_source_*'").collect() == []
 
 
+@pytest.mark.long
 def test_a_snapshot_too(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "extract").replace("effective_at: at", "feed: snapshot")
     spec = load_spec_text(text + "snapshot: {taken_at: ':day'}\n")
@@ -49,6 +50,7 @@ def test_a_snapshot_too(spark: SparkSession) -> None:
         assert (counts["inserted"], counts["closed"]) == (30, 0 if day.endswith("01") else 30)
 
 
+@pytest.mark.long
 def test_what_the_caller_keeps_stays_kept(spark: SparkSession) -> None:
     """Spark lets go of it with a view of just that plan; a stream keeps its batch for several targets."""
     rows = spark.sql("SELECT id, CAST(id AS STRING) AS name, DATE '2024-01-01' AS at FROM RANGE(3) ORDER BY id")
@@ -62,6 +64,7 @@ def test_what_the_caller_keeps_stays_kept(spark: SparkSession) -> None:
         rows.unpersist()
 
 
+@pytest.mark.long
 def test_queries_that_are_hard_to_keep(spark: SparkSession) -> None:
     """In an order that their columns do not show, which a plan that is persisted fails on; with a column twice."""
     for table, query in {

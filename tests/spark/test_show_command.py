@@ -97,7 +97,13 @@ def test_every_kind_of_value(spark: Any, call: Called, elsewhere: None) -> None:
     assert out.splitlines()[-1].endswith("  deleted"), "the version that a delete opens"
 
 
-@pytest.mark.parametrize("history", ["{}", "{gap: 1 microsecond, open_end: last_run}", "{type: date, gap: 1 day}"])
+@pytest.mark.parametrize(
+    "history",
+    [
+        "{gap: 1 microsecond, open_end: last_run}",
+        *(pytest.param(history, marks=pytest.mark.long) for history in ("{}", "{type: date, gap: 1 day}")),
+    ],
+)
 def test_a_version_ends_where_the_next_begins(spark: Any, call: Called, history: str) -> None:
     text = (ROOT / "specs" / "customer.yml").read_text().replace("crm.customer\n", "show.ends\n")
     text += f"history: {history}\n" + ("params: {last_run: timestamp}\n" if "last_run" in history else "")

@@ -85,6 +85,7 @@ def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
     return sent
 
 
+@pytest.mark.long
 def test_a_small_batch_is_broadcast_and_merged_as_without_it(spark: SparkSession) -> None:
     with_hint = merges(spark, "yes")
     before = spark.conf.get(BROADCASTS)
@@ -104,6 +105,7 @@ def test_a_small_batch_is_broadcast_and_merged_as_without_it(spark: SparkSession
     assert spark.table("hinted.yes").count() == 7
 
 
+@pytest.mark.long
 def test_what_is_no_batch_of_changes_to_versions_has_no_hint(spark: SparkSession) -> None:
     assert not any("BROADCAST" in merge for merge in merges(spark, "rows", "scd1"))
 
@@ -120,6 +122,7 @@ columns: {id: int, name: string}
 """
 
 
+@pytest.mark.long
 def test_an_extract_is_broadcast_where_a_plan_has_counted_few_rows(spark: SparkSession) -> None:
     def day(number: int, *rows: tuple[Any, ...]) -> dict[str, Any]:
         bring(spark, [(*row, "2024-01-01", "I") for row in rows])

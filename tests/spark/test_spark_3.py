@@ -25,6 +25,7 @@ table: {partition_by: [id]}
 ROWS = "SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at UNION ALL SELECT 2, 'until', TIMESTAMP '2025-01-01'"
 
 
+@pytest.mark.long
 def test_a_run_has_its_variables(spark: Any) -> None:
     """A param's default, the batch's first time and its partitions; a word in a literal stays a word."""
     spark.sql("DROP TABLE IF EXISTS old.people")
@@ -39,6 +40,7 @@ def test_a_run_has_its_variables(spark: Any) -> None:
     assert [row[:2] for row in rows_of(spark, "old.people")] == [(1, "Ann"), (2, "until")]
 
 
+@pytest.mark.long
 def test_what_spark_3_does_not_have(spark: Any) -> None:
     spec, runner, rows = load_spec_text(SPEC + "views: {as_of: old.people_at}\n"), Runner(spark), spark.sql(ROWS)
     spark.sql("DROP TABLE IF EXISTS old.people")

@@ -75,7 +75,7 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
     assert [check.name for check in runner.check(spec) if check.failures] == []
 
 
-@pytest.mark.parametrize("feed", ["changes", "snapshot"])
+@pytest.mark.parametrize("feed", ["changes", pytest.param("snapshot", marks=pytest.mark.long)])
 def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     """One key per type: NULL, the first value, the second, the second once more, NULL; -0.0 is 0.0."""
     kinds = {**TYPES, **TRACKED}
@@ -108,6 +108,7 @@ def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     assert spark.table(f"types.{feed}").select("row_hash").distinct().count() == 1 + 2 * len(kinds), "hashes differ"
 
 
+@pytest.mark.long
 def test_negative_zero_is_zero(spark: SparkSession) -> None:
     spec = load_spec_text(
         "target: types.zero\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
@@ -176,6 +177,7 @@ def test_an_empty_text_is_not_null(spark: SparkSession) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.long
 def test_decimals_keep_their_digits(spark: SparkSession) -> None:
     spec = load_spec_text(
         "target: types.dec\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -42,12 +43,19 @@ _FILES = {"csv", "delta", "json", "parquet"}
 def constructs(text: str) -> set[str]:
     """The names of all that a script uses; a node type that has no name here goes by its own."""
     found = calls(text)
-    for tree in sqlglot.parse(text, dialect=DIALECT):
-        assert tree is not None
+    for tree in trees(text):
         found.add(statement(tree))
         for node in tree.walk():
             found.update(_clauses(node))
     return found
+
+
+@functools.cache
+def trees(text: str) -> tuple[exp.Expr, ...]:
+    """The syntax trees of a script's statements."""
+    found = sqlglot.parse(text, dialect=DIALECT)
+    assert None not in found
+    return tuple(tree for tree in found if tree is not None)
 
 
 def calls(text: str) -> set[str]:

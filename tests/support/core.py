@@ -12,7 +12,7 @@ SMALL = (
     f"{CASES}[extracts_partitioned]",
     f"{CASES}[visitor_last_change]",
     "test_evolution.py::test_a_failed_run_takes_the_new_columns_back",
-    "test_random.py::test_random_spec[1]",
+    "test_random.py::test_random_spec[5]",
     "test_read_once.py::test_all_statements_of_a_run_see_the_same_rows",
     "test_snapshots.py::test_returning_keys",
 )

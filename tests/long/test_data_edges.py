@@ -1,0 +1,158 @@
+"""Data of odd shapes: gaps where the clock changes, texts and rows that are large, keys with many versions.
+
+Each load is run twice, and compared with tests/support/reference.py where a Python value can hold what is stored.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from scdgen import DataError, Runner
+from tests.support.edges import KOLKATA, NEW_YORK, TIMES, by_reference, in_zone, micros, moments, spec_of, stored, twice
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@pytest.fixture(autouse=True)
+def _schema(spark: SparkSession) -> None:
+    spark.sql("CREATE SCHEMA IF NOT EXISTS edges")
+
+
+@pytest.mark.parametrize("zone", [NEW_YORK, KOLKATA])
+def test_a_gap_of_a_microsecond_in_any_zone(spark: SparkSession, zone: str) -> None:
+    table = f"gap_{zone.split('/')[-1].lower()}"
+    spec = spec_of(table, more="history: {gap: 1 microsecond}\n")
+    rows = [(key, f"v{i}", text) for key, texts in TIMES.items() for i, text in enumerate(texts)]
+    session = in_zone(spark, zone)
+    given = (rows[1::2], rows[::2])
+    schema = "id string, v string, at string"
+    twice(session, spec, *(session.createDataFrame(batch, schema).coalesce(1) for batch in given))
+    expected = by_reference([(key, v, micros(at, zone)) for key, v, at in rows])
+    shifted = [(*row[:3], row[3] if row[3] is None else row[3] - 1, row[4]) for row in expected]
+    assert stored(session, table) == sorted(shifted, key=repr)
+
+
+def test_a_gap_of_a_day_where_the_clock_changes(spark: SparkSession) -> None:
+    """A day before 02:30 there is no 02:30, and the end that is written leads to another start: such a row is refused.
+
+    At midnight, and in a zone whose clock does not change, a day leads back.
+    """
+    rows = [("a", "v1", "2024-03-01 00:00:00"), ("a", "v2", "2024-03-11 00:00:00"), ("b", "v1", "2024-03-01 02:30:00")]
+    odd = ("b", "v2", "2024-03-11 02:30:00")
+    for zone, bad_rows in ((NEW_YORK, "fail"), (NEW_YORK, "skip"), (KOLKATA, "fail")):
+        table = f"day_{zone.split('/')[-1].lower()}_{bad_rows}"
+        spec = spec_of(table, more=f"bad_rows: {bad_rows}\nhistory: {{gap: 1 day}}\n")
+        session = in_zone(spark, zone)
+        twice(session, spec, session.createDataFrame(rows, "id string, v string, at string").coalesce(1))
+        late = session.createDataFrame([odd], "id string, v string, at string")
+        if zone == KOLKATA:
+            twice(session, spec, late)
+        else:
+            with pytest.raises(DataError) as refused:
+                Runner(session).run(spec, source=late)
+            assert str(refused.value) == (
+                f"edges.{table}: effective_at comes 1 day after a change of the clock in a source row, and the gap "
+                "does not lead back; set a gap of less than a day, or the session's time zone to UTC (1 in all, such "
+                'as {"id":"b","effective_at":"2024-03-11T02:30:00.000-04:00"})'
+            )
+        versions = [("a", "v1", "2024-03-01 00:00", "2024-03-10 00:00"), ("a", "v2", "2024-03-11 00:00", None)]
+        if zone == KOLKATA:
+            versions += [("b", "v1", "2024-03-01 02:30", "2024-03-10 02:30"), ("b", "v2", "2024-03-11 02:30", None)]
+        else:
+            versions += [("b", "v1", "2024-03-01 02:30", None)]
+        assert stored(session, table) == [
+            (key, v, micros(start, zone), None if end is None else micros(end, zone), end is None)
+            for key, v, start, end in versions
+        ]
+
+
+def test_long_text(spark: SparkSession) -> None:
+    """A megabyte, of which the last character changes; keys of 100,000 characters that differ in the last one."""
+    million, key = "é" * 1_000_000, "k" * 100_000
+    spec = spec_of("long_text", more="history: {row_hash: hash, surrogate_key: sk}\n")
+    batches = [
+        [(key + "1", million + "a", "2024-01-01"), (key + "2", million + "a", "2024-01-01")],
+        [(key + "1", million + "b", "2024-01-02"), (key + "2", million + "a", "2024-01-02")],
+    ]
+    twice(spark, spec, *(spark.createDataFrame(rows, "id string, v string, at string").coalesce(1) for rows in batches))
+    query = (
+        "SELECT RIGHT(id, 1), RIGHT(v, 1), LENGTH(v), DAY(valid_from), DAY(valid_to) FROM edges.long_text ORDER BY 1, 4"
+    )
+    assert [tuple(row) for row in spark.sql(query).collect()] == [
+        ("1", "a", 1_000_001, 1, 2), ("1", "b", 1_000_001, 2, None), ("2", "a", 1_000_001, 1, None)
+    ]  # fmt: skip
+    assert spark.table("edges.long_text").select("sk").distinct().count() == 3
+
+
+def test_five_hundred_columns(spark: SparkSession) -> None:
+    names = [f"c{i}" for i in range(500)]
+    spec = spec_of("wide", "id: int, " + ", ".join(f"{name}: int" for name in names), more="history: {row_hash: h}\n")
+    schema = ", ".join(["id int", *(f"{name} int" for name in names), "at string"])
+
+    def rows(day: int, count: int, last: int | None) -> DataFrame:
+        listed = [(i, *[i + j for j in range(499)], last, f"2024-01-0{day}") for i in range(count)]
+        return spark.createDataFrame(listed, schema).coalesce(1)
+
+    twice(spark, spec, rows(1, 20, 7), rows(2, 5, None))
+    found = spark.sql(
+        "SELECT is_current, COUNT(*), COUNT(c499), COUNT(c0), COUNT(DISTINCT h) FROM edges.wide GROUP BY 1"
+    )
+    assert sorted(map(tuple, found.collect())) == [(False, 5, 5, 5, 5), (True, 20, 15, 20, 20)]
+
+
+def test_ten_thousand_versions_of_a_key(spark: SparkSession) -> None:
+    """Then a late change in each hundredth of them, and a batch with repeats that fold versions."""
+    second = 1_000_000
+    base = micros("2024-01-01 00:00:00", "UTC")
+    first = [("k", str(i), base + 10 * i * second) for i in range(10_000)]
+    late = [("k", f"late {i}", base + (1000 * i + 5) * second) for i in range(100)]
+    folds = [("k", str(i - 1), base + 10 * i * second) for i in range(500, 600, 2)]
+    spec = spec_of("ten_thousand")
+    twice(spark, spec, *(moments(spark, batch) for batch in (first, late, folds)))
+    expected = by_reference(first, late, folds)
+    assert len(expected) == 10_050
+    assert stored(spark, "ten_thousand") == expected
+
+
+def test_many_changes_of_a_key_in_a_batch(spark: SparkSession, long: bool) -> None:
+    """One change a second; the value changes with every third, so that the versions are known without replaying."""
+    changes = 1_000_000 if long else 100_000
+    at = "TIMESTAMP_SECONDS(1704067200 + {})"
+    source = spark.range(0, changes, 1, 4).selectExpr(
+        "'k' AS id", "CAST((id DIV 3) % 2 AS STRING) AS v", f"{at.format('id')} AS at"
+    )
+    spec = spec_of("many")
+    twice(spark, spec, source.repartition(8))
+    last = (changes - 1) // 3
+    expected = spark.range(last + 1).selectExpr(
+        "'k' AS id", "CAST(id % 2 AS STRING) AS v", f"{at.format('3 * id')} AS valid_from",
+        f"CASE WHEN id < {last} THEN {at.format('3 * id + 3')} END AS valid_to", f"id = {last} AS is_current",
+    )  # fmt: skip
+    found = spark.table("edges.many")
+    assert found.count() == last + 1
+    assert found.exceptAll(expected).count() == 0 and expected.exceptAll(found).count() == 0
+
+
+def skewed(rng: random.Random, count: int) -> Iterator[tuple[str, str, int]]:
+    """Nine of ten changes are of one key."""
+    taken: set[tuple[str, int]] = set()
+    while len(taken) < count:
+        key = "hot" if rng.random() < 0.9 else f"key {rng.randrange(500)}"
+        at = rng.randrange(10 * count) * 1000
+        if (key, at) not in taken:
+            taken.add((key, at))
+            yield key, rng.choice("abc"), at
+
+
+def test_skewed_keys(spark: SparkSession, long: bool) -> None:
+    """In three batches in no order of time, so that most changes are late."""
+    rows = list(skewed(random.Random(4), 100_000 if long else 6_000))
+    batches = [rows[i::3] for i in range(3)]
+    spec = spec_of("skewed")
+    twice(spark, spec, *(moments(spark, batch) for batch in batches))
+    assert stored(spark, "skewed") == by_reference(*batches)

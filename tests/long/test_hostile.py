@@ -1,0 +1,31 @@
+"""Specs that are hostile by their size or depth."""
+
+from __future__ import annotations
+
+import pytest
+
+from scdgen.errors import SpecError
+from scdgen.patterns.compile import render
+from scdgen.spec.load import load_spec_text
+
+PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
+
+
+def test_ten_megabytes() -> None:
+    with pytest.raises(SpecError, match="inline"):
+        load_spec_text(PLAIN + f"description: [{'x' * 10_000_000}\n")
+
+
+def test_five_thousand_columns() -> None:
+    columns = ", ".join(f"c{number}: string" for number in range(5000))
+    merge = render(load_spec_text(PLAIN.replace("v: string", columns))).merge
+    assert "`c4999` = s.`c4999`" in merge
+
+
+def test_deep_nesting() -> None:
+    for text in (
+        PLAIN + "checks: " + "[" * 5000 + "]" * 5000 + "\n",
+        PLAIN.replace("v: string", f"v: {{type: string, from: {'(' * 5000}v{')' * 5000}}}"),
+    ):
+        with pytest.raises(SpecError, match="inline"):
+            load_spec_text(text)

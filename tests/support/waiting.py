@@ -1,0 +1,24 @@
+"""A source that waits while a MERGE reads it, so that other writers can commit meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def waiting(folder: str) -> Callable[[str], str]:
+    """A function over values that waits when it is called: it makes a file ``*.begun``, which becomes its ``*.go``."""
+
+    def wait(value: str) -> str:
+        import pathlib
+        import time
+        import uuid
+
+        here = pathlib.Path(folder, uuid.uuid4().hex)
+        here.with_suffix(".begun").touch()
+        for _ in range(1200):
+            if here.with_suffix(".go").exists():
+                break
+            time.sleep(0.1)
+        return value
+
+    return wait
