@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -14,7 +13,6 @@ from scdgen.engine.diagnose import cause, explained
 from scdgen.engine.settings import ansi
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import ScdgenError
-from scdgen.patterns.bind import bind
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
 
-_numbers = itertools.count(1)
 _locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 _locks_guard = threading.Lock()
 
@@ -39,17 +36,19 @@ class Engine:
             self.lock = _locks.setdefault(session_of(spark), threading.RLock())
 
     @contextmanager
-    def ready(self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None) -> Iterator[Spec]:
-        """The spec with its source and params put in, while this thread alone uses the session."""
-        view = f"_scd_source_{next(_numbers)}" if source is not None else None
-        bound = bind(spec, view, params or {})
+    def ready(self, bound: Spec, source: DataFrame | None) -> Iterator[None]:
+        """Let this thread alone use the session, with ``source`` as the view that a spec reads.
+
+        ``bound`` is a spec whose source and params are put in.
+        """
+        view = bound.source.table if source is not None else None
         with self.lock, ansi(self.spark):
             if source is not None and view is not None:
                 # Spark forgets the rows kept of a plan with a view of just that plan: this one is of its own.
                 source.where(f"'{view}' IS NOT NULL").createOrReplaceTempView(view)
             try:
                 with self.translated(bound):
-                    yield bound
+                    yield
             finally:
                 if view is not None:
                     self.spark.catalog.dropTempView(view)

@@ -19,6 +19,7 @@ from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, Views, pattern_of
 from scdgen.patterns.plan import PlanShape
+from scdgen.patterns.rename import with_target
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import Rows
 from scdgen.spec.definition import definition
@@ -55,6 +56,20 @@ class Compiled:
     counts: str | None
     templates: str | None = None
 
+    @property
+    def can_hint(self) -> bool:
+        """Whether :meth:`hinted_merge` differs from the MERGE of the file."""
+        return pattern_of(self.spec).hints_broadcast
+
+    def hinted_merge(self) -> str:
+        """The MERGE with the hint that little is merged, and the statements before it."""
+        return _text(pattern_of(self.spec).merge(self.spec, broadcasts=True), self.templates)
+
+    def with_target(self, name: str) -> Compiled:
+        """The same SQL of another relation than the target; it was judged with the target's name."""
+        spec = with_target(self.spec, name)
+        return Compiled(spec, _render_scripts(spec, self.templates), run_counts(spec), self.templates)
+
 
 def render(spec: Spec, templates: str | None = None) -> Scripts:
     """The SQL of a spec. Raises :class:`SpecError` where the gate refuses it.
@@ -67,10 +82,9 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
     return scripts
 
 
-def compile_spec(spec: Spec, templates: str | None = None, judged: bool = False) -> Compiled:
-    """All SQL of a run. ``judged``: the same SQL has been judged already, with another name of the target or source."""
-    scripts = _render_scripts(spec, templates) if judged else render(spec, templates)
-    return Compiled(spec, scripts, run_counts(spec), templates)
+def compile_spec(spec: Spec, templates: str | None = None) -> Compiled:
+    """All SQL of a run. Raises :class:`SpecError` where the gate refuses it."""
+    return Compiled(spec, render(spec, templates), run_counts(spec), templates)
 
 
 def _render_scripts(spec: Spec, templates: str | None) -> Scripts:

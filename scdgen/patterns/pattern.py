@@ -79,13 +79,16 @@ class Pattern(PatternRules):
         """What a plan counts, in order: rows by action, and keys (``unchanged``)."""
         return (*self.written_actions, "unchanged")
 
+    hints_broadcast: ClassVar[bool] = False
+    """Whether a hint makes the MERGE of a small batch faster."""
+
     @abstractmethod
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Every column of the target, in the table's order."""
 
     @abstractmethod
-    def merge(self, spec: Spec) -> Rendering:
-        """The template of merge.sql."""
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
+        """The template of merge.sql; ``broadcasts``: with a hint that little is merged, if the pattern has one."""
 
     @abstractmethod
     def plan(self, spec: Spec) -> Rendering:

@@ -74,7 +74,7 @@ class Scd0(Pattern):
         """The columns of the spec."""
         return Target.of(spec)
 
-    def merge(self, spec: Spec) -> Rendering:
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         """A MERGE that inserts keys which the table does not have."""
         return Rendering("scd0/merge.sql.j2", _merge(spec))
 

@@ -176,7 +176,7 @@ class Scd1(Pattern):
             return listed
         return (*listed, Target(sql.quote(spec.updated_at), "TIMESTAMP", "Effective time of the newest change"))
 
-    def merge(self, spec: Spec) -> Rendering:
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         """A MERGE of one row per key."""
         return Rendering("scd1/merge.sql.j2", _merge(spec))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
@@ -30,7 +30,8 @@ class Scd2Merge:
     """merge.sql and counts.sql of scd2.
 
     ``staging`` are the facts of the template ``steps``, which ends in the step "staged". ``on`` identifies a version,
-    ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets.
+    ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets. ``broadcasts``:
+    Spark is told that little is merged.
     """
 
     head: Head
@@ -43,6 +44,7 @@ class Scd2Merge:
     columns: tuple[str, ...]
     updated: tuple[str, ...]
     closed: tuple[str, ...]
+    broadcasts: bool = False
 
     @property
     def folds(self) -> bool:
@@ -68,6 +70,7 @@ class Scd2(Pattern):
     keeps_history = True
     without = frozenset({"updated_at", "columns.*.merge"})
     deletes = ("close", "mark", "ignore")
+    hints_broadcast = True
     written_actions = ("open", "close", "correct", "fold")
     contexts = MappingProxyType(
         {
@@ -121,9 +124,9 @@ class Scd2(Pattern):
         added = [Target(sql.quote(name), *described[option]) for option, name in history.names()]
         return (*Target.of(spec), *added)
 
-    def merge(self, spec: Spec) -> Rendering:
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         """A MERGE of the versions that have to be written."""
-        return Rendering("scd2/merge.sql.j2", _merge(spec))
+        return Rendering("scd2/merge.sql.j2", replace(_merge(spec), broadcasts=broadcasts))
 
     def counts(self, spec: Spec) -> Rendering | None:
         """The counts of a run.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.compile import plan_rows, plan_sample, plan_shape, run_counts
+from scdgen.patterns.compile import Compiled, plan_rows, plan_sample, plan_shape
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.plan import VIEW
 from scdgen.run.results import PlanResult, PlanRow
@@ -33,9 +33,9 @@ _HOW = "write an action, a comparison and a number or a percentage of the curren
 class PlanView:
     """The view that plan.sql creates, on the first query of it. ``spec`` is the one that the file was rendered from."""
 
-    def __init__(self, spark: SparkSession, spec: Spec, create: str, counts: str):
+    def __init__(self, spark: SparkSession, compiled: Compiled, create: str, counts: str):
         self.spark = spark
-        self.spec = spec
+        self.compiled, self.spec = compiled, compiled.spec
         self._create, self._counts = create, counts
         self._exists = False
 
@@ -57,7 +57,7 @@ class PlanView:
         ``lean``: if possible, read only the steps of the MERGE, by the names that scdgen's own templates give them.
         """
         shape = plan_shape(self.spec)
-        query = run_counts(self.spec) if lean and not (late and shape.late) else None
+        query = self.compiled.counts if lean and not (late and shape.late) else None
         if query is not None:
             return _read_numbers(self.spark.sql(query))
         return self.count(*pattern_of(self.spec).written_actions, "unchanged", *(["late"] if late else []))
@@ -117,18 +117,16 @@ def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
 
 
 @contextmanager
-def open_plan(engine: Engine, spec: Spec, script: str) -> Iterator[PlanView]:
+def open_plan(engine: Engine, compiled: Compiled) -> Iterator[PlanView]:
     """Set the variables of a plan.sql, and drop its view after this block."""
-    found = split_statements(script)
+    found = split_statements(compiled.scripts.plan)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
-        raise UsageError(
-            f"{spec.pattern}/plan.sql.j2: must make the view {VIEW} and end with the two queries that read it; "
-            "mend the template or leave out --templates"
-        )
+        what = f"must make the view {VIEW} and end with the two queries that read it"
+        raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; mend the template or leave out --templates")
     *before, create, counts, _ = found
     try:
         engine.execute(before)
-        yield PlanView(engine.spark, spec, create, counts)
+        yield PlanView(engine.spark, compiled, create, counts)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
 

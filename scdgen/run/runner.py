@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import with_variables
-from scdgen.patterns import compile as pipeline
 from scdgen.patterns import evolve
 from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import evolve_script, source_counts
+from scdgen.patterns.compile import Compiled, evolve_script, source_counts
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.rename import with_target
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import Commit, Undo
@@ -30,7 +28,7 @@ from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.plan import PlanView, is_needless, open_plan, written_share
 from scdgen.run.results import CheckResult, PlanResult, RunResult
 from scdgen.run.retry import RETRIES, Result, retry
-from scdgen.run.source import compute_query_once, hinted
+from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable
 from scdgen.run.versions import VersionFilter, require_table, select_versions
@@ -86,8 +84,8 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        with self._record(spec) as record, self._read_source(spec, source, params) as rows:
-            return self._run(spec, rows, params, adopt, contextlib.nullcontext, record)
+        with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
+            return self._run(spec, prepared, adopt, contextlib.nullcontext, record)
 
     def run_once(
         self,
@@ -98,14 +96,14 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, unless the table has taken in this batch of this application already."""
-        with self._record(spec, batch) as record, self._read_source(spec, source, params) as rows:
+        with self._record(spec, batch) as record, self._prepare(spec, source, params) as prepared:
             once = partial(delta.skip_known_batch, self.spark, spec, application, batch)
-            return self._run(spec, rows, params, False, once, record)
+            return self._run(spec, prepared, False, once, record)
 
-    def _read_source(
+    def _prepare(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
-    ) -> AbstractContextManager[DataFrame | None]:
-        return compute_query_once(self._engine, spec, source, params, self.templates)
+    ) -> AbstractContextManager[Prepared]:
+        return prepare(self._engine, spec, source, params, self.templates)
 
     def _record(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[RunRecord]:
         return record_run(self._metrics, self._engine, RunRecord(spec, self.run_id or delta.new_run_id(), batch))
@@ -113,8 +111,7 @@ class Runner:
     def _run(
         self,
         spec: Spec,
-        source: DataFrame | None,
-        params: Mapping[str, object] | None,
+        prepared: Prepared,
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
         record: RunRecord,
@@ -122,8 +119,9 @@ class Runner:
         begin, run_id = time.monotonic(), record.run
 
         def attempt() -> RunResult:
-            with self._engine.ready(spec, source, params) as bound, delta.note_run(self.spark, spec, run_id) as noted:
-                return self._attempt(spec, bound, adopt, around_merge, noted, record.planned)
+            ready = self._engine.ready(prepared.compiled.spec, prepared.rows)
+            with ready, delta.note_run(self.spark, spec, run_id) as noted:
+                return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, record.planned)
 
         result, retries = retry(spec.target, self.retries, attempt, partial(delta.clear_unfinished, self.spark))
         record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
@@ -132,14 +130,14 @@ class Runner:
     def _attempt(
         self,
         spec: Spec,
-        bound: Spec,
+        compiled: Compiled,
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
         noted: str,
         planned: Mapping[str, int],
     ) -> RunResult:
         """One try. ``noted`` is the run that the commits name; empty if they cannot name it."""
-        scripts = pipeline.render(bound, self.templates)
+        bound, scripts = compiled.spec, compiled.scripts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._find_additions(spec, table, adopt)
@@ -157,7 +155,8 @@ class Runner:
             rows_in, skipped = self._engine.rows_and_skipped(counted)
             counts: dict[str, Any] = {}
             if not needless:
-                merge = hinted(self.spark, bound, merge, written_share(spec, planned))
+                if is_small_merge(self.spark, compiled, written_share(spec, planned)):
+                    merge = split_statements(compiled.hinted_merge())[-1]
                 with around_merge():
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
@@ -176,8 +175,8 @@ class Runner:
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._read_source(spec, source, params) as rows:
-            return self._read_plan(lambda plan, _: plan.rows(), spec, rows, params)
+        with self._prepare(spec, source, params) as prepared:
+            return self._read_plan(lambda plan: plan.rows(), spec, prepared)
 
     def plan_counted(
         self,
@@ -188,12 +187,13 @@ class Runner:
     ) -> PlanResult:
         """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
 
-        def read(plan: PlanView, bound: Spec) -> PlanResult:
-            _, skipped = self._engine.rows_and_skipped(source_counts(bound))
-            return plan.summarize(spec.target, sample, skipped)
+        with self._prepare(spec, source, params) as prepared:
 
-        with self._read_source(spec, source, params) as rows:
-            return self._read_plan(read, spec, rows, params)
+            def read(plan: PlanView) -> PlanResult:
+                _, skipped = self._engine.rows_and_skipped(source_counts(prepared.compiled.spec))
+                return plan.summarize(spec.target, sample, skipped)
+
+            return self._read_plan(read, spec, prepared)
 
     def run_counted(
         self,
@@ -210,9 +210,9 @@ class Runner:
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
-        with self._record(spec) as record, self._read_source(spec, source, params) as rows:
-            record.planned = self._read_plan(lambda plan, _: plan.count_run(lean, late), spec, rows, params, adopt)
-            result = self._run(spec, rows, params, adopt, contextlib.nullcontext, record)
+        with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
+            record.planned = self._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
+            result = self._run(spec, prepared, adopt, contextlib.nullcontext, record)
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(
@@ -294,44 +294,31 @@ class Runner:
             return TargetTable(self.spark, spec).exists()
 
     def _read_plan(
-        self,
-        read: Callable[[PlanView, Spec], Result],
-        spec: Spec,
-        source: DataFrame | None,
-        params: Mapping[str, object] | None,
-        adopt: bool = False,
+        self, read: Callable[[PlanView], Result], spec: Spec, prepared: Prepared, adopt: bool = False
     ) -> Result:
         """Plan and ``read`` the result; like a run, a plan starts over if the source grew meanwhile."""
 
         def attempt() -> Result:
-            with self._open_plan(spec, source, params, adopt) as (plan, bound):
-                return read(plan, bound)
+            with self._open_plan(spec, prepared, adopt) as plan:
+                return read(plan)
 
         return retry(spec.target, self.retries, attempt)[0]
 
     @contextmanager
-    def _open_plan(
-        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, adopt: bool = False
-    ) -> Iterator[tuple[PlanView, Spec]]:
-        """The view of plan.sql, and the spec with its source and params put in."""
-        with (
-            self._engine.ready(spec, source, params) as bound,
-            self._bind_plan_target(spec, bound, adopt) as planned,
-            open_plan(self._engine, planned, pipeline.render(planned, self.templates).plan) as plan,
-        ):
-            yield plan, bound
-
-    @contextmanager
-    def _bind_plan_target(self, spec: Spec, bound: Spec, adopt: bool = False) -> Iterator[Spec]:
-        """The spec with the target of a plan: a view if the table does not exist or lacks a column."""
-        table = TargetTable(self.spark, spec)
-        if not table.exists():
-            missing = pattern_of(spec).columns(spec)
-        else:
-            found = table.read_existing()
-            missing = evolve.additions(spec, found, adopt or not found.adopted)
-        with table.view_with_columns(missing) as name:
-            yield with_target(bound, name) if name else bound
+    def _open_plan(self, spec: Spec, prepared: Prepared, adopt: bool) -> Iterator[PlanView]:
+        """The view of plan.sql; of a table that does not exist or lacks a column, with a view instead of it."""
+        compiled, table = prepared.compiled, TargetTable(self.spark, spec)
+        with self._engine.ready(compiled.spec, prepared.rows):
+            if not table.exists():
+                missing = pattern_of(spec).columns(spec)
+            else:
+                found = table.read_existing()
+                missing = evolve.additions(spec, found, adopt or not found.adopted)
+            with (
+                table.view_with_columns(missing) as name,
+                open_plan(self._engine, compiled.with_target(name) if name else compiled) as plan,
+            ):
+                yield plan
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
         """The columns that a table lacks; raises :class:`DataError` if it does not fit its spec."""

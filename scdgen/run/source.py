@@ -1,4 +1,4 @@
-"""The source of a run: the rows of its query, computed once, and whether it is small.
+"""The source of a run: its SQL compiled once, the rows of its query computed once, and whether it is small.
 
 A run's statements read the source three times, and a plan as often. Computing a query once does not only save time: a
 query that returns other rows the second time, because of a clock or because its tables grow, would set the batch's
@@ -7,53 +7,72 @@ variables by rows that the MERGE never reads.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.settings import ansi, refuses
-from scdgen.patterns import compile as pipeline
 from scdgen.patterns import source
 from scdgen.patterns.bind import bind
-from scdgen.patterns.compile import source_rows
+from scdgen.patterns.compile import Compiled, compile_spec, source_rows
 from scdgen.spec import graph
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_numbers = itertools.count(1)
+
 # Bytes of a source: a tenth of what Spark broadcasts by default, because a change may write several versions of a key.
 SMALL = 1 << 20
 
-_LAST = "SELECT * FROM staged WHERE"
 _SIZE = re.compile(r"\bStatistics\(sizeInBytes=([\d.E+]+) (\w+)")
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What a run or a plan works with: the SQL of its spec, compiled once, and the rows to read, if they are given.
+
+    Without ``rows`` the SQL reads the spec's own source.
+    """
+
+    compiled: Compiled
+    rows: DataFrame | None
+
+
 @contextmanager
-def compute_query_once(
+def prepare(
     engine: Engine,
     spec: Spec,
     given: DataFrame | None,
     params: Mapping[str, object] | None,
     templates: str | None = None,
-) -> Iterator[DataFrame | None]:
-    """The rows to read instead of the spec's source: those ``given``, or those of its query; else ``None``.
+) -> Iterator[Prepared]:
+    """Compile a spec with its params, and with a view instead of its source if rows are ``given``.
 
-    Tables and files are read in place. So is a query that reads the spec's own target, which it has to see in the
-    same version as the MERGE; and the query of a session that refuses to keep rows, as serverless compute does.
+    The rows of the spec's own query are computed here, once, and are then given. Not those of a query that reads the
+    spec's own target, which it has to see in the same version as the MERGE; nor those of a session that refuses to keep
+    rows, as serverless compute does. Raises what is wrong with the spec before anything is sent to Spark.
     """
-    if given is not None or spec.source.query is None or _reads_own_target(spec):
-        yield given
+    values = params or {}
+    if given is None and (spec.source.query is None or _reads_own_target(spec)):
+        yield Prepared(compile_spec(bind(spec, None, values), templates), None)
         return
-    bound = bind(spec, None, params or {})
-    pipeline.render(bound, templates)  # raises before anything is sent to Spark
+    compiled = compile_spec(bind(spec, f"_scd_source_{next(_numbers)}", values), templates)
+    if given is not None:
+        yield Prepared(compiled, given)
+        return
+    own = bind(spec, None, values)
     with engine.lock:  # from here on the params' variables are set
-        yield _compute_rows(engine, bound)
+        rows = _compute_rows(engine, own)
+        yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, templates), None)
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
@@ -80,21 +99,18 @@ def _reads_own_target(spec: Spec) -> bool:
     return any(read.writer is spec for read in graph.steps([spec])[0].reads)
 
 
-def hinted(spark: SparkSession, spec: Spec, merge: str, share: float | None = None) -> str:
-    """The MERGE, with a hint if little is merged; its variables have to be set.
+def is_small_merge(spark: SparkSession, compiled: Compiled, share: float | None = None) -> bool:
+    """Whether so little is merged that Spark should broadcast it; the variables of the MERGE have to be set.
 
     Spark assumes that the MERGE's steps return as many rows as the target has, which they read, and so sorts and
     shuffles the target in each of the MERGE's joins. It does know the size of the source. The files carry no hint: it
     would send the first load of a large table to every executor.
 
     ``share`` is how many rows a snapshot merges per row of its source, if a plan has counted them: the source alone
-    does not tell how many differ. The MERGE of scd1 has no such steps.
+    does not tell how many differ.
     """
-    before, last, after = merge.rpartition(_LAST)
-    share = share if spec.reads_snapshot else 1.0
-    if not last or share is None or not is_small(spark, source_rows(spec), share):
-        return merge
-    return f"{before}{last.replace('SELECT', 'SELECT /*+ BROADCAST(staged) */', 1)}{after}"
+    share = share if compiled.spec.reads_snapshot else 1.0
+    return compiled.can_hint and share is not None and is_small(spark, source_rows(compiled.spec), share)
 
 
 def is_small(spark: SparkSession, query: str, share: float = 1.0) -> bool:

@@ -68,7 +68,8 @@ class _Batch:
                 self.runner.run(self.spec, *self.given)
             assert stopped.value.rule == refused.rule, self.label
             return before
-        counted = self.runner._read_plan(lambda plan, _: plan.count_run(lean=True), self.spec, *self.given)
+        with self.runner._prepare(self.spec, *self.given) as prepared:
+            counted = self.runner._read_plan(lambda plan: plan.count_run(lean=True), self.spec, prepared)
         assert counted == {action: plan.counts[action] for action in counted}, self.label
         assert {*counted} == {*pattern_of(self.spec).written_actions, "unchanged"}
         assert self.version() == version, self.label

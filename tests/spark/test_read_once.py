@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner, load_spec_text
+from scdgen import Runner, Spec, load_spec_text
 from scdgen.engine.engine import Engine
-from scdgen.run.source import compute_query_once
+from scdgen.patterns import compile as compiling
+from scdgen.patterns import gate
+from scdgen.run.source import prepare
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:
@@ -81,11 +83,11 @@ def test_a_query_that_reads_its_own_table_sees_it_as_the_merge_does(spark: Spark
     text = SPEC.replace("TABLE", "itself").replace(
         "FROM RANGE(40) WHERE", "FROM RANGE(40) LEFT ANTI JOIN once.itself USING (id) WHERE"
     )
-    with compute_query_once(Engine(spark), load_spec_text(text), None, DAY) as rows:
-        assert rows is None
-    with compute_query_once(Engine(spark), load_spec_text(SPEC), None, DAY) as rows:
-        assert rows is not None
-        assert rows.collect() == rows.collect()
+    with prepare(Engine(spark), load_spec_text(text), None, DAY) as prepared:
+        assert prepared.rows is None
+    with prepare(Engine(spark), load_spec_text(SPEC), None, DAY) as prepared:
+        assert prepared.rows is not None
+        assert prepared.rows.collect() == prepared.rows.collect()
 
 
 def test_a_session_that_keeps_no_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,3 +100,22 @@ def test_a_session_that_keeps_no_rows(spark: SparkSession, monkeypatch: pytest.M
     for inserted in (30, 0):
         assert Runner(spark).run(spec, params=DAY).inserted == inserted
     assert len(rows_of(spark, "once.refused")) == 30
+
+
+@pytest.mark.parametrize("source", ["query", "frame"])
+def test_a_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its plan, its MERGE and its tries share the SQL; only a table that does not exist is planned by other SQL."""
+    judged: list[str] = []
+    real = gate.judge
+
+    def judge(spec: Spec, files: dict[str, str]) -> None:
+        judged.extend(files)
+        real(spec, files)
+
+    monkeypatch.setattr(compiling, "judge", judge)
+    spec, runner = load_spec_text(SPEC.replace("TABLE", f"compiled_{source}")), Runner(spark)
+    rows = spark.sql("SELECT 1L AS id, 'a' AS name, DATE '2024-01-01' AS at") if source == "frame" else None
+    for _ in range(2):
+        runner.run_counted(spec, rows, DAY)
+    runner.plan_counted(spec, rows, DAY)
+    assert sorted(judged) == sorted(["create.sql", "merge.sql", "plan.sql", "checks.sql"] * 3)
