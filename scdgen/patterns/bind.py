@@ -9,6 +9,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.patterns.source import param_variables
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import with_table
 
 V = TypeVar("V")
 
@@ -71,3 +72,17 @@ def _known(name: str, params: Iterable[str]) -> str:
 
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def with_target(spec: Spec, name: str) -> Spec:
+    """The spec with another relation in the place of its target, in its own queries too (a watermark reads it)."""
+    parts = spec.target_parts
+    query = spec.source.query
+    params = {
+        key: param.model_copy(update={"default": with_table(param.default, parts, name)})
+        if isinstance(param.default, str) and param.default.lstrip(" \n(").upper().startswith(("SELECT", "WITH"))
+        else param
+        for key, param in spec.params.items()
+    }
+    source = spec.source.model_copy(update={"query": with_table(query, parts, name)}) if query else spec.source
+    return spec.model_copy(update={"target": name, "params": params, "source": source})

@@ -12,14 +12,13 @@ from dataclasses import dataclass, fields
 from scdgen import sql
 from scdgen.errors import DataError, UsageError, nearest
 from scdgen.patterns import source
+from scdgen.patterns.bind import with_target
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Target
-from scdgen.patterns.facts import Create, Evolve, literals
+from scdgen.patterns.facts import Create, Evolve, PlanShape, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, Views, pattern_of
-from scdgen.patterns.plan import PlanShape
-from scdgen.patterns.rename import with_target
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import Rows
 from scdgen.spec.definition import definition

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns.columns import Field, cast, hash_of, row_hash
-from scdgen.patterns.rename import with_column
 from scdgen.spec import model
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import with_column
 
 BATCH_FROM = "_scd_batch_from"
 LAST_RUN = "_scd_last_run"

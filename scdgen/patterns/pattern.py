@@ -15,9 +15,8 @@ from typing import ClassVar
 from scdgen import sql
 from scdgen.patterns.checks import Checks, row_checks
 from scdgen.patterns.columns import Field, Target, field_of
-from scdgen.patterns.facts import Head
+from scdgen.patterns.facts import Head, PlanShape
 from scdgen.patterns.history import Times
-from scdgen.patterns.plan import PlanShape
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
 

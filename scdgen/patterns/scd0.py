@@ -8,9 +8,8 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, equal, names_of
-from scdgen.patterns.facts import Head, Session, fields_of, refuse_conflict, refuse_empty, values_of
+from scdgen.patterns.facts import Head, PlanShape, Session, fields_of, refuse_conflict, refuse_empty, values_of
 from scdgen.patterns.pattern import Pattern, Rendering
-from scdgen.patterns.plan import PlanShape
 from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register

@@ -17,6 +17,7 @@ from scdgen.patterns.columns import Field, Target, equal, field_of
 from scdgen.patterns.facts import (
     Guards,
     Head,
+    PlanShape,
     Session,
     fields_of,
     refuse_conflict,
@@ -25,7 +26,6 @@ from scdgen.patterns.facts import (
     values_of,
 )
 from scdgen.patterns.pattern import Pattern, Rendering
-from scdgen.patterns.plan import PlanShape
 from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register

@@ -12,10 +12,9 @@ from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import Check, Checks, own_checks
 from scdgen.patterns.columns import Field, Target, equal, field_of, names_of
-from scdgen.patterns.facts import Head, Session, keys_of, refuse_empty, values_of
+from scdgen.patterns.facts import Head, PlanShape, Session, keys_of, refuse_empty, values_of
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
-from scdgen.patterns.plan import PlanShape
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.spec.definition import HISTORY, TRACKED, names_as_json

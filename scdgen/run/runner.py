@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import with_variables
-from scdgen.patterns import evolve
 from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled, evolve_script, source_counts
 from scdgen.patterns.pattern import pattern_of
@@ -30,7 +29,7 @@ from scdgen.run.results import CheckResult, PlanResult, RunResult
 from scdgen.run.retry import RETRIES, Result, retry
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
-from scdgen.run.table import TargetTable
+from scdgen.run.table import TargetTable, find_additions
 from scdgen.run.versions import VersionFilter, require_table, select_versions
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
@@ -313,7 +312,7 @@ class Runner:
                 missing = pattern_of(spec).columns(spec)
             else:
                 found = table.read_existing()
-                missing = evolve.additions(spec, found, adopt or not found.adopted)
+                missing = find_additions(spec, found, adopt or not found.adopted)
             with (
                 table.view_with_columns(missing) as name,
                 open_plan(self._engine, compiled.with_target(name) if name else compiled) as plan,
@@ -322,7 +321,7 @@ class Runner:
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
         """The columns that a table lacks; raises :class:`DataError` if it does not fit its spec."""
-        additions = evolve.additions(spec, table.read_existing(), adopt)
+        additions = find_additions(spec, table.read_existing(), adopt)
         if adopt:
             require_passed(spec, self.check(spec))
         return additions

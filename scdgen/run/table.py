@@ -1,23 +1,30 @@
-"""The target of a spec: whether it exists, its columns and versions, and how it is put back if a run fails."""
+"""The target of a spec: whether it exists and fits its spec, its versions, and how it is put back if a run fails.
+
+What the stored rows depend on (keys, history, tracked columns) is kept in the table's properties, so that a spec that
+has changed since is noticed before it writes rows of another meaning next to the old ones.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scdgen import sql
+from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
-from scdgen.patterns.evolve import Existing
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
+from scdgen.spec.definition import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
+from scdgen.sql.types import data_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
 
 _numbers = itertools.count(1)
 _FOLLOWING = 50  # commits of other writers that may lie between a run's own commit and its reading of the log
@@ -110,3 +117,115 @@ class TargetTable:
                 elif not created and steps and before < self.read_version() <= before + steps:
                     self.spark.sql(render_restore(self.name, before)).collect()
             raise
+
+
+@dataclass(frozen=True)
+class Existing:
+    """A table as it is: its columns (name -> type as Spark writes it, nullable) and its properties."""
+
+    columns: Mapping[str, tuple[str, bool]]
+    properties: Mapping[str, str]
+    kind: str = "delta"  # its format, or "view"
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the table says which spec its rows stand for."""
+        return PATTERN in self.properties
+
+
+def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target, ...]:
+    """The columns that the spec has and the table lacks. With ``adopt`` what the table's properties say does not count.
+
+    Raises :class:`DataError` with every way in which the table does not fit its spec, a line each.
+    """
+    if table.kind == "view":
+        raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
+    if table.kind != "delta":
+        way_out = "name another target, or make it one with CONVERT TO DELTA"
+        raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
+    stored = {name.lower(): kind for name, kind in table.columns.items()}
+    missing = [c for c in pattern_of(spec).columns(spec) if sql.unquote(c.name).lower() not in stored]
+    added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
+    problems = [*_missing(spec, missing, added), *_types(spec, stored), *_unknown(spec, table)]
+    if adopt and added and not problems:
+        names = ", ".join(sql.unquote(column.name) for column in added)
+        problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
+    if not adopt and not table.adopted:
+        hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
+        problems.append(f"the table was not made by scdgen; {hint}")
+    elif not adopt:
+        problems += _properties(spec, table, {sql.unquote(column.name) for column in added})
+    if problems:
+        raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
+    return added
+
+
+def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> Iterator[str]:
+    options = {name: option for option, name in spec.history.names()}
+    for column in missing:
+        name = sql.unquote(column.name)
+        if column not in added:
+            what = f"history.{options[name]}" if name in options else "keys" if name in spec.keys else "updated_at"
+            yield (
+                f"the table has no column '{name}' ({what}), which rows already stored would need; "
+                "take it out of the spec or make the table anew"
+            )
+        elif spec.schema_evolution != "add_columns":
+            yield f"the table has no column '{name}'; set schema_evolution: add_columns or take it out of the spec"
+        elif column.required:
+            yield (
+                f"the new column '{name}' is nullable: false, but rows already stored have no value for it; "
+                "leave out nullable"
+            )
+
+
+def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+    for column in pattern_of(spec).columns(spec):
+        name = sql.unquote(column.name)
+        kind, _ = stored.get(name.lower(), (column.type, True))
+        if _plain(kind) != _plain(column.type):
+            yield (
+                f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
+                "write the table's type or make the table anew"
+            )
+
+
+def _written(kind: str) -> str:
+    try:
+        return data_type(kind)
+    except ValueError:  # a type that no spec can have, or names inside of a struct that Spark writes without quotes
+        return kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
+
+
+def _plain(kind: str) -> str:
+    """The type as it is compared: a schema tells VARCHAR and CHAR as STRING."""
+    read = _written(kind)
+    return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
+
+
+def _unknown(spec: Spec, table: Existing) -> Iterator[str]:
+    known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
+    for name, (_, nullable) in table.columns.items():
+        if name.lower() not in known and not nullable:
+            yield f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
+
+
+def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
+    wanted = definition(spec)
+    anew = "make the table anew, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
+    for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
+        was, now = table.properties.get(option, ""), wanted.get(option, "")
+        if was != now:
+            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {anew}"
+    for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
+        before, after = _read(table.properties.get(option)), _read(wanted.get(option))
+        if before != after - added:
+            yield f"the table was made with {label}: {_listed(before)}, the spec says {_listed(after)}; {anew}"
+
+
+def _read(text: str | None) -> set[str]:
+    return set(json.loads(text)) if text else set()
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

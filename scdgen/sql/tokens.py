@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import sqlglot
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
@@ -64,3 +65,31 @@ def split_statements(script: str) -> list[str]:
             start = token.end + 1
     found.append(script[start:].strip())
     return [statement for statement in found if statement]
+
+
+def with_table(text: str, table: tuple[str, ...], name: str) -> str:
+    """The text with each mention of a table (its parts) replaced.
+
+    >>> with_table("SELECT max(a) FROM crm.`t` AS t WHERE 'crm.t' = b", ("crm", "t"), "v")
+    "SELECT max(a) FROM v AS t WHERE 'crm.t' = b"
+    """
+    wanted = [part.lower() for part in table]
+    found = [node.parts for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Table)]
+    return _replaced(text, [parts for parts in found if [part.name.lower() for part in parts] == wanted], name)
+
+
+def with_column(text: str, column: str, value: str) -> str:
+    """The text with each mention of a column replaced by an expression.
+
+    >>> with_column("date_format(valid_from, 'yyyy')", "valid_from", "_scd_at")
+    "date_format(_scd_at, 'yyyy')"
+    """
+    found = sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column)
+    return _replaced(text, [node.parts for node in found if node.name.lower() == column.lower()], value)
+
+
+def _replaced(text: str, names: Iterable[list[exp.Expr]], value: str) -> str:
+    spans = sorted((parts[0].meta["start"], parts[-1].meta["end"] + 1) for parts in names)
+    for start, end in reversed(spans):
+        text = text[:start] + value + text[end:]
+    return text

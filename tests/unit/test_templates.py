@@ -16,9 +16,8 @@ from scdgen.patterns import compile as compiling
 from scdgen.patterns import facts, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
-from scdgen.patterns.facts import Head, Session
+from scdgen.patterns.facts import Head, PlanShape, Session
 from scdgen.patterns.pattern import Pattern, Read, Views
-from scdgen.patterns.plan import PlanShape
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.source import Rows
