@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scdgen import sql
 from scdgen.engine.failures import translate
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
-from scdgen.patterns.compile import broken_rows, source_rows
+from scdgen.patterns.compile import bad_values, broken_rows, source_rows
+from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import first_line
 
@@ -139,16 +139,16 @@ def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
 
     ``None`` where no column has one, or where the rows cannot be read.
     """
-    casts = _casts(spec)
+    casts = source_casts(spec)
     simple = [cast for cast in casts if cast.required or not cast.nested]
-    counts = _asked(spark, _count_query(spec, simple))
+    counts = _asked(spark, bad_values(spec, "count", simple))
     for cast, count in zip(simple, counts[0] if counts else (), strict=False):
         if count:
             return _sampled(spark, spec, cast, count)
     # What TRY_CAST does not tell: a value inside another one, or a cast that a user's expression makes.
     for cast in casts:
         try:
-            spark.sql(_cast_query(spec, cast)).collect()
+            spark.sql(bad_values(spec, "cast", [cast])).collect()
         except Exception as error:
             told = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
             if told:
@@ -156,12 +156,12 @@ def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
     return None
 
 
-def _sampled(spark: SparkSession, spec: Spec, cast: _Cast, count: int) -> BadValue:
+def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> BadValue:
     """One of the rows in which a cast fails."""
     keys = [(name, source.fragment(spec, name)) for name in spec.keys]
     texts = [cast.text, *(read.text for _, read in keys)]
-    found = _asked(spark, _sample_query(spec, cast, texts, FILE))
-    found = found or _asked(spark, _sample_query(spec, cast, texts, "NULL"))
+    found = _asked(spark, bad_values(spec, "sample", [cast], texts, FILE))
+    found = found or _asked(spark, bad_values(spec, "sample", [cast], texts))
     if not found:
         return BadValue(cast.place, "a value", cast.type, count)
     value, *key_texts, file = found[0]
@@ -178,68 +178,3 @@ def _asked(spark: SparkSession, query: str) -> list[Row]:
         return spark.sql(query).collect()
     except Exception:
         return []
-
-
-# From here on: the SQL of the questions above.
-
-
-@dataclass(frozen=True)
-class _Cast:
-    """A cast of the generated SQL: what is cast, to what."""
-
-    place: str
-    text: str
-    type: str
-    bare: str | None
-    required: bool = False
-
-    def fails(self) -> str:
-        if self.required:
-            return f"({self.text}) IS NULL"
-        if length := re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", self.type):
-            return f"LENGTH(CAST(({self.text}) AS STRING)) > {length[1]}"
-        return f"(({self.text}) IS NOT NULL AND TRY_CAST(({self.text}) AS {self.type}) IS NULL)"
-
-    @property
-    def nested(self) -> bool:
-        return self.type.startswith(("ARRAY", "STRUCT", "MAP"))
-
-
-def _casts(spec: Spec) -> list[_Cast]:
-    """The casts of the source's columns, in the spec's order."""
-    found = []
-    for name in source.source_columns(spec):
-        column = spec.columns[name]
-        read = source.fragment(spec, name)
-        place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
-        found.append(_Cast(place, read.text, column.type, read.bare))
-        if not column.nullable and name not in spec.keys:
-            found.append(_Cast(place, read.text, column.type, read.bare, required=True))
-    if spec.source.effective_at is not None:
-        read = sql.expression(spec.source.effective_at)
-        place = "effective_at" + (f" ({read.text})" if read.text != "effective_at" else "")
-        found.append(_Cast(place, read.text, source.time_type(spec), read.bare))
-    return found
-
-
-def _count_query(spec: Spec, casts: list[_Cast]) -> str:
-    """In how many rows of the source each cast fails."""
-    return _of_source(spec, ", ".join(f"COUNT_IF({cast.fails()})" for cast in casts))
-
-
-def _cast_query(spec: Spec, cast: _Cast) -> str:
-    """A cast of every row of the source."""
-    return _of_source(spec, f"COUNT(CAST(({cast.text}) AS {cast.type}))")
-
-
-def _sample_query(spec: Spec, cast: _Cast, texts: list[str], file: str) -> str:
-    """Expressions as text, and the file, of one row of the source in which a cast fails."""
-    listed = ", ".join(f"CAST(({text}) AS STRING)" for text in texts)
-    return _of_source(spec, f"{listed}, {file}", [cast.fails()]) + " LIMIT 1"
-
-
-def _of_source(spec: Spec, listed: str, conditions: list[str] | None = None) -> str:
-    rows = source.rows(spec, "incoming", guarded=False)
-    given = f"WITH source AS ({rows.query}) " if rows.query else ""
-    where = " AND ".join([*rows.where, *(conditions or [])])
-    return f"{given}SELECT {listed} FROM {rows.relation}" + (f" WHERE {where}" if where else "")

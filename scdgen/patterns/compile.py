@@ -20,7 +20,7 @@ from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, Views, pattern_of
 from scdgen.patterns.render import render_template
-from scdgen.patterns.source import Rows
+from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.definition import definition
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
@@ -303,3 +303,26 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     target = sql.quote_parts(spec.target_parts)
     facts = Diagnose(rule, target, rows, sample, content, pattern.read(spec).times)
     return _query(Rendering("diagnose.sql.j2", facts))
+
+
+@dataclass(frozen=True)
+class BadValues:
+    """bad_values.sql: what is asked of the casts of a source: ``count``, ``cast`` or ``sample``.
+
+    A sample has ``texts`` as text, and the ``file`` of its row.
+    """
+
+    rows: Rows
+    ask: str
+    casts: tuple[SourceCast, ...]
+    texts: tuple[str, ...] = ()
+    file: str = "NULL"
+
+
+def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL") -> str:
+    """A query of what a type does not hold: in how many rows each of ``casts`` fails, or a row in which the first does.
+
+    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's own error.
+    """
+    rows = source.rows(spec, "incoming", guarded=False)
+    return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))

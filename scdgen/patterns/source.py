@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -121,6 +122,48 @@ def _reads_only(text: str, name: str) -> bool:
 def source_columns(spec: Spec) -> list[str]:
     """The target's columns that come from a source row."""
     return [name for name in spec.columns if name not in derived(spec)]
+
+
+@dataclass(frozen=True)
+class SourceCast:
+    """A cast of a value of the source: what is cast, to what; ``required``: that it is not NULL instead.
+
+    ``place`` names the column in a message; ``bare`` is the source's column if the value is nothing but a column.
+    """
+
+    place: str
+    text: str
+    type: str
+    bare: str | None
+    required: bool = False
+
+    @property
+    def length(self) -> str | None:
+        """The most characters that the type takes, if it is limited."""
+        found = re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", self.type)
+        return found[1] if found else None
+
+    @property
+    def nested(self) -> bool:
+        """Whether the type has other types inside."""
+        return self.type.startswith(("ARRAY", "STRUCT", "MAP"))
+
+
+def source_casts(spec: Spec) -> list[SourceCast]:
+    """The casts of the source's columns, in the spec's order."""
+    found = []
+    for name in source_columns(spec):
+        column = spec.columns[name]
+        read = fragment(spec, name)
+        place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
+        found.append(SourceCast(place, read.text, column.type, read.bare))
+        if not column.nullable and name not in spec.keys:
+            found.append(SourceCast(place, read.text, column.type, read.bare, required=True))
+    if spec.source.effective_at is not None:
+        read = sql.expression(spec.source.effective_at)
+        place = "effective_at" + (f" ({read.text})" if read.text != "effective_at" else "")
+        found.append(SourceCast(place, read.text, time_type(spec), read.bare))
+    return found
 
 
 def key_expression(spec: Spec, key: str) -> str:
