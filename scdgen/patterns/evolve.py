@@ -14,7 +14,7 @@ from scdgen import sql
 from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
-from scdgen.spec.definition import HISTORY, KEYS, PATTERN, TRACKED, definition
+from scdgen.spec.diff import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.spec.model import Spec
 from scdgen.sql.types import data_type
 
