@@ -16,7 +16,7 @@ from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.diff import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.spec.model import Spec
-from scdgen.sql.types import data_type
+from scdgen.sql.expression import data_type
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from pydantic_core import core_schema
 from scdgen.spec import model as spec
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import pattern_names, rules_of
-from scdgen.sql.types import data_type
+from scdgen.sql.expression import data_type
 
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
