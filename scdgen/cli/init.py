@@ -28,7 +28,7 @@ def schema(debug: bool) -> None:
               then, as the first line of a spec:
               # yaml-language-server: $schema=scdgen.schema.json
     """
-    from scdgen.spec.schema import schema_text
+    from scdgen.spec.reference import schema_text
 
     click.echo(schema_text(), nl=False)
 

@@ -168,7 +168,7 @@ def generate(
     from scdgen.cli.inputs import load_specs, map_specs, spec_paths
     from scdgen.cli.notebook import NOTEBOOK, rendered_files
     from scdgen.patterns.compile import Scripts
-    from scdgen.spec.resolved import SPEC_JSON
+    from scdgen.spec.diff import SPEC_JSON
 
     changed, dry, paths = 0, check or diff, spec_paths(specs)
     with map_specs(len(paths), jobs) as each:
@@ -217,14 +217,13 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
 
 def _tell_stored(spec: Spec, place: Path) -> None:
     """What the difference between the ``spec.json`` on disk and the spec means for the rows of the table."""
-    from scdgen.spec.diff import meanings
-    from scdgen.spec.resolved import SPEC_JSON, from_json
+    from scdgen.spec.diff import SPEC_JSON, explain_changes, from_json
 
     file = place / SPEC_JSON
     old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
     unknown = "what the difference means for stored rows is not known"
     if old is not None:
-        lines = meanings(old, spec) or ["no option that stored rows depend on has changed"]
+        lines = explain_changes(old, spec) or ["no option that stored rows depend on has changed"]
     elif file.is_file():
         lines = [f"{file} is not as scdgen writes it; {unknown}"]
     elif place.is_dir():

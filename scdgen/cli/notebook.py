@@ -13,8 +13,8 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 from scdgen.cli.output import code
 from scdgen.errors import Problem, SpecError, printable
 from scdgen.patterns.compile import render
+from scdgen.spec.diff import SPEC_JSON, to_json
 from scdgen.spec.model import Spec
-from scdgen.spec.resolved import SPEC_JSON, to_json
 from scdgen.sql.tokens import tokens
 
 NOTEBOOK = "notebook.sql"

@@ -160,7 +160,7 @@ def open_runner(
     from scdgen.engine import session
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
-    from scdgen.spec.tables import table_names
+    from scdgen.spec.graph import table_names
 
     remote, warehouse, settings = options.remote, options.warehouse, parse_pairs(options.conf, "--conf")
     if not remote and not Path(warehouse).exists():  # perhaps the wrong folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scdgen.engine.diagnose import cause, explained
-from scdgen.engine.settings import ansi
+from scdgen.engine.session import ansi
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import ScdgenError
 from scdgen.spec.model import Spec

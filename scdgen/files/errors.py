@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.diagnose import BadValue, bad_value, is_cast_error
 from scdgen.engine.failures import translate, unreadable
-from scdgen.engine.settings import ansi
+from scdgen.engine.session import ansi
 from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted
 from scdgen.files.find import Files, find
 from scdgen.files.read import Opened, open_text, opened, read_columns, taken_types

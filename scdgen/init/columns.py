@@ -13,8 +13,8 @@ from sqlglot.errors import SqlglotError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.init.draft import Draft
+from scdgen.sql.expression import data_type
 from scdgen.sql.tokens import DIALECT, tokens
-from scdgen.sql.types import data_type
 
 _TEXT_JOINS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 

@@ -14,7 +14,7 @@ from scdgen.errors import UsageError, nearest
 from scdgen.files import find as files
 from scdgen.init.columns import join_name
 from scdgen.init.draft import Draft
-from scdgen.sql.types import data_type
+from scdgen.sql.expression import data_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from scdgen.errors import printable
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
 from scdgen.patterns.source import Rows, Variable, refusal
-from scdgen.spec.definition import definition
+from scdgen.spec.diff import definition
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 
 

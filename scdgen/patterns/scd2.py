@@ -17,7 +17,7 @@ from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.spec.definition import HISTORY, TRACKED, names_as_json
+from scdgen.spec.diff import HISTORY, TRACKED, names_as_json
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.engine.settings import set_while
+from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError
 from scdgen.spec.model import Spec
 from scdgen.version import __version__

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.settings import ansi, refuses
+from scdgen.engine.session import ansi, refuses
 from scdgen.patterns import source
 from scdgen.patterns.bind import bind
 from scdgen.patterns.compile import Compiled, compile_spec, source_rows

@@ -1,14 +1,26 @@
-"""What a change of a spec means for the rows that its table holds already, and how to bring them along."""
+"""What is kept of a spec, and what a change of it means for the rows that its table holds already.
+
+The table keeps what its rows depend on as properties, by which a run notices that the spec has changed since.
+``spec.json``, the spec with its defaults filled in, lies next to the generated SQL; compared with the spec of today, it
+says which options have changed, and how to bring the stored rows along.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import sqlglot
+from pydantic import ValidationError
 
 from scdgen import sql
-from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
+from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Source, Spec
+from scdgen.spec.rules import rule_problems
 from scdgen.sql.tokens import DIALECT
+
+PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
+SPEC_JSON = "spec.json"
 
 _ANEW = "make the table anew from the whole source"
 _TAKE = "take the table over with `scdgen run --adopt`"
@@ -16,7 +28,52 @@ _ADOPT = f"then {_TAKE}"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
-def meanings(old: Spec, new: Spec) -> list[str]:
+def definition(spec: Spec) -> dict[str, str]:
+    """The table properties that say what the stored rows stand for."""
+    return {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), **spec.rules.definition(spec)}
+
+
+def names_as_json(names: Iterable[str]) -> str:
+    """A list of columns as the value of a table property."""
+    return json.dumps(list(names), ensure_ascii=False)
+
+
+def to_json(spec: Spec) -> str:
+    """The text of ``spec.json``: every option that means something for this spec, in the order of the model."""
+    found: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
+    found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
+    found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
+    for name, column in found["columns"].items():
+        column |= {"from": spec.column_source(name), "nullable": column["nullable"] and name not in spec.keys}
+        for option in ("track", "nulls", "merge"):
+            if name in spec.keys or f"columns.*.{option}" in spec.rules.without:
+                del column[option]
+    if spec.reads_snapshot:
+        snapshot = spec.snapshot or Snapshot()
+        found["snapshot"] = snapshot.model_dump(mode="json")
+        if not spec.keeps_history and "taken_at" not in snapshot.model_fields_set:  # without it scd1 has no time
+            del found["snapshot"]["taken_at"]
+    else:
+        del found["snapshot"]
+    if spec.reads_snapshot and spec.source.effective_at is None:  # such a snapshot has no late rows
+        del found["late_arriving"]
+    for option in spec.rules.without:
+        above, _, name = option.rpartition(".")
+        if not option.startswith("columns."):
+            (found.get(above, {}) if above else found).pop(name, None)
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Spec | None:
+    """The spec of a ``spec.json``; ``None`` if the text is not one."""
+    try:
+        spec = Spec.model_validate_json(text)
+    except ValidationError:
+        return None
+    return None if rule_problems(spec) else spec
+
+
+def explain_changes(old: Spec, new: Spec) -> list[str]:
     """A line for each option that has changed and that stored rows depend on; none where nothing has."""
     if old.pattern != new.pattern:
         what = "stored rows have no versions" if new.keeps_history else "stored rows are versions, many of a key"

@@ -1,4 +1,4 @@
-"""Which spec reads the table of which, and the order of a run that follows from it.
+"""The tables that specs read and write: which spec reads the table of which, and the order of a run.
 
 Two names are the same table where they are equal, upper and lower case aside. A name without a schema means the schema
 ``default``, as in the embedded session. A name without a catalog is the same as one with a catalog and an equal rest,
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import graphlib
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
 from scdgen.spec.model import Spec
-from scdgen.spec.tables import read_names, written_names
+from scdgen.spec.rules import sql_texts
 
 Name = tuple[str, ...]
 
@@ -67,6 +67,42 @@ def steps(specs: Sequence[Spec]) -> list[Step]:
         done.append(found[first])
         sorter.done(first)
     return done
+
+
+def table_names(specs: Iterable[Spec]) -> Iterator[Name]:
+    """Targets, views, and every table that is read, checks included, in one to three parts."""
+    for spec in specs:
+        yield from written_names(spec)
+        yield from read_names(spec)
+        for check in spec.checks:
+            yield from _named_in(sql.query(check.query))
+
+
+def written_names(spec: Spec) -> Iterator[Name]:
+    """The target, and the views of it."""
+    yield spec.target_parts
+    for name in (spec.views.current, spec.views.as_of):
+        if name is not None:
+            yield sql.split_name(name)
+
+
+def read_names(spec: Spec) -> Iterator[Name]:
+    """What a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
+
+    A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks are not part of a run.
+    """
+    if spec.source.table is not None:
+        yield sql.split_name(spec.source.table)
+    for place, read, text in sql_texts(spec):
+        if place[0] != "checks":
+            yield from _named_in(read(text))
+    for param in spec.params.values():
+        if param.default is not None:
+            yield from _named_in(sql.expression(sql.param_value(param.default, param.type)))
+
+
+def _named_in(read: sql.Fragment) -> list[Name]:
+    return sorted(parts for parts in read.tables if all(parts))  # a built-in table function has an empty name
 
 
 def full_name(parts: Name) -> Name:

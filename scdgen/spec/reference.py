@@ -1,10 +1,13 @@
-"""The options of a spec, read from the models: for the reference in the docs and for ``scdgen explain``.
+"""The options of a spec, read from the models: for the docs, for ``scdgen explain``, and as a JSON Schema for editors.
 
 A place is written with dots; ``*`` stands for a name that the user chooses, and for each entry of a list.
+The JSON Schema says what each option alone may hold. What spans options, and whether SQL can be read, is for
+``scdgen validate``.
 """
 
 from __future__ import annotations
 
+import json
 import types
 import typing
 from collections.abc import Iterator
@@ -12,10 +15,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from scdgen.spec import model as spec
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.sql.expression import data_type
 
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
@@ -110,3 +116,112 @@ def table() -> str:
     lines = ["| option | allowed | default | meaning |", "|---|---|---|---|"]
     lines += [f"| `{o.place}` | {o.allowed} | {o.default} | {o.meaning} |" for o in options()]
     return "\n".join(lines)
+
+
+TYPES = (
+    "string", "int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "binary", "smallint",
+    "tinyint", "float", "timestamp_ntz", "timestamp_ltz", "array<string>", "map<string,string>", "struct<a:int>",
+)  # fmt: skip
+# The names by which Spark's types can be written, as data_type reads them; with what may stand in brackets.
+_TYPE_NAMES = (
+    "string", "text", "int", "integer", "bigint", "long", "int64", "double", "boolean", "bool", "date", "timestamp",
+    "timestamptz", "timestampntz", "timestampltz", "timestamp_ntz", "timestamp_ltz", "binary", "smallint", "short",
+    "tinyint", "byte", "float", "float4", "real", "decimal", "dec", "numeric", "number", "varchar", "char", "array",
+    "map", "struct",
+)  # fmt: skip
+_TYPE = "spark-type"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12), every option with its description."""
+    made = _with_type_references(spec.Spec.model_json_schema(schema_generator=_Generator))
+    definitions = made["$defs"]
+    for definition in definitions.values():
+        definition.pop("title", None)
+    definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
+    # Editors show the first matching branch; a source without one of the three is the most frequent mistake.
+    definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path")]
+    return {"$schema": _Generator.schema_dialect, **made, "title": "scdgen spec"}
+
+
+def schema_text() -> str:
+    """The JSON Schema as text, ending in a newline."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+class _Generator(GenerateJsonSchema):
+    """pydantic's own schema, and what its validators add to it: short forms, names and types."""
+
+    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
+        inner = super().function_before_schema(schema)
+        function = schema["function"]["function"]
+        if function is spec._listed:
+            return {"anyOf": [inner["items"], inner]}
+        if inner == {"type": "string"} and function is not spec._plain:
+            return {"type": ["string", "number", "boolean"]}
+        return inner
+
+    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> JsonSchemaValue:
+        inner = super().function_after_schema(schema)
+        function = schema["function"]["function"]
+        if function is data_type:
+            return {"type": "string", "format": _TYPE}
+        if function is spec._pattern:
+            return {"enum": list(pattern_names()), "type": "string"}
+        if function is spec._name:
+            return {**inner, "pattern": r"^(?!_[sS][cC][dD]_)\S(.*\S)?$"}
+        return inner
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        made = super().model_schema(schema)
+        made["description"] = made["description"].replace("``", "`")
+        short = getattr(schema["cls"], "_short_form", None)
+        if short is None:
+            return made
+        stands_for = next(iter(short("a")))  # the option that the text alone gives
+        text = {k: v for k, v in made["properties"][stands_for].items() if k not in {"default", "description"}}
+        return {"anyOf": [text, made]}
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return _flat(super().nullable_schema(schema))
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        made = super().dict_schema(schema)
+        if "patternProperties" in made:
+            made["additionalProperties"] = False
+        return made
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _with_type_references(node: Any) -> Any:
+    """The same schema with one definition for every Spark type, and the description of a property at its end."""
+    if isinstance(node, list):
+        return [_with_type_references(inner) for inner in node]
+    if not isinstance(node, dict):
+        return node
+    made = {key: _with_type_references(inner) for key, inner in node.items()}
+    if made.get("format") == _TYPE:
+        del made["format"], made["type"]
+        made["$ref"] = "#/$defs/Type"
+    if isinstance(made.get("description"), str) and "properties" not in made:
+        made["description"] = made.pop("description")
+    return made
+
+
+def _flat(made: JsonSchemaValue) -> JsonSchemaValue:
+    """One list of alternatives in place of lists in lists."""
+    branches = [inner for branch in made.get("anyOf", []) for inner in branch.get("anyOf", [branch])]
+    return {**made, "anyOf": branches} if branches else made
+
+
+def _type_pattern() -> str:
+    """Names of types in any case, as editors have no flag for that.
+
+    >>> import re
+    >>> [bool(re.search(_type_pattern(), text)) for text in ("Decimal(10, 2)", "STRUCT<a: INT>", "strng", "int4x")]
+    [True, True, False, False]
+    """
+    names = "|".join("".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in name) for name in _TYPE_NAMES)
+    return rf"^\s*({names})\s*([(<].*[)>])?\s*$"

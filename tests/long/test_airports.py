@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec
-from scdgen.engine.settings import set_while
+from scdgen.engine.session import set_while
 from scdgen.files.errors import open_files
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT

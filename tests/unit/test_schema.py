@@ -11,8 +11,7 @@ from ruamel.yaml import YAML
 
 from scdgen import load_spec_text
 from scdgen.cli.main import cli
-from scdgen.spec.reference import DEFAULTS, options
-from scdgen.spec.schema import TYPES, schema, schema_text
+from scdgen.spec.reference import DEFAULTS, TYPES, options, schema, schema_text
 from tests.conftest import ROOT
 from tests.support.error_cases import FOLDER, read
 from tests.support.random_specs import make_case

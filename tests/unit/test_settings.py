@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text
-from scdgen.engine.settings import ansi, refuses, set_while
+from scdgen.engine.session import ansi, refuses, set_while
 from scdgen.engine.spark3 import Substituting, with_variables
 from scdgen.run.delta import note_run, skip_known_batch
 from scdgen.run.stream import build_micro_batch

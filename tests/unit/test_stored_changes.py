@@ -9,8 +9,7 @@ import pytest
 
 from scdgen import render
 from scdgen.cli.main import main
-from scdgen.spec.diff import meanings
-from scdgen.spec.resolved import from_json, to_json
+from scdgen.spec.diff import explain_changes, from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
 T = "`crm`.`customer`"
@@ -71,7 +70,7 @@ def told(before: Document, after: Document) -> list[str]:
     """The lines for a spec.json on disk and a changed spec."""
     old = from_json(to_json(load(before)))
     assert old is not None
-    return meanings(old, load(after))
+    return explain_changes(old, load(after))
 
 
 @pytest.mark.parametrize(("kind", "option", "value", "lines"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
