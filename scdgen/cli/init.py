@@ -28,9 +28,9 @@ def schema(debug: bool) -> None:
               then, as the first line of a spec:
               # yaml-language-server: $schema=scdgen.schema.json
     """
-    from scdgen.spec.reference import schema_text
+    from scdgen.spec.reference import render_schema
 
-    click.echo(schema_text(), nl=False)
+    click.echo(render_schema(), nl=False)
 
 
 @click.command()

@@ -55,9 +55,9 @@ def main(args: Sequence[str] | None = None) -> None:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        from scdgen.engine.failures import of_engine
+        from scdgen.engine.failures import translate_without_spec
 
-        line, status = line_and_status(of_engine(error))
+        line, status = line_and_status(translate_without_spec(error))
         log.error(line, status)
     finally:
         log.choose("text")

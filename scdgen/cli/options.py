@@ -160,7 +160,7 @@ def open_runner(
     from scdgen.engine import session
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
-    from scdgen.spec.graph import table_names
+    from scdgen.spec.graph import find_table_names
 
     remote, warehouse, settings = options.remote, options.warehouse, parse_pairs(options.conf, "--conf")
     if not remote and not Path(warehouse).exists():  # perhaps the wrong folder
@@ -171,7 +171,7 @@ def open_runner(
         )
     try:
         if not remote:
-            session.know_catalogs(spark, [*table_names(specs), *([metrics.parts] if metrics else [])])
+            session.know_catalogs(spark, [*find_table_names(specs), *([metrics.parts] if metrics else [])])
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, retries, new_run_id(), metrics)

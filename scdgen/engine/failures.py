@@ -130,14 +130,14 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     own = _of_server(str(error))
     if own is not None:
         return own
-    broken = unreadable(str(error))
+    broken = explain_unreadable(str(error))
     if broken is not None:
         file, what = broken
         return DataError(f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}")
     return _told(spec.target, error, spec)
 
 
-def of_engine(error: Exception) -> Exception:
+def translate_without_spec(error: Exception) -> Exception:
     """An error of the engine's that no spec stands beside as one of ours; any other as it is."""
     if isinstance(error, ScdgenError) or type(error).__module__.split(".")[0] not in _MODULES:
         return error
@@ -146,19 +146,19 @@ def of_engine(error: Exception) -> Exception:
     return told
 
 
-def of_place(place: str, error: Exception) -> ScdgenError:
+def translate_at(place: str, error: Exception) -> ScdgenError:
     """An error of the engine's that concerns something beside the specs, which ``place`` names."""
     return error if isinstance(error, ScdgenError) else _told(place, error)
 
 
-def of_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
+def translate_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """The error of a check that cannot be worked out, which is not a check that fails."""
     kind, line = _kind_and_line(error)
     what = line.split("; ")[0]
     return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; mend its query or its table")
 
 
-def unreadable(text: str) -> tuple[str | None, str] | None:
+def explain_unreadable(text: str) -> tuple[str | None, str] | None:
     """(the file as Spark names it, if it does; what is wrong with it) where Spark could not read a file."""
     named = re.search(r"\[FAILED_READ_FILE[A-Z_.]*\] Encountered error while reading file (\S+?)\.(?:\s|$)", text)
     if named is None and "[MALFORMED_RECORD_IN_" not in text and "Unescaped quote character" not in text:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.engine.failures import of_engine
+from scdgen.engine.failures import translate_without_spec
 from scdgen.errors import DEBUG, EngineError, UsageError
 from scdgen.sql import quote_parts, text_literal
 from scdgen.sql.tokens import first_line
@@ -93,7 +93,7 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
     try:
         register_tables(spark, folder)
     except Exception as error:
-        raise of_engine(error) from error
+        raise translate_without_spec(error) from error
     return spark
 
 
@@ -114,7 +114,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()
     except Exception as error:
-        known = of_engine(error)
+        known = translate_without_spec(error)
         line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
         raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # what follows may hold a token
     return spark

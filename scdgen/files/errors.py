@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.diagnose import BadValue, bad_value, is_cast_error
-from scdgen.engine.failures import translate, unreadable
+from scdgen.engine.failures import explain_unreadable, translate
 from scdgen.engine.session import ansi
 from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted
 from scdgen.files.find import Files, find
@@ -100,8 +100,8 @@ def _place(files: Files, found: BadValue) -> str:
 
 
 def _unreadable(files: Files, text: str) -> str | None:
-    """What :func:`unreadable` tells, with the file called as it was given."""
-    broken = unreadable(text)
+    """What :func:`explain_unreadable` says, with the file called as it was given."""
+    broken = explain_unreadable(text)
     if broken is None:
         return None
     file, what = broken

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.engine.failures import of_check
+from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
 from scdgen.patterns.compile import check_all
 from scdgen.run.results import CheckResult
@@ -39,7 +39,7 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
             failures = frame.count()
             results.append(CheckResult(check.name, failures, _read_sample(frame if failures else None, limit)))
         except Exception as error:
-            raise of_check(spec, check.name, error) from error
+            raise translate_check(spec, check.name, error) from error
     return results
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import log, sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.failures import of_place
+from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
 from scdgen.run.delta import hash_spec
 from scdgen.run.results import RunResult
@@ -132,7 +132,7 @@ class Metrics:
         except ScdgenError:
             raise
         except Exception as error:
-            raise of_place(f"--metrics {self.table}", error) from error
+            raise translate_at(f"--metrics {self.table}", error) from error
         missing = [name for name, _, _ in COLUMNS if name not in there]
         if missing:
             raise DataError(
@@ -162,7 +162,7 @@ class Metrics:
         try:
             spark.sql(self.render_insert(row)).collect()
         except Exception as error:
-            what = line_and_status(of_place(f"--metrics {self.table}", error))[0].partition("; ")[0]
+            what = line_and_status(translate_at(f"--metrics {self.table}", error))[0].partition("; ")[0]
             log.warning(f"{what}; what was merged stands, and the row on {row['target']} is lost")
 
 

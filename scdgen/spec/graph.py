@@ -69,16 +69,16 @@ def steps(specs: Sequence[Spec]) -> list[Step]:
     return done
 
 
-def table_names(specs: Iterable[Spec]) -> Iterator[Name]:
+def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
     """Targets, views, and every table that is read, checks included, in one to three parts."""
     for spec in specs:
-        yield from written_names(spec)
-        yield from read_names(spec)
+        yield from find_written_names(spec)
+        yield from find_read_names(spec)
         for check in spec.checks:
             yield from _named_in(sql.query(check.query))
 
 
-def written_names(spec: Spec) -> Iterator[Name]:
+def find_written_names(spec: Spec) -> Iterator[Name]:
     """The target, and the views of it."""
     yield spec.target_parts
     for name in (spec.views.current, spec.views.as_of):
@@ -86,7 +86,7 @@ def written_names(spec: Spec) -> Iterator[Name]:
             yield sql.split_name(name)
 
 
-def read_names(spec: Spec) -> Iterator[Name]:
+def find_read_names(spec: Spec) -> Iterator[Name]:
     """What a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
 
     A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks are not part of a run.
@@ -116,12 +116,12 @@ def full_name(parts: Name) -> Name:
 
 
 def _writers(specs: Iterable[Spec]) -> list[tuple[Name, Spec]]:
-    return [(full_name(parts), spec) for spec in specs for parts in written_names(spec)]
+    return [(full_name(parts), spec) for spec in specs for parts in find_written_names(spec)]
 
 
 def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]]) -> tuple[Read, ...]:
     names: dict[Name, Name] = {}
-    for parts in read_names(spec):
+    for parts in find_read_names(spec):
         names.setdefault(full_name(parts), parts)
     found = [Read(dotted(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:

@@ -111,7 +111,7 @@ def _default(value: object) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def table() -> str:
+def render_table() -> str:
     """The options as a Markdown table, a line each."""
     lines = ["| option | allowed | default | meaning |", "|---|---|---|---|"]
     lines += [f"| `{o.place}` | {o.allowed} | {o.default} | {o.meaning} |" for o in options()]
@@ -132,7 +132,7 @@ _TYPE_NAMES = (
 _TYPE = "spark-type"
 
 
-def schema() -> dict[str, Any]:
+def build_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12), every option with its description."""
     made = _with_type_references(spec.Spec.model_json_schema(schema_generator=_Generator))
     definitions = made["$defs"]
@@ -144,9 +144,9 @@ def schema() -> dict[str, Any]:
     return {"$schema": _Generator.schema_dialect, **made, "title": "scdgen spec"}
 
 
-def schema_text() -> str:
+def render_schema() -> str:
     """The JSON Schema as text, ending in a newline."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 class _Generator(GenerateJsonSchema):

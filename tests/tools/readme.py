@@ -13,7 +13,7 @@ import click
 
 from scdgen.cli.main import cli
 from scdgen.run.metrics import COLUMNS
-from scdgen.spec.reference import table
+from scdgen.spec.reference import render_table
 from tests.conftest import ROOT
 from tests.support.pages import PAGES
 
@@ -28,7 +28,7 @@ def filled(text: str) -> str:
         return f"<!-- file: {found[1]} -->\n```{LANGUAGES[file.suffix]}\n{file.read_text().rstrip()}\n```\n<!-- end -->"
 
     text = re.sub(r"<!-- file: (\S+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
-    for name, made in (("options", table()), ("commands", commands()), ("metrics", metrics())):
+    for name, made in (("options", render_table()), ("commands", commands()), ("metrics", metrics())):
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
         if mark:
             text = f"{before}{mark}{made}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"

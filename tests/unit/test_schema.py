@@ -11,13 +11,13 @@ from ruamel.yaml import YAML
 
 from scdgen import load_spec_text
 from scdgen.cli.main import cli
-from scdgen.spec.reference import DEFAULTS, TYPES, options, schema, schema_text
+from scdgen.spec.reference import DEFAULTS, TYPES, build_schema, options, render_schema
 from tests.conftest import ROOT
 from tests.support.error_cases import FOLDER, read
 from tests.support.random_specs import make_case
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
-VALIDATOR = Draft202012Validator(schema())
+VALIDATOR = Draft202012Validator(build_schema())
 MEANINGS = {option.place: option.meaning for option in options()}
 
 # Every option of the format, as in its description.
@@ -112,13 +112,13 @@ def places(node: Any, above: str = "") -> set[str]:
 
 
 def test_it_is_a_schema() -> None:
-    Draft202012Validator.check_schema(schema())
-    assert schema()["$schema"].endswith("draft/2020-12/schema")
+    Draft202012Validator.check_schema(build_schema())
+    assert build_schema()["$schema"].endswith("draft/2020-12/schema")
 
 
 def test_the_committed_file_is_what_the_command_prints() -> None:
     committed = (ROOT / "docs" / "scdgen.schema.json").read_text()
-    assert schema_text() == committed, "run: scdgen schema > docs/scdgen.schema.json"
+    assert render_schema() == committed, "run: scdgen schema > docs/scdgen.schema.json"
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
@@ -238,9 +238,9 @@ def test_every_property_is_described_in_the_schema() -> None:
             assert node["additionalProperties"] is False
         return len(properties) + sum(map(walk, node.values()))
 
-    assert walk(schema()) == len(MEANINGS)
+    assert walk(build_schema()) == len(MEANINGS)
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["schema"], standalone_mode=False)
-    assert capsys.readouterr().out == schema_text()
+    assert capsys.readouterr().out == render_schema()
