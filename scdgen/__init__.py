@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
 from scdgen.patterns.compile import Scripts, render
+from scdgen.patterns.pattern import Pattern
 from scdgen.run.results import CheckResult, RunResult
 from scdgen.spec.load import load_spec, load_spec_text
 from scdgen.spec.model import Spec
@@ -21,6 +22,7 @@ __all__ = [
     "CheckResult",
     "DataError",
     "EngineError",
+    "Pattern",
     "RunResult",
     "Runner",
     "ScdgenError",

@@ -15,7 +15,7 @@ from scdgen.patterns import source
 from scdgen.patterns.bind import with_target
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Target
-from scdgen.patterns.facts import Create, Evolve, PlanShape, literals
+from scdgen.patterns.facts import Create, Evolve, Head, PlanShape, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, Views, pattern_of
@@ -91,7 +91,7 @@ def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
     create = Rendering("create.sql.j2", Create.of(spec, pattern.columns(spec)))
     checks = Rendering("checks.sql.j2", pattern.checks(spec))
     current, as_of = (sql.quote_parts(sql.split_name(n)) if n else None for n in (spec.views.current, spec.views.as_of))
-    views = Rendering("views.sql.j2", Views(pattern.checks(spec).head, pattern.read(spec), current, as_of))
+    views = Rendering("views.sql.j2", Views(Head.of(spec), pattern.read(spec), current, as_of))
     return Scripts(
         create=_text(create, templates),
         merge=_text(pattern.merge(spec), templates),

@@ -190,6 +190,7 @@ class PlanShape:
     ``on`` joins the stored rows (``t``) to the staged ones (``s``), ``current`` are the conditions on a current row,
     ``changing`` the columns that may change, ``groups`` and ``place`` order the rows. ``late``: the plan counts late
     rows. ``finds_first_change``: a row needs the first change of its key in the batch.
+    ``joins_extract``: the staged rows lack the keys of the extract that need nothing.
     """
 
     target: str
@@ -202,7 +203,7 @@ class PlanShape:
     place: tuple[str, ...]
     late: bool
     finds_first_change: bool
-    reads_snapshot: bool
+    joins_extract: bool
     view: str = VIEW
     sample: int = SAMPLE
 

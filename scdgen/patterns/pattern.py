@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
@@ -67,9 +67,7 @@ class Views:
 class Pattern(PatternRules):
     """What a value of ``pattern`` means in SQL. Subclass this to add a pattern."""
 
-    templates: ClassVar[Path | None] = None
-    """A folder with the pattern's templates; ``None`` for those of this package."""
-    contexts: ClassVar[Mapping[str, type]]
+    contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions of a plan whose counts are rows that the MERGE's source has, each once."""

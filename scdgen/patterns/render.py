@@ -67,7 +67,7 @@ def _own() -> BaseLoader:
         own: BaseLoader = PackageLoader("scdgen", "templates")
     except ValueError:  # a checkout has the folder next to the package
         own = FileSystemLoader(Path(__file__).parents[2] / "templates")
-    folders = [getattr(rules_of(name), "templates", None) for name in pattern_names()]
+    folders = [rules_of(name).templates for name in pattern_names()]
     return ChoiceLoader([own, *(FileSystemLoader(folder) for folder in folders if folder is not None)])
 
 

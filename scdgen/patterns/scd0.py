@@ -96,7 +96,7 @@ class Scd0(Pattern):
             place=keys,
             late=False,
             finds_first_change=False,
-            reads_snapshot=False,  # the source's keys are all staged
+            joins_extract=False,  # the source's keys are all staged
         )
 
     def problems(self, spec: Spec) -> Found:

@@ -167,14 +167,15 @@ class Scd1(Pattern):
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """The column that keeps the time, if it is not one of the spec's."""
-        return [spec.updated_at] if spec.updated_at else []
+        return [spec.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """The columns of the spec, and the one that keeps the time."""
-        listed = Target.of(spec)
-        if not spec.updated_at or spec.updated_at in spec.columns:
-            return listed
-        return (*listed, Target(sql.quote(spec.updated_at), "TIMESTAMP", "Effective time of the newest change"))
+        added = [
+            Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change")
+            for name in self.added_columns(spec)
+        ]
+        return (*Target.of(spec), *added)
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         """A MERGE of one row per key."""
@@ -203,7 +204,7 @@ class Scd1(Pattern):
             place=batch.keys,
             late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
             finds_first_change=False,
-            reads_snapshot=spec.reads_snapshot,
+            joins_extract=spec.reads_snapshot,
         )
 
     def conflicting(self, spec: Spec) -> list[str]:

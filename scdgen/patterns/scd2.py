@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import Check, Checks, own_checks
 from scdgen.patterns.columns import Field, Target, equal, field_of, names_of
-from scdgen.patterns.facts import Head, PlanShape, Session, keys_of, refuse_empty, values_of
+from scdgen.patterns.facts import Head, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -46,8 +46,8 @@ class Scd2Merge:
     broadcasts: bool = False
 
     @property
-    def folds(self) -> bool:
-        """Whether a version can become redundant and is removed, as late changes make it."""
+    def reads_changes(self) -> bool:
+        """Whether the source holds changes: a late one can make a stored version redundant, which is then removed."""
         return isinstance(self.staging, Scd2Changes)
 
 
@@ -139,14 +139,14 @@ class Scd2(Pattern):
     def plan(self, spec: Spec) -> Rendering:
         """A view of the versions that would be written."""
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
-        fills = any(field.nulls == "fill" for field in values_of(_merge(spec).staging.fields))
-        return Rendering("scd2/plan.sql.j2", Scd2Plan(_merge(spec), self.plan_shape(spec), deleted, fills))
+        plan = Scd2Plan(_merge(spec), self.plan_shape(spec), deleted, source.fills(spec))
+        return Rendering("scd2/plan.sql.j2", plan)
 
     def plan_shape(self, spec: Spec) -> PlanShape:
         """A row per version, found by key and start."""
         merge = _merge(spec)
         deleted = [f"NOT t.{sql.quote(spec.history.deleted)}"] if spec.history.deleted else []
-        late = merge.folds and spec.late == "apply"
+        late = merge.reads_changes and spec.late == "apply"
         keys = merge.staging.keys
         return PlanShape(
             target=merge.target,
@@ -160,7 +160,7 @@ class Scd2(Pattern):
             late=late,
             # A value that becomes known fills versions that lie back too: no change is late by that.
             finds_first_change=late and source.fills(spec),
-            reads_snapshot=spec.reads_snapshot,
+            joins_extract=spec.reads_snapshot,
         )
 
     def read(self, spec: Spec) -> Read:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, aliased, names_of, struct
+from scdgen.patterns.columns import Field, names_of, struct
 from scdgen.patterns.facts import fields_of, refuse_conflict, values_of
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, refusal
@@ -95,8 +95,3 @@ class Scd2Changes:
     def fills(self) -> bool:
         """Whether a value may be written into versions that ended before the batch."""
         return any(field.nulls == "fill" for field in self.fields)
-
-    @property
-    def stored_keys(self) -> list[str]:
-        """The keys of the table's alias ``t``."""
-        return aliased(self.keys, "t")

@@ -340,14 +340,9 @@ def batch_bound(spec: Spec) -> str:
     return BATCH_FROM
 
 
-def has_lives(spec: Spec) -> bool:
-    """Whether NULL means "not given" in some column, so that a value lasts until the next delete."""
-    return any(column.nulls != "value" for column in spec.columns.values())
-
-
 def fills(spec: Spec) -> bool:
     """Whether a value may be written into versions that ended before the batch."""
-    return any(column.nulls == "fill" for column in spec.columns.values())
+    return any(spec.columns[name].nulls == "fill" for name in source_columns(spec))
 
 
 def _bounds_times(spec: Spec) -> bool:

@@ -1,6 +1,6 @@
 """What a pattern is to a spec: its name, what it accepts and its rules; and the registry of all patterns.
 
-The package's own patterns are the modules of :mod:`scdgen.patterns` whose names begin with ``scd``. Those of other
+The package's own patterns are the modules ``scdN`` of :mod:`scdgen.patterns`, one each. Those of other
 packages are found by the entry point group ``scdgen.patterns``: each entry point names a subclass of
 :class:`scdgen.Pattern`.
 """
@@ -8,10 +8,12 @@ packages are found by the entry point group ``scdgen.patterns``: each entry poin
 from __future__ import annotations
 
 import functools
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, ClassVar
 
@@ -38,6 +40,9 @@ class PatternRules(ABC):
     """The options that a spec of this pattern cannot have, as ``history`` or ``columns.*.merge``."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
+
+    templates: ClassVar[Path | None] = None
+    """A folder with the pattern's templates; ``None`` for those of this package."""
 
     def accepts(self, feed: str) -> bool:
         """Whether a spec of this pattern can have a feed."""
@@ -73,7 +78,7 @@ def _load_all() -> None:
     """Import the modules of the package's own patterns, and the entry points of other packages."""
     package = import_module(GROUP)
     for module in iter_modules(package.__path__):
-        if module.name.startswith("scd"):
+        if re.fullmatch(r"scd\d", module.name):
             import_module(f"{GROUP}.{module.name}")
     for entry in entry_points(group=GROUP):
         register(entry.load()())

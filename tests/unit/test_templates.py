@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.spec.rules import BUILT_IN_CHECKS, STEPS
 from tests.conftest import ROOT
 
 
@@ -101,6 +103,7 @@ class Reader:
         self.template = template
         self.problems: list[str] = []
         self.known = 0
+        self.seen: set[tuple[str, str]] = set()  # (class, attribute)
 
     def type_of(self, node: nodes.Node, kinds: Kinds) -> Any:
         if isinstance(node, nodes.Name):
@@ -117,6 +120,7 @@ class Reader:
             if not dataclasses.is_dataclass(kind) and not kind.__module__.startswith("scdgen."):
                 continue
             self.known += 1
+            self.seen.add((kind.__name__, node.attr))
             if not hasattr(kind, node.attr) and node.attr not in typing.get_type_hints(kind):
                 self.problems.append(f"{self.template}:{node.lineno}: {kind.__name__} has no {node.attr}")
             else:
@@ -206,8 +210,22 @@ def test_a_name_that_is_not_a_field_is_found(text: str) -> None:
 
 def test_every_field_is_read() -> None:
     """A fact that no template prints is dead, unless a property of its class is made from it."""
-    texts = "\n".join((ROOT / "templates" / name).read_text() for name in templates())
-    for kind in {*CONTEXTS.values(), *PARAMETERS.values()} - {SourceCast}:  # whose other fields are for messages
-        source = inspect.getsource(kind)
+    seen = {place for name in templates() for place in read(name, CONTEXTS.get(name)).seen}
+    leaves = {SourceCast, Field}  # Python reads other fields of theirs
+    for kind in {*CONTEXTS.values(), *PARAMETERS.values()} - leaves:
+        source, name = inspect.getsource(kind), kind.__name__
         for field in dataclasses.fields(kind):
-            assert f".{field.name}" in texts or f"self.{field.name}" in source, f"{kind.__name__}.{field.name}"
+            assert (name, field.name) in seen or f"self.{field.name}" in source, f"{name}.{field.name}"
+
+
+def test_the_steps_of_the_templates_are_reserved() -> None:
+    """A table of one part with the name of a step would be hidden by it."""
+    texts = [(ROOT / "templates" / name).read_text() for name in templates()]
+    steps = {name for text in texts for name in re.findall(r"^(?:WITH )?(\w+) AS \($", text, re.MULTILINE)}
+    assert len(steps) > 20
+    assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS
+
+
+def test_the_names_of_the_built_in_checks_are_reserved() -> None:
+    names = set(re.findall(r'"(\w+)": "', (ROOT / "templates/_checks.sql.j2").read_text()))
+    assert names == set(BUILT_IN_CHECKS)

@@ -1,0 +1,90 @@
+"""SQL lives in templates: which Python files may still hold SQL in a string, and in how many of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+# File -> strings with SQL keywords. All of scdgen/sql may have them. The numbers only shrink: a query belongs in a
+# template; what stays here are leaves (casts, hashes, refusals, time arithmetic), statements that a session needs and
+# no file shows, and messages that name a clause.
+ALLOWED = {
+    "cli/check.py": 3,
+    "cli/explain.py": 2,
+    "engine/diagnose.py": 2,
+    "engine/engine.py": 1,
+    "engine/failures.py": 2,
+    "engine/session.py": 4,
+    "engine/spark3.py": 23,
+    "files/errors.py": 4,
+    "files/read.py": 16,
+    "init/columns.py": 1,
+    "init/data.py": 6,
+    "init/dbt.py": 1,
+    "init/sqlmesh.py": 3,
+    "patterns/bind.py": 1,
+    "patterns/columns.py": 33,
+    "patterns/compile.py": 9,
+    "patterns/facts.py": 2,
+    "patterns/gate.py": 9,
+    "patterns/history.py": 14,
+    "patterns/lineage.py": 1,
+    "patterns/scd2.py": 1,
+    "patterns/scd2_changes.py": 1,
+    "patterns/scd2_snapshot.py": 1,
+    "patterns/source.py": 38,
+    "run/delta.py": 7,
+    "run/metrics.py": 8,
+    "run/source.py": 3,
+    "run/table.py": 11,
+    "run/versions.py": 22,
+    "spec/diff.py": 27,
+    "spec/load.py": 1,
+    "spec/model.py": 4,
+    "spec/reference.py": 1,
+    "spec/rules.py": 7,
+}
+KEYWORDS = re.compile(
+    r"\b(SELECT|FROM|WHERE|GROUP BY|ORDER BY|PARTITION BY|HAVING|JOIN|UNION|WINDOW|OVER|LATERAL|MERGE|WHEN|THEN|CASE|"
+    r"END|CAST|TRY_CAST|COALESCE|STRUCT|ARRAY|MAP|INTERVAL|COUNT|COUNT_IF|MIN|MAX|IS NULL|IS NOT NULL|AND|OR|NOT|AS|ON|"
+    r"DESC|INSERT|UPDATE|DELETE|VALUES|CREATE|DROP|ALTER|DECLARE|SET|DESCRIBE|EXPLAIN|RESTORE|SHOW|USE|TO_JSON|HEX|SHA2|"
+    r"RAISE_ERROR|ARRAY_CONTAINS|COLLECT_SET)\b"
+)
+
+
+def literals(path: Path) -> Iterator[str]:
+    """The strings of a file that are not docstrings, the pieces of an f-string one by one."""
+    tree = ast.parse(path.read_text())
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, documented)]
+    statements = [node for body in bodies for node in body if isinstance(node, ast.Expr)]
+    docs = {id(statement.value) for statement in statements}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield node.value
+
+
+def found() -> dict[str, int]:
+    files = {}
+    for path in sorted((ROOT / "scdgen").rglob("*.py")):
+        name = path.relative_to(ROOT / "scdgen").as_posix()
+        count = sum(bool(KEYWORDS.search(text)) for text in literals(path))
+        if count and not name.startswith("sql/"):
+            files[name] = count
+    return files
+
+
+def test_sql_in_python_strings_only_shrinks() -> None:
+    assert found() == ALLOWED, "put the SQL into a template; a smaller number is lowered here"
+
+
+def test_sql_is_recognised(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text(
+        '"""SELECT."""\ndef f(a):\n    """FROM."""\n    return f"SELECT {a} FROM t", "select", "x IS NULL"\n'
+    )
+    assert [text for text in literals(file) if KEYWORDS.search(text)] == ["x IS NULL", "SELECT ", " FROM t"]
