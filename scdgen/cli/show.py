@@ -102,7 +102,7 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
     from rich.console import Console
 
     from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_text import choose_glyphs, draw_timeline
+    from scdgen.cli.timeline_output import choose_glyphs, draw_timeline
 
     encoding, is_terminal = sys.stdout.encoding, sys.stdout.isatty()
     width = Console().width if is_terminal else _WIDTH
@@ -113,7 +113,7 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
 
 def _write_page(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, templates: str | None) -> None:
     from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_page import render_page
+    from scdgen.cli.timeline_output import render_page
 
     timeline = build_timeline(spec, wanted, found)
     text = render_page(timeline, spec.description, templates)

@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from jinja2 import nodes
 
+from scdgen.cli.timeline_output import Page
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import facts, scd1
 from scdgen.patterns.checks import Checks
@@ -44,6 +45,7 @@ CONTEXTS: dict[str, type] = {
     "source_rows.sql.j2": compiling.Source,
     "source_counts.sql.j2": compiling.Source,
     "diagnose.sql.j2": compiling.Diagnose,
+    "show.html.j2": Page,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
 }
 # Parameters of macros by name, in every file.
@@ -63,7 +65,7 @@ Kinds = dict[str, Any]
 
 
 def templates() -> list[str]:
-    found = [path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.sql.j2")]
+    found = [path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.j2")]
     return sorted(found)
 
 
