@@ -16,8 +16,7 @@ from pydantic import BaseModel
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.charts import lineage_mermaid, lineage_text
-from scdgen.cli.inputs import load_specs
-from scdgen.cli.options import specs_argument, templates_option
+from scdgen.cli.options import load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render

@@ -122,10 +122,10 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     \b
     Example:  scdgen validate specs
     """
-    from scdgen.cli.inputs import load_specs, map_specs, spec_paths
+    from scdgen.cli.options import find_specs, load_specs, map_specs
     from scdgen.patterns.compile import render
 
-    paths = spec_paths(specs)
+    paths = find_specs(specs)
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
@@ -165,12 +165,12 @@ def generate(
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before a changed spec meets its table
     """
-    from scdgen.cli.inputs import load_specs, map_specs, spec_paths
     from scdgen.cli.notebook import NOTEBOOK, rendered_files
+    from scdgen.cli.options import find_specs, load_specs, map_specs
     from scdgen.patterns.compile import Scripts
     from scdgen.spec.resolved import SPEC_JSON
 
-    changed, dry, paths = 0, check or diff, spec_paths(specs)
+    changed, dry, paths = 0, check or diff, find_specs(specs)
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         # The header names the spec as seen from beside the output, wherever the command was called.
@@ -208,7 +208,7 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
                scdgen graph specs --format mermaid      a flowchart
     """
     from scdgen.cli.charts import graph_mermaid, graph_text
-    from scdgen.cli.inputs import load_specs
+    from scdgen.cli.options import load_specs
     from scdgen.spec.graph import steps
 
     found = steps(load_specs(specs))

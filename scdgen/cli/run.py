@@ -13,9 +13,11 @@ from scdgen.cli.options import (
     engine_options,
     input_options,
     json_option,
+    load_specs,
     merge_options,
     open_metrics,
     open_runner,
+    open_source,
     report_error,
     specs_argument,
 )
@@ -46,7 +48,6 @@ def run(
                scdgen run specs
     """
     from scdgen.cli import output
-    from scdgen.cli.inputs import load_specs, source_rows
     from scdgen.run import chain
     from scdgen.spec import graph
 
@@ -62,7 +63,7 @@ def run(
             log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin)
             with (
                 output.progress(f"merging into {spec.target}"),
-                source_rows(runner.spark, spec, source, values) as rows,
+                open_source(runner.spark, spec, source, values) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt)
             log.event("run done", **counts)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import EngineOptions, engine_options, limit_option, open_runner, parse_pairs, specs_argument
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    limit_option,
+    load_specs,
+    open_runner,
+    parse_pairs,
+    specs_argument,
+)
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +59,6 @@ def show(
                scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
                scdgen show specs/customer.yml --html customer.html
     """
-    from scdgen.cli.inputs import load_specs
     from scdgen.cli.timeline import require_history
     from scdgen.run.versions import VersionFilter, read_versions
 
