@@ -9,9 +9,9 @@ import pytest
 
 from scdgen import DataError, Spec, SpecError, load_spec_text
 from scdgen.cli.charts import graph_mermaid, graph_text
+from scdgen.cli.run import run_steps, summarize
 from scdgen.errors import UsageError
 from scdgen.patterns.bind import bind_each
-from scdgen.run.chain import run_steps, summarize
 from scdgen.spec.graph import steps
 from tests.unit.test_cli import run
 
