@@ -19,6 +19,7 @@ from scdgen.cli.options import (
     engine_options,
     json_option,
     limit_option,
+    load_specs,
     open_runner,
     report_error,
     specs_argument,
@@ -88,8 +89,6 @@ def check(
     Examples:  scdgen check specs
                scdgen check specs/customer.yml --limit 20 --junit checks.xml
     """
-    from scdgen.cli.inputs import load_specs
-
     loaded, reports = load_specs(specs), []
     if junit is not None:
         Path(junit).parent.mkdir(parents=True, exist_ok=True)

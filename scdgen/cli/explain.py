@@ -15,9 +15,8 @@ import click
 from pydantic import BaseModel
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from scdgen.cli.charts import lineage_mermaid, lineage_text
-from scdgen.cli.inputs import load_specs
-from scdgen.cli.options import specs_argument, templates_option
+from scdgen.cli.charts import chart_lineage, format_lineage
+from scdgen.cli.options import load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
@@ -77,7 +76,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: boo
         raise UsageError(f"--format mermaid: draws one spec, and {len(loaded)} are given; give one, or use markdown")
     for number, spec in enumerate(loaded):
         if kind == "mermaid":
-            click.echo(lineage_mermaid(lineage(spec)))
+            click.echo(chart_lineage(lineage(spec)))
             continue
         shown = as_markdown if kind == "markdown" else as_text
         click.echo(("\n" if number else "") + shown(spec, render(spec, templates).merge))
@@ -201,7 +200,7 @@ def as_text(spec: Spec, script: str) -> str:
                 page.write_dl([(_filled(escape_control(name)), escape_control(text)) for name, text in rows], _COLUMN)
             if rest:
                 page.write_text(escape_control(f"Also {', '.join(rest)}."))
-    return f"{page.getvalue()}\nColumn lineage:\n{lineage_text(lineage(spec))}"
+    return f"{page.getvalue()}\nColumn lineage:\n{format_lineage(lineage(spec))}"
 
 
 def as_markdown(spec: Spec, script: str) -> str:
@@ -212,7 +211,7 @@ def as_markdown(spec: Spec, script: str) -> str:
         lines += ["", f"| {title} | |", "|---|---|"]
         lines += [f"| {_cell(code(name))} | {_cell(text)} |" for name, text in rows]
         lines += ["", f"Also {', '.join(map(code, rest))}."] if rest else []
-    return "\n".join([*lines, "", "## Column lineage", "", "```mermaid", lineage_mermaid(lineage(spec)), "```"])
+    return "\n".join([*lines, "", "## Column lineage", "", "```mermaid", chart_lineage(lineage(spec)), "```"])
 
 
 def _lists(spec: Spec, script: str) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:

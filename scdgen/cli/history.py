@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import EngineOptions, engine_options, json_option, limit_option, open_runner, specs_argument
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    json_option,
+    limit_option,
+    load_specs,
+    open_runner,
+    specs_argument,
+)
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,8 +34,6 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
     \b
     Example:  scdgen history specs/customer.yml
     """
-    from scdgen.cli.inputs import load_specs
-
     loaded = load_specs(specs)
     with open_runner(loaded, engine) as runner:
         for spec in loaded:
@@ -61,8 +67,6 @@ def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, 
     \b
     Example:  scdgen undo specs/customer.yml --run 20240501T060000-3fa9c1
     """
-    from scdgen.cli.inputs import load_specs
-
     loaded = load_specs(specs)
     if len(loaded) != 1:
         raise UsageError(f"undo takes one spec, and {len(loaded)} are given; name the one whose table is to go back")

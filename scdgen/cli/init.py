@@ -13,9 +13,8 @@ from scdgen.cli.options import parse_pairs
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
-    from scdgen.init.columns import Given
     from scdgen.init.data import Sample
-    from scdgen.init.draft import Draft
+    from scdgen.init.draft import Draft, Given
 
 
 @click.command()
@@ -71,7 +70,7 @@ def init(
                scdgen init --dbt target/manifest.json --name orders_snapshot
                scdgen init --sqlmesh models/menu_items.sql
     """
-    from scdgen.init.columns import Given, parse_columns, split_list
+    from scdgen.init.draft import Given, parse_columns, split_list
 
     _require_one(path=path, table=table, dbt=dbt, sqlmesh=sqlmesh)
     for option, value in (("--pattern", pattern), ("--feed", feed), ("--keys", keys)):
@@ -84,7 +83,7 @@ def init(
     if out is not None and Path(out).exists() and not force:
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
-    sample = _read(path, table, remote, warehouse, conf) if path or table else None
+    sample = _read_data(path, table, remote, warehouse, conf) if path or table else None
     draft: Draft
     if dbt is None and sqlmesh is None:
         from scdgen.init.data import draft_from_sample
@@ -92,7 +91,7 @@ def init(
         assert sample is not None
         draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given)
     else:
-        draft = _imported(dbt, sqlmesh, name, target, Given(given, sample.types() if sample else {}))
+        draft = _draft_from_tool(dbt, sqlmesh, name, target, Given(given, sample.types() if sample else {}))
     text = draft.text()
     if out is None:
         click.echo(text, nl=False)
@@ -120,7 +119,7 @@ def _require_table_name(name: str, option: str) -> None:
         raise UsageError(f"{option}: {error}") from error
 
 
-def _imported(dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Given) -> Draft:
+def _draft_from_tool(dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Given) -> Draft:
     from scdgen.init.dbt import draft_from_dbt, find_manifest
     from scdgen.init.sqlmesh import draft_from_sqlmesh
 
@@ -137,7 +136,7 @@ def _imported(dbt: str | None, sqlmesh: str | None, name: str | None, target: st
     return draft_from_sqlmesh(path.as_posix(), text, target, given)
 
 
-def _read(path: str | None, table: str | None, remote: str | None, warehouse: str, conf: Sequence[str]) -> Sample:
+def _read_data(path: str | None, table: str | None, remote: str | None, warehouse: str, conf: Sequence[str]) -> Sample:
     """What is to be seen of the data, read by a session that ends with the command."""
     from scdgen.cli import output
     from scdgen.engine import session

@@ -6,14 +6,12 @@ result of its last statement alone, so that each statement has a cell of its own
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.output import code
 from scdgen.errors import Problem, SpecError, printable
-from scdgen.patterns.compile import render
-from scdgen.spec.diff import SPEC_JSON, to_json
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import tokens
 
@@ -31,18 +29,7 @@ _WHAT = {
 }
 
 
-def rendered_files(
-    spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()
-) -> dict[str, str]:
-    """File name -> text of :func:`render` and of ``spec.json``; with a notebook if its folder is in ``notebooks``."""
-    files = render(spec, templates).files()
-    if spec.folder in notebooks:
-        files[NOTEBOOK] = notebook(spec, files)
-    files[SPEC_JSON] = to_json(spec)
-    return files
-
-
-def notebook(spec: Spec, files: Mapping[str, str]) -> str:
+def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
     """A notebook of the files of a spec (file name -> SQL, as :func:`scdgen.patterns.render` makes them).
 
     Raises :class:`SpecError` where a line of a template of the user's own would end a cell, or be taken for another
@@ -55,17 +42,17 @@ def notebook(spec: Spec, files: Mapping[str, str]) -> str:
                 raise SpecError([Problem(spec.origin, 0, 0, told)])
     origin = code(printable(spec.origin))
     title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
-    found = [_markdown([*title, f"Made from {origin}; do not edit: change the spec and run `scdgen generate`."])]
+    found = [_format_markdown([*title, f"Made from {origin}; do not edit: change the spec and run `scdgen generate`."])]
     for name, what in _WHAT.items():
         if name in files:
-            found += [_markdown([f"## {name.removesuffix('.sql')}", "", what]), *cells(files[name])]
+            found += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *split_cells(files[name])]
     return f"{_FIRST}\n" + f"\n\n{_BETWEEN}\n\n".join(found) + "\n"
 
 
-def cells(script: str) -> list[str]:
+def split_cells(script: str) -> list[str]:
     """The statements of a script, each with its semicolon; the script in one where blank lines do not part them.
 
-    >>> cells("-- why\\nSELECT ';';\\n\\nSELECT 2;\\n"), cells("SELECT 1; SELECT 2;\\n")
+    >>> split_cells("-- why\\nSELECT ';';\\n\\nSELECT 2;\\n"), split_cells("SELECT 1; SELECT 2;\\n")
     (["-- why\\nSELECT ';';", 'SELECT 2;'], ['SELECT 1; SELECT 2;'])
     """
     found, start = [], 0
@@ -76,5 +63,5 @@ def cells(script: str) -> list[str]:
     return found if "\n\n".join(found) + "\n" == script else [script.strip("\n")]
 
 
-def _markdown(lines: Sequence[str]) -> str:
+def _format_markdown(lines: Sequence[str]) -> str:
     return "\n".join(f"{_MAGIC} {line}".rstrip() for line in ("%md", *lines))

@@ -15,7 +15,9 @@ from scdgen.cli.options import (
     input_options,
     json_option,
     limit_option,
+    load_specs,
     open_runner,
+    open_source,
     specs_argument,
 )
 
@@ -45,7 +47,6 @@ def plan(
     Examples:  scdgen plan specs/customer.yml --source changes.csv
                scdgen plan specs --fail-on 'close>10%' --fail-on 'delete>0'
     """
-    from scdgen.cli.inputs import load_specs, source_rows
     from scdgen.run.plan import parse_limits
 
     loaded = load_specs(specs)
@@ -57,7 +58,7 @@ def plan(
             values = params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                source_rows(runner.spark, spec, source, values) as given,
+                open_source(runner.spark, spec, source, values) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))

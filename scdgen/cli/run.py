@@ -1,28 +1,35 @@
-"""``scdgen run``: merges specs in the order of their dependencies."""
+"""``scdgen run``: merges specs in the order of their dependencies, except those that read a table that failed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from scdgen import log
+from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     bind_params,
     engine_options,
     input_options,
     json_option,
+    load_specs,
     merge_options,
     open_metrics,
     open_runner,
+    open_source,
     report_error,
     specs_argument,
 )
 from scdgen.errors import line_and_status
+from scdgen.spec import graph
+from scdgen.spec.graph import Step
+from scdgen.spec.model import Spec
 
-if TYPE_CHECKING:
-    from scdgen.spec.model import Spec
+Counts = dict[str, Any]
 
 
 @click.command()
@@ -45,11 +52,6 @@ def run(
                scdgen run specs/extract.yml --param taken=2024-05-01
                scdgen run specs
     """
-    from scdgen.cli import output
-    from scdgen.cli.inputs import load_specs, source_rows
-    from scdgen.run import chain
-    from scdgen.spec import graph
-
     loaded = load_specs(specs)
     params = bind_params(loaded, source, param)
     measured = open_metrics(metrics, loaded)
@@ -57,18 +59,18 @@ def run(
     several, outcomes = len(steps) > 1, []
     with open_runner(loaded, engine, retries, measured) as runner:
 
-        def merge(spec: Spec) -> dict[str, Any]:
+        def merge(spec: Spec) -> Counts:
             values = params[spec.target]
             log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin)
             with (
                 output.progress(f"merging into {spec.target}"),
-                source_rows(runner.spark, spec, source, values) as rows,
+                open_source(runner.spark, spec, source, values) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt)
             log.event("run done", **counts)
             return counts
 
-        for outcome in chain.run_steps(steps, merge):
+        for outcome in run_steps(steps, merge):
             if outcome.error is not None and not several:
                 raise outcome.error
             outcomes.append(outcome)
@@ -80,8 +82,54 @@ def run(
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
-        log.note(chain.summarize(outcomes))
+        log.note(summarize(outcomes))
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The ``counts`` of one table's run, its ``error``, or the failed tables because of which it was left out."""
+
+    target: str
+    counts: Counts | None = None
+    error: Exception | None = None
+    because: tuple[str, ...] = ()
+
+    def as_object(self) -> dict[str, Any]:
+        """The outcome as ``run --json`` prints it for one table of several."""
+        if self.counts is not None:
+            return {**self.counts, "status": "done"}
+        if self.error is not None:
+            return {"target": self.target, "status": "failed", "error": line_and_status(self.error)[0]}
+        return {"target": self.target, "status": "skipped", "because": list(self.because)}
+
+
+def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[Outcome]:
+    """Run the steps in the order given, and yield each outcome at once."""
+    causes: dict[str, tuple[str, ...]] = {}  # table that is not done -> the tables that failed before it
+    for step in steps:
+        target = step.spec.target
+        because = tuple(dict.fromkeys(cause for need in step.needs for cause in causes.get(need, ())))
+        if because:
+            causes[target] = because
+            yield Outcome(target, because=because)
+            continue
+        try:
+            outcome = Outcome(target, counts=run(step.spec))
+        except Exception as error:  # the other tables do not depend on it
+            causes[target] = (target,)
+            outcome = Outcome(target, error=error)
+        yield outcome
+
+
+def summarize(outcomes: Sequence[Outcome]) -> str:
+    """A line each: what was done, what failed, and what was not run because of it."""
+    done = [outcome.target for outcome in outcomes if outcome.counts is not None]
+    failed = [outcome.target for outcome in outcomes if outcome.error is not None]
+    left = [f"{outcome.target} (because of {', '.join(outcome.because)})" for outcome in outcomes if outcome.because]
+    lines = [f"{len(names)} {what}: {', '.join(names)}" if names else f"0 {what}"
+             for names, what in ((done, "done"), (failed, "failed"), (left, "not run"))]  # fmt: skip
+    return "\n".join([*lines, "mend the cause and run again; what is done is not done twice"])
 
 
 COMMANDS = (run,)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import EngineOptions, engine_options, limit_option, open_runner, parse_pairs, specs_argument
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    limit_option,
+    load_specs,
+    open_runner,
+    parse_pairs,
+    specs_argument,
+)
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +59,6 @@ def show(
                scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
                scdgen show specs/customer.yml --html customer.html
     """
-    from scdgen.cli.inputs import load_specs
     from scdgen.cli.timeline import require_history
     from scdgen.run.versions import VersionFilter, read_versions
 
@@ -102,7 +109,7 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
     from rich.console import Console
 
     from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_text import choose_glyphs, draw_timeline
+    from scdgen.cli.timeline_output import choose_glyphs, draw_timeline
 
     encoding, is_terminal = sys.stdout.encoding, sys.stdout.isatty()
     width = Console().width if is_terminal else _WIDTH
@@ -113,7 +120,7 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
 
 def _write_page(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, templates: str | None) -> None:
     from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_page import render_page
+    from scdgen.cli.timeline_output import render_page
 
     timeline = build_timeline(spec, wanted, found)
     text = render_page(timeline, spec.description, templates)

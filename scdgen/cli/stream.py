@@ -20,6 +20,7 @@ from scdgen.cli.options import (
     engine_options,
     input_options,
     json_option,
+    load_specs,
     merge_options,
     open_metrics,
     open_runner,
@@ -68,7 +69,6 @@ def stream(
     Examples:  scdgen stream specs/visitor --checkpoint checkpoints/visitor
                scdgen stream specs/customer.yml --interval 10m
     """
-    from scdgen.cli.inputs import load_specs
     from scdgen.engine.failures import translate
     from scdgen.run.runner import Runner
     from scdgen.run.stream import build_micro_batch, collect_options, open_stream

@@ -1,22 +1,41 @@
-"""The versions of a table as lanes on one axis: their times, what each holds and changed, and the gaps."""
+"""The versions of a table as lanes on one axis: their times, what each holds and changed, and the gaps.
+
+The axis counts times as whole numbers, and has ticks at round times whose labels do not touch.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scdgen.cli import timeline_axis as time_axis
 from scdgen.cli.output import format_value
 from scdgen.errors import UsageError
 from scdgen.run.versions import OPEN, UNTIL, VersionFilter, VersionRows
 from scdgen.spec.model import Spec
 
+_EPOCH = dt.datetime(1970, 1, 1)
+_TIME = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?")
+
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+
+# Lengths of steps that people count in, shortest first.
+_PARTS_OF_A_DAY = [
+    *(base * n for base in (1, 1000) for n in (1, 10, 100)),
+    *(SECOND * n for n in (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200)),
+]
+_MONTHS = [1, 3, 6, *(12 * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000))]
+_LAST = (dt.datetime.max - _EPOCH) // dt.timedelta(microseconds=1)
+_FIRST = (dt.datetime.min - _EPOCH) // dt.timedelta(microseconds=1)
+
 # What an axis shows where everything begins at one time.
-_LEAST_SPAN = {"timestamp": time_axis.DAY, "date": 7 * time_axis.DAY, "bigint": 10}
+_LEAST_SPAN = {"timestamp": DAY, "date": 7 * DAY, "bigint": 10}
 # How far before all others a first time can lie and still be meant as one.
-_FAR = {"timestamp": 20 * 365 * time_axis.DAY, "date": 20 * 365 * time_axis.DAY, "bigint": 100_000}
+_FAR = {"timestamp": 20 * 365 * DAY, "date": 20 * 365 * DAY, "bigint": 100_000}
 
 
 @dataclass(frozen=True)
@@ -30,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Version:
-    """One row: its time as numbers of :func:`time_axis.parse_time`, as it is stored, and what it changed.
+    """One row: its time as numbers of :func:`parse_time`, as it is stored, and what it changed.
 
     ``until`` is the start of what comes next, None while the version is open. ``again``: the key comes back after a
     delete; ``deletes``: no version follows at its end; ``overlaps``: it begins within the one before it, which does not
@@ -87,7 +106,7 @@ class Timeline:
     def counted(self) -> str:
         """How much there is to see: ``2 keys, 3 versions``."""
         versions = sum(len(lane.versions) for lane in self.lanes)
-        return f"{_count_of(len(self.lanes), 'key')}, {_count_of(versions, 'version')}"
+        return f"{_format_count(len(self.lanes), 'key')}, {_format_count(versions, 'version')}"
 
 
 def require_history(spec: Spec, option: str) -> None:
@@ -106,7 +125,7 @@ def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Tim
         (key, list(rows)) for key, rows in itertools.groupby(found.rows, lambda row: _name_key(spec, row))
     ]  # fmt: skip
     cut = _name_key(spec, found.following) if found.following is not None else None
-    starts = [at for row in found.rows if (at := time_axis.parse_time(row[spec.history.valid_from], kind)) is not None]
+    starts = [at for row in found.rows if (at := parse_time(row[spec.history.valid_from], kind)) is not None]
     first = min(starts, default=0)
     lanes = tuple(
         Lane(key, tuple(_build_versions(spec, rows, values, first, wanted.has_whole_history, key == cut)), key == cut)
@@ -114,7 +133,7 @@ def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Tim
     )
     known = {at for lane in lanes for v in lane.versions for at in (v.start, v.until) if at is not None}
     if spec.history.open_end == "last_run":
-        ends = (time_axis.parse_time(row[spec.history.valid_to], kind) for row in found.rows)
+        ends = (parse_time(row[spec.history.valid_to], kind) for row in found.rows)
         known |= {at for at in ends if at is not None}
     goes_on = any(lane.cut or any(v.is_open for v in lane.versions) for lane in lanes)
     return Timeline(
@@ -134,10 +153,10 @@ def _build_versions(
     history, kind = spec.history, spec.history.type
     spans = []
     for row in rows:
-        start = time_axis.parse_time(row[history.valid_from], kind)
+        start = parse_time(row[history.valid_from], kind)
         # An end that is missing, of a version that is not open, is damage; it is drawn as a version without length.
         start = first if start is None else start
-        until = time_axis.parse_time(row[UNTIL], kind)
+        until = parse_time(row[UNTIL], kind)
         spans.append((start, None if row[OPEN] else start if until is None else until))
     for place, (row, (start, until)) in enumerate(zip(rows, spans, strict=True)):
         before = rows[place - 1] if place and whole else None
@@ -151,8 +170,8 @@ def _build_versions(
             row=row,
             start=start,
             until=until,
-            begins=_format_time(row[history.valid_from], kind),
-            ends="" if until is None else _format_time(row[history.valid_to], kind),
+            begins=_format_stored(row[history.valid_from], kind),
+            ends="" if until is None else _format_stored(row[history.valid_to], kind),
             changes=tuple(
                 Change(name, before[name], row[name]) for name in values if before[name] != row[name]
             ) if before is not None else (),
@@ -167,7 +186,7 @@ def _is_deleted(spec: Spec, row: Mapping[str, Any]) -> bool:
     return bool(spec.history.deleted and row[spec.history.deleted])
 
 
-def _format_time(stored: object, kind: str) -> str:
+def _format_stored(stored: object, kind: str) -> str:
     """A stored time, a midnight without its zeros."""
     text = format_value(stored)
     return text.removesuffix(" 00:00:00") if kind == "timestamp" else text
@@ -187,5 +206,131 @@ def _choose_ends(known: Sequence[int], kind: str, goes_on: bool) -> tuple[int, i
     return lo, hi + (max(1, (hi - lo) // 12) if goes_on else 0)
 
 
-def _count_of(count: int, what: str) -> str:
+def _format_count(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A place on the axis, in the unit of :func:`parse_time`, and its label."""
+
+    at: int
+    label: str
+
+
+def parse_time(stored: object, kind: str) -> int | None:
+    """A start or end as it is stored, as a number: microseconds since 1970, or of ``bigint`` itself; None for NULL.
+
+    A year that Python's dates do not have is the first or last time that they have.
+
+    >>> parse_time("1970-01-02", "date"), parse_time("1970-01-01 00:00:01.5", "timestamp"), parse_time(7, "bigint")
+    (86400000000, 1500000, 7)
+    """
+    if stored is None:
+        return None
+    if kind == "bigint":
+        return int(str(stored))
+    found = _TIME.fullmatch(str(stored))
+    if found is None:
+        raise ValueError(f"'{stored}' is no {kind}")
+    year = int(found[1])
+    if not 1 <= year <= 9999:
+        return _FIRST if year < 1 else _LAST
+    hour, minute, second = (int(found[place] or 0) for place in (4, 5, 6))
+    fraction = int((found[7] or "").ljust(6, "0"))
+    moment = dt.datetime(year, int(found[2]), int(found[3]), hour, minute, second, fraction)
+    return (moment - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+def format_time(at: int, kind: str) -> str:
+    """A number of :func:`parse_time` as a time; a midnight as a date.
+
+    >>> format_time(86400000000, "timestamp"), format_time(1500000, "timestamp")
+    ('1970-01-02', '1970-01-01 00:00:01.500000')
+    """
+    if kind == "bigint":
+        return str(at)
+    moment = _to_moment(at)
+    return str(moment if at % DAY else moment.date())
+
+
+def choose_ticks(lo: int, hi: int, kind: str, width: int) -> list[Tick]:
+    """Ticks of the shortest step for which the labels, two blanks apart, fit on ``width`` characters.
+
+    ``lo`` < ``hi``. There is one tick at least; the last label may reach beyond the end.
+    """
+
+    def fits(found: list[Tick]) -> bool:
+        places = [(tick.at - lo) * (width - 1) // (hi - lo) for tick in found]
+        return all(
+            place + len(tick.label) + 2 <= following
+            for tick, place, following in zip(found, places, places[1:], strict=False)
+        )
+
+    most = max(2, width // 3)  # shorter labels than of one digit there are not
+    for found in _propose_ticks(lo, hi, kind, most):
+        if found and fits(found):
+            return found
+    return [Tick(lo, format_time(lo, kind))]
+
+
+def _propose_ticks(lo: int, hi: int, kind: str, most: int) -> Iterator[list[Tick]]:
+    if kind == "bigint":
+        yield from _tick_numbers(lo, hi, most)
+        return
+    if kind == "timestamp":
+        for step in _PARTS_OF_A_DAY:
+            if (hi - lo) // step < most:
+                yield _tick_times(lo, hi, step)
+    for days, first in ((1, 0), (2, 0), (7, 4)):  # a week begins on a Monday, which 1970-01-05 was
+        if (hi - lo) // (days * DAY) < most:
+            yield [Tick(at, format_time(at, kind)) for at in _list_multiples(lo, hi, days * DAY, first * DAY)]
+    for months in _MONTHS:
+        if (hi - lo) // (28 * DAY * months) < most:
+            yield _tick_months(lo, hi, months)
+
+
+def _tick_numbers(lo: int, hi: int, most: int) -> Iterator[list[Tick]]:
+    step = 1
+    while step <= 2 * (hi - lo):
+        for factor in (1, 2, 5):
+            if (hi - lo) // (step * factor) < most:
+                yield [Tick(at, str(at)) for at in _list_multiples(lo, hi, step * factor)]
+        step *= 10
+
+
+def _list_multiples(lo: int, hi: int, step: int, first: int = 0) -> range:
+    return range(lo + (first - lo) % step, hi + 1, step)
+
+
+def _tick_times(lo: int, hi: int, step: int) -> list[Tick]:
+    """Times of day, the first of each day with its date."""
+    form = "%H:%M" if step >= 60 * SECOND else "%H:%M:%S" if step >= SECOND else "%H:%M:%S.%f"
+    found: list[Tick] = []
+    before = None
+    for at in _list_multiples(lo, hi, step):
+        moment = _to_moment(at)
+        found.append(Tick(at, moment.strftime(form if moment.date() == before else f"{moment.date()} {form}")))
+        before = moment.date()
+    return found
+
+
+def _tick_months(lo: int, hi: int, months: int) -> list[Tick]:
+    """First days of months; whole years are labelled with the year alone."""
+    found = []
+    month = _to_moment(lo).year * 12 + _to_moment(lo).month - 1
+    month -= month % months
+    while month < 12 * 10_000:
+        if month >= 12:
+            year, first = divmod(month, 12)
+            at = (dt.datetime(year, first + 1, 1) - _EPOCH) // dt.timedelta(microseconds=1)
+            if at > hi:
+                break
+            if at >= lo:
+                found.append(Tick(at, f"{year:04}" if months % 12 == 0 else f"{year:04}-{first + 1:02}"))
+        month += months
+    return found
+
+
+def _to_moment(at: int) -> dt.datetime:
+    return _EPOCH + dt.timedelta(microseconds=min(max(at, _FIRST), _LAST))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.files import find as files
-from scdgen.init.columns import join_name
-from scdgen.init.draft import Draft
+from scdgen.init.draft import Draft, join_name
 from scdgen.sql.expression import data_type
 
 if TYPE_CHECKING:
@@ -80,18 +79,18 @@ def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sam
         name = sql.quote_parts(sql.split_name(table))
         if not spark.catalog.tableExists(name):
             raise UsageError(f"--table {table}: there is no such table; check its name, --warehouse and --remote")
-        return _sample(spark.table(name), table, None, {})
+        return _read_rows(spark.table(name), table, None, {})
     assert path is not None
     kind = files.find(path).kind
     where = path if "://" in path else Path(path).absolute().as_uri()
     if kind != "csv":
-        return _sample(spark.read.format(kind).load(where), path, kind, {})
+        return _read_rows(spark.read.format(kind).load(where), path, kind, {})
     reader = spark.read.options(header="true", escape='"', multiLine="true")
     text = reader.csv(where)
-    return _sample(text, path, kind, _csv_types(text, reader.csv(where, inferSchema=True)))
+    return _read_rows(text, path, kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
 
 
-def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
+def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
     """The types that Spark infers, but for numbers that begin with 0: those are names, not amounts."""
     from pyspark.sql import functions as f
 
@@ -104,7 +103,7 @@ def _csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
     return {name: "STRING" if padded[name] else kind for name, kind in columns.items()}
 
 
-def _sample(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
+def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
     if not frame.columns:
         raise UsageError(f"{origin}: is empty; give one whose columns have names")
     rows = frame.limit(ROWS + 1).collect()
@@ -142,27 +141,27 @@ def draft_from_sample(
     draft = Draft(header=[f"Begun by scdgen init --{kind} {sample.origin}; what is guessed says so: look at it."])
     draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
     entity = re.sub(r"\W+", "_", Path(sample.origin).stem if kind == "from" else sql.split_name(sample.origin)[-1])
-    _target(draft, sample, target, pattern, entity)
+    _put_target(draft, sample, target, pattern, entity)
     draft.put("pattern", pattern)
-    _relation(draft, sample)
+    _put_relation(draft, sample)
     free = [c for c in columns if c.name not in keys]
     time = guess_time(free, feed == "snapshot")
     meant = feed or ("snapshot" if time is None and pattern == "scd2" else "changes")
     note = "no column says when a row changed" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {note}." if feed is None else None)
-    beside = _meanings(draft, sample, free, time, meant, pattern)
-    _keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
+    beside = _put_meanings(draft, sample, free, time, meant, pattern)
+    _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     types = {**sample.types(), **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
     for c in columns:
         if c not in beside and pattern == "scd2" and "MAP<" in c.type:
             draft.options["columns"][c.name] = {"type": types[c.name], "track": False}
             draft.note("Spark cannot compare maps, so a change of it opens no version.", "columns", c.name)
-    _history(draft, pattern)
+    _put_history(draft, pattern)
     return draft
 
 
-def _target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
+def _put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
     if target is not None:
         draft.put("target", target)
         return
@@ -174,7 +173,7 @@ def _target(draft: Draft, sample: Sample, target: str | None, pattern: str, enti
     draft.put("target", join_name(guess), "Guessed from the source; --target gives another.")
 
 
-def _relation(draft: Draft, sample: Sample) -> None:
+def _put_relation(draft: Draft, sample: Sample) -> None:
     if sample.format is None:
         draft.put("source.table", sample.origin)
         return
@@ -184,7 +183,7 @@ def _relation(draft: Draft, sample: Sample) -> None:
         draft.put("source.options", {"escape": '"', "multiLine": True})
 
 
-def _meanings(
+def _put_meanings(
     draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str
 ) -> list[Seen]:
     """Write effective_at, sequence_by, delete_when; the columns that say these and nothing of the key itself."""
@@ -192,7 +191,7 @@ def _meanings(
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
         note = f"Guessed from the name; {stays} keeps it, so it is not among the columns."
-        draft.put("source.effective_at", _reference(time.name), note)
+        draft.put("source.effective_at", _quote_column(time.name), note)
         used.append(time)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
@@ -205,7 +204,7 @@ def _meanings(
         return used
     sequence = guess_sequence([c for c in free if c not in used])
     if sequence is not None:
-        text = _reference(sequence.name)
+        text = _quote_column(sequence.name)
         cast = f"CAST({text} AS BIGINT)" if sample.format == "csv" else text
         also = "; the values of a CSV are text" if cast != text else ""
         draft.put("source.sequence_by", [cast], f"Guessed from the name{also}.")
@@ -213,7 +212,7 @@ def _meanings(
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
-        text, listed = _reference(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
+        text, listed = _quote_column(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
         flag = f"CAST({text} AS BOOLEAN)" if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
@@ -224,7 +223,7 @@ def _meanings(
     return used
 
 
-def _keys(
+def _put_keys(
     draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
 ) -> None:
     """Write the keys, and what the rows that were read say of them."""
@@ -251,7 +250,7 @@ def _keys(
     draft.put("keys", list(found.names), f"Guessed: {why}.")
 
 
-def _history(draft: Draft, pattern: str) -> None:
+def _put_history(draft: Draft, pattern: str) -> None:
     """Other names for the history columns that the source has too."""
     taken = {name.lower() for name in draft.options["columns"]}
     for name, other in _RENAMED.items() if pattern == "scd2" else ():
@@ -259,7 +258,7 @@ def _history(draft: Draft, pattern: str) -> None:
             draft.put(f"history.{name}", other, f"The source has a column {name}.")
 
 
-def _reference(name: str) -> str:
+def _quote_column(name: str) -> str:
     """A column in an expression, quoted only where it must be."""
     try:
         return name if sql.expression(name).bare == name else sql.quote(name)
@@ -358,13 +357,13 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     if timed and count_shared(rows, timed) == 0:
         return Key((named[0].name,), False) if named else None
     for some in (named, [*named, *(c for c in fit if c not in named)]):
-        for group in _groups(some[:8]):
+        for group in _combine(some[:8]):
             if count_shared(rows, [*(place[c.name] for c in group), *timed]) == 0:
                 return Key(tuple(c.name for c in sorted(group, key=lambda c: place[c.name])), True)
     return None
 
 
-def _groups(columns: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
+def _combine(columns: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
     for size in (1, 2, 3):
         yield from itertools.combinations(columns, size)
 

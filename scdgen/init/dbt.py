@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError, nearest
-from scdgen.init.columns import (
+from scdgen.init.draft import (
+    Draft,
     Given,
     find_column,
     join_name,
@@ -27,7 +28,6 @@ from scdgen.init.columns import (
     to_spark_type,
     track_only,
 )
-from scdgen.init.draft import Draft
 from scdgen.sql.expression import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")

@@ -1,4 +1,7 @@
-"""A first draft of a spec: nested options, comments above them, and the YAML text of both."""
+"""A first draft of a spec: nested options, comments above them, and the YAML text of both.
+
+Below it what drafts made from another tool's definition share: columns and their types, keys, the SELECT.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,30 @@ import io
 import textwrap
 import types
 import typing
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+import sqlglot
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import LiteralScalarString
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
+from scdgen import sql
+from scdgen.errors import UsageError, nearest
 from scdgen.patterns.compile import render
 from scdgen.spec.load import load_spec_text
 from scdgen.spec.model import Spec
+from scdgen.sql.expression import data_type
+from scdgen.sql.tokens import DIALECT, tokens
 
 WIDTH = 110
 Place = tuple[str, ...]
+_TEXT_JOINS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 
 
 class _Representer(RoundTripRepresenter):
@@ -56,7 +68,7 @@ class Draft:
 
     def text(self, name: str = "the draft") -> str:
         """The YAML, read again and rendered; raises :class:`SpecError` where the draft is no spec."""
-        inner = _mapping(self.options, (), self.notes, Spec)
+        inner = _build_mapping(self.options, (), self.notes, Spec)
         homeless = [line for place, lines in self.notes.items() if not _holds(self.options, place) for line in lines]
         out = io.StringIO()
         writer = YAML()
@@ -67,7 +79,7 @@ class Draft:
         head = [*self.header, *homeless]
         if self.left_out:
             head += ["", self.left_title, *(f"- {line}" for line in self.left_out)]
-        begin = "".join(f"{line}\n" for part in head for line in _comment(part, 0))
+        begin = "".join(f"{line}\n" for part in head for line in _format_comment(part, 0))
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
         render(load_spec_text(text, name=name))
         return text
@@ -81,21 +93,21 @@ def _holds(options: Any, place: Place) -> bool:
     return True
 
 
-def _mapping(options: dict[str, Any], above: Place, notes: dict[Place, list[str]], model: Any) -> CommentedMap:
+def _build_mapping(options: dict[str, Any], above: Place, notes: dict[Place, list[str]], model: Any) -> CommentedMap:
     made = CommentedMap()
     order = [f.alias or name for name, f in model.model_fields.items()] if model else list(options)
     for name in sorted(options, key=order.index):
         place = (*above, name)
-        made[name] = _value(options[name], place, notes, _model_of(model, name))
+        made[name] = _build_value(options[name], place, notes, _find_model(model, name))
         if place in notes:
-            lines = [line for note in notes[place] for line in _comment(note, 2 * len(above), marked=False)]
+            lines = [line for note in notes[place] for line in _format_comment(note, 2 * len(above), marked=False)]
             made.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=2 * len(above))
     return made
 
 
-def _value(value: Any, place: Place, notes: dict[Place, list[str]], model: Any) -> Any:
+def _build_value(value: Any, place: Place, notes: dict[Place, list[str]], model: Any) -> Any:
     if isinstance(value, dict):
-        inner = _mapping(value, place, notes, model)
+        inner = _build_mapping(value, place, notes, model)
         if len(place) > 1:
             inner.fa.set_flow_style()
         return inner
@@ -106,7 +118,7 @@ def _value(value: Any, place: Place, notes: dict[Place, list[str]], model: Any) 
     return LiteralScalarString(f"{value.strip()}\n") if isinstance(value, str) and "\n" in value else value
 
 
-def _model_of(model: Any, name: str) -> Any:
+def _find_model(model: Any, name: str) -> Any:
     """The model of the mapping that an option holds, where it holds one."""
     if model is None:
         return None
@@ -115,9 +127,200 @@ def _model_of(model: Any, name: str) -> Any:
     return next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), None)
 
 
-def _comment(text: str, indent: int, marked: bool = True) -> list[str]:
+def _format_comment(text: str, indent: int, marked: bool = True) -> list[str]:
     lines = textwrap.wrap(
         text, WIDTH - indent, subsequent_indent="  " if text.startswith("- ") else "", break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     return [f"# {line}".rstrip() if marked else line for line in lines or [""]]
+
+
+def parse_columns(text: str | None) -> dict[str, str]:
+    """The columns of ``--columns name:type,…``; raises :class:`UsageError`.
+
+    >>> parse_columns("id:int, price:decimal(10,2)")
+    {'id': 'int', 'price': 'decimal(10,2)'}
+    """
+    found: dict[str, str] = {}
+    for part in split_list(text or ""):
+        name, colon, kind = (piece.strip() for piece in part.partition(":"))
+        if not colon or not name or not kind:
+            raise UsageError(f"--columns {part}: is no name and type; write it as name:type, such as id:int")
+        found[name] = check_type(kind, f"--columns {part}")
+    return found
+
+
+def check_type(kind: str, where: str) -> str:
+    """The type as it was written, when Spark has it; raises :class:`UsageError`."""
+    try:
+        data_type(kind)
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from error
+    return kind
+
+
+def to_spark_type(kind: str, where: str) -> str:
+    """The type as Spark names it, in lower case; raises :class:`UsageError`.
+
+    >>> to_spark_type("TEXT", "a"), to_spark_type("DECIMAL(10,2)", "a")
+    ('string', 'decimal(10, 2)')
+    """
+    named = data_type(check_type(kind, where))
+    return kind if "<" in named else named.lower()
+
+
+def split_list(text: str) -> list[str]:
+    """The parts between the commas that stand in no brackets.
+
+    >>> split_list("a, decimal(10,2), struct<b:int,c:int>")
+    ['a', 'decimal(10,2)', 'struct<b:int,c:int>']
+    """
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "(<[") - (character in ")>]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def strip_comments(text: str) -> str:
+    """SQL without its comments, laid out as it was.
+
+    >>> strip_comments("SELECT a, -- why\\n  b /* x */ FROM t;")
+    'SELECT a,\\n  b FROM t'
+    """
+    out, last = "", 0
+    for token in tokens(text):
+        gap = text[last : token.start]
+        if gap.strip():  # a comment: what stays of it is where the next token stands
+            indent = gap.rpartition("\n")[2]
+            gap = ("\n" if "\n" in gap else " ") + ("" if indent.strip() or "\n" not in gap else indent)
+        out += gap + text[token.start : token.end + 1]
+        last = token.end + 1
+    return out.strip().rstrip(";").rstrip()
+
+
+def read_select(query: str) -> tuple[dict[str, str | None], str | None]:
+    """(name and type of each column that a SELECT lists, the table where it is nothing but ``SELECT * FROM table``).
+
+    A type is known where the column is a CAST; no columns where the SELECT has a star, or cannot be read.
+    """
+    try:
+        tree = sqlglot.parse_one(query, dialect=DIALECT)
+    except SqlglotError:
+        return {}, None
+    if not isinstance(tree, exp.Query):
+        return {}, None
+    listed: dict[str, str | None] = {}
+    for item in tree.selects:
+        if item.is_star:
+            return {}, _find_whole_table(tree)
+        inner = item.this if isinstance(item, exp.Alias) else item
+        kind = inner.to.sql(dialect=DIALECT).lower() if isinstance(inner, exp.Cast | exp.TryCast) else None
+        listed[item.output_name or (inner.this.name if isinstance(inner, exp.Cast | exp.TryCast) else "")] = kind
+    listed.pop("", None)
+    return listed, None
+
+
+def _find_whole_table(tree: exp.Query) -> str | None:
+    table = tree.find(exp.Table)
+    if not isinstance(tree, exp.Select) or table is None or len(tree.selects) != 1:
+        return None
+    plain = exp.select("*").from_(exp.Table(**{part: table.args.get(part) for part in ("this", "db", "catalog")}))
+    if tree.sql(dialect=DIALECT) != plain.sql(dialect=DIALECT):
+        return None
+    return join_name(part.name for part in table.parts)
+
+
+def join_name(parts: Iterable[str]) -> str:
+    """A table name as a spec has it, quoted only where it must be.
+
+    >>> join_name(["crm", "dim customer"])
+    'crm.`dim customer`'
+    """
+    return ".".join(part if part.isidentifier() else sql.quote(part) for part in parts)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Types from outside of a definition: of ``--columns``, which count first, and of data, which fill what is open."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
+
+
+def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given, tool: str) -> None:
+    """Write the columns, or raise :class:`UsageError` that says which types are not known.
+
+    ``listed`` is what the definition names, with the types that it has; without any, all columns of the data count.
+    """
+    seen = {name.lower(): kind for name, kind in given.data.items()}
+    typed = {name: kind or seen.get(name.lower()) for name, kind in listed.items()}
+    found: dict[str, str | None] = {**(typed or given.data), **given.columns}
+    unknown = [name for name, kind in found.items() if kind is None]
+    if not found:
+        hint = "give --columns name:type,… or data with these columns: --from PATH or --table NAME"
+        raise UsageError(f"{draft.options['target']}: {tool} does not list its columns and types; {hint}")
+    if unknown:
+        hint = f"give --columns {','.join(f'{name}:type' for name in unknown)}, or write CASTs in the SELECT"
+        raise UsageError(f"{draft.options['target']}: the types of {', '.join(unknown)} are not known; {hint}")
+    draft.put("columns", {**found})
+
+
+def find_column(draft: Draft, name: str, option: str) -> str:
+    """The column of this name, whatever its case; raises :class:`UsageError` with the option that names it."""
+    columns = draft.options["columns"]
+    same: str | None = next((column for column in columns if column.lower() == name.strip('`"').lower()), None)
+    if same is None:
+        hint = nearest(name, columns) or f"; the columns are {', '.join(columns)}"
+        raise UsageError(f"{option}: '{name}' is not among the columns{hint}")
+    return same
+
+
+def set_option(draft: Draft, column: str, option: str, value: Any) -> None:
+    """Set one option of a column, out of its short form where it is in it."""
+    columns = draft.options["columns"]
+    form = columns[column]
+    columns[column] = {**(form if isinstance(form, dict) else {"type": form}), option: value}
+
+
+def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
+    """Write the keys of columns or expressions. A key that is an expression becomes a column that holds it."""
+    keys: list[str] = []
+    for text in expressions:
+        try:
+            read = sql.expression(text)
+        except ValueError as error:
+            raise UsageError(f"{option}: {error}") from error
+        parts = [find_column(draft, name, option) for name in _list_columns(text)]
+        if read.bare is not None:
+            keys += parts
+        elif len(parts) > 1 and isinstance(sqlglot.parse_one(text, dialect=DIALECT), _TEXT_JOINS):
+            keys += parts
+            draft.note(f"{option} {text} joins texts; columns of their own cannot collide.", "keys")
+        elif len(parts) == 1:
+            keys += parts
+            set_option(draft, parts[0], "from", text)
+            draft.note(f"{option} is an expression, which the column now holds.", "columns", parts[0])
+        else:
+            name = "unique_key"
+            draft.options["columns"] = {name: {"type": "string", "from": text}, **draft.options["columns"]}
+            keys.append(name)
+            draft.note(f"{option} is an expression over several columns; the key column holds it.", "columns", name)
+    draft.put("keys", list(dict.fromkeys(keys)))
+
+
+def _list_columns(text: str) -> list[str]:
+    tree = sqlglot.parse_one(text, dialect=DIALECT)
+    return list(dict.fromkeys(column.name for column in tree.find_all(exp.Column, bfs=False)))
+
+
+def track_only(draft: Draft, tracked: Iterable[str]) -> list[str]:
+    """Write ``track: false`` at every other column that is no key; their names."""
+    kept = {*tracked, *draft.options["keys"]}
+    others = [name for name in draft.options["columns"] if name not in kept]
+    for name in others:
+        set_option(draft, name, "track", False)
+    return others

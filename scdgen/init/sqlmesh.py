@@ -13,7 +13,8 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError
-from scdgen.init.columns import (
+from scdgen.init.draft import (
+    Draft,
     Given,
     find_column,
     join_name,
@@ -26,7 +27,6 @@ from scdgen.init.columns import (
     to_spark_type,
     track_only,
 )
-from scdgen.init.draft import Draft
 from scdgen.sql.tokens import split_statements, tokens
 
 _OPENS = {TokenType.L_PAREN, TokenType.L_BRACKET}
@@ -89,17 +89,17 @@ def draft_from_sqlmesh(file: str, text: str, target: str | None, given: Given) -
     if "description" in model.properties:
         draft.put("description", unquote(model.properties.pop("description")), "From description.")
     draft.put("pattern", "scd2", f"kind: {model.kind}.")
-    _source(draft, model, given)
-    _versions(draft, model)
-    _history(draft, model)
-    _storage(draft, model)
+    _put_source(draft, model, given)
+    _put_versions(draft, model)
+    _put_history(draft, model)
+    _put_storage(draft, model)
     for properties in (model.kind_properties, model.properties):
         draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in properties]
     draft.left_out += [f"the statement '{' '.join(s.split())[:60]}': run it beside scdgen" for s in model.statements]
     return draft
 
 
-def _source(draft: Draft, model: SqlmeshModel, given: Given) -> None:
+def _put_source(draft: Draft, model: SqlmeshModel, given: Given) -> None:
     names, table = read_select(model.query)
     draft.put("source.table" if table else "source.query", table or model.query)
     draft.put("source.feed", "snapshot", "SQLMesh compares the whole source with the table at each run.")
@@ -108,7 +108,7 @@ def _source(draft: Draft, model: SqlmeshModel, given: Given) -> None:
         draft.note(f"dialect: {dialect}.", "source")
     elif dialect:
         draft.note(f"dialect: {dialect}; the SQL is used as it is, and read as Spark's: look at it.", "source")
-    own = {_name(model, option).lower() for option in ("valid_from_name", "valid_to_name")}
+    own = {_read_name(model, option).lower() for option in ("valid_from_name", "valid_to_name")}
     columns: dict[str, str | None] = {**names}
     for part in split_list(model.properties.pop("columns", "()")[1:-1]):
         name, _, kind = part.partition(" ")
@@ -125,18 +125,18 @@ def _source(draft: Draft, model: SqlmeshModel, given: Given) -> None:
         set_option(draft, find_column(draft, name, "column_descriptions"), "comment", comment)
 
 
-def _name(model: SqlmeshModel, option: str) -> str:
+def _read_name(model: SqlmeshModel, option: str) -> str:
     return unquote(model.kind_properties.get(option, option.removesuffix("_name")))
 
 
-def _flag(model: SqlmeshModel, option: str) -> bool:
+def _read_flag(model: SqlmeshModel, option: str) -> bool:
     value = unquote(model.kind_properties.pop(option, "false")).lower()
     if value not in {"true", "false"}:
         raise model.wrong(f"{option}: '{value}' is not one of true, false")
     return value == "true"
 
 
-def _versions(draft: Draft, model: SqlmeshModel) -> None:
+def _put_versions(draft: Draft, model: SqlmeshModel) -> None:
     """Keys, what opens a version, when it starts, and what a missing key means."""
     properties = model.kind_properties
     if "unique_key" not in properties:
@@ -147,10 +147,10 @@ def _versions(draft: Draft, model: SqlmeshModel) -> None:
     by_column = model.kind == "SCD_TYPE_2_BY_COLUMN"
     time = unquote(properties.pop("updated_at_name", "" if by_column else "updated_at"))
     if by_column:
-        _tracked(draft, model)
-        at_execution = _flag(model, "execution_time_as_valid_from")
+        _put_tracked(draft, model)
+        at_execution = _read_flag(model, "execution_time_as_valid_from")
         if time:
-            draft.put("source.effective_at", _reference(draft, time), f"updated_at_name: {time}.")
+            draft.put("source.effective_at", _quote_column(draft, time), f"updated_at_name: {time}.")
         if not at_execution:
             start = "at their time" if time else "when the snapshot was taken"
             note = "execution_time_as_valid_from: false lets the versions of the first run start in 1970"
@@ -158,8 +158,8 @@ def _versions(draft: Draft, model: SqlmeshModel) -> None:
         else:
             draft.note("execution_time_as_valid_from: true.", "source", "feed")
     else:
-        draft.put("source.effective_at", _reference(draft, time), f"updated_at_name: {time}.")
-        if not _flag(model, "updated_at_as_valid_from"):
+        draft.put("source.effective_at", _quote_column(draft, time), f"updated_at_name: {time}.")
+        if not _read_flag(model, "updated_at_as_valid_from"):
             note = "updated_at_as_valid_from: false lets the first version of a key start in 1970"
             draft.note(f"{note}; here it starts at its time.", "source", "effective_at")
         else:
@@ -168,16 +168,16 @@ def _versions(draft: Draft, model: SqlmeshModel) -> None:
         draft.put("late_arriving", "ignore", note)
         note = f"SQLMesh opens a version whenever {time} moves; without this column, only where another value changes."
         draft.note(note, "columns", find_column(draft, time, "updated_at_name"))
-    closes = _flag(model, "invalidate_hard_deletes")
+    closes = _read_flag(model, "invalidate_hard_deletes")
     draft.put("on_delete", "close" if closes else "ignore", f"invalidate_hard_deletes: {str(closes).lower()}.")
 
 
-def _reference(draft: Draft, name: str) -> str:
+def _quote_column(draft: Draft, name: str) -> str:
     column = find_column(draft, name, "updated_at_name")
     return column if column.isidentifier() else sql.quote(column)
 
 
-def _tracked(draft: Draft, model: SqlmeshModel) -> None:
+def _put_tracked(draft: Draft, model: SqlmeshModel) -> None:
     if "columns" not in model.kind_properties:
         raise model.wrong("the kind has no columns; SCD_TYPE_2_BY_COLUMN needs them, or *")
     given = split_entries(model.kind_properties.pop("columns"))
@@ -198,10 +198,10 @@ def _tracked(draft: Draft, model: SqlmeshModel) -> None:
     draft.note(f"columns: {', '.join(given)}{also}.", "columns")
 
 
-def _history(draft: Draft, model: SqlmeshModel) -> None:
+def _put_history(draft: Draft, model: SqlmeshModel) -> None:
     for option in ("valid_from_name", "valid_to_name"):
         note = f"From {option}." if option in model.kind_properties else None
-        draft.put(f"history.{option.removesuffix('_name')}", _name(model, option), note)
+        draft.put(f"history.{option.removesuffix('_name')}", _read_name(model, option), note)
         model.kind_properties.pop(option, None)
     kind = unquote(model.kind_properties.pop("time_data_type", ""))
     if kind:
@@ -209,7 +209,7 @@ def _history(draft: Draft, model: SqlmeshModel) -> None:
     draft.put("history.is_current", None, "SQLMesh has no such column.")
 
 
-def _storage(draft: Draft, model: SqlmeshModel) -> None:
+def _put_storage(draft: Draft, model: SqlmeshModel) -> None:
     for option, place in (("partitioned_by", "table.partition_by"), ("clustered_by", "table.cluster_by")):
         if option not in model.properties:
             continue
@@ -247,11 +247,11 @@ def read_model(file: str, text: str) -> SqlmeshModel:
         raise model.wrong("holds no SQLMesh model; give one with one 'MODEL (…);' and one SELECT after it")
     model.query = queries[0]
     model.statements = [statement for statement in statements if statement not in (heads[0], queries[0])]
-    model.properties = _properties(model, heads[0][heads[0].index("(") :])
+    model.properties = _read_properties(model, heads[0][heads[0].index("(") :])
     kind = model.properties.pop("kind", "")
     model.kind, bracket, rest = kind.partition("(")
     model.kind = model.kind.strip().upper()
-    model.kind_properties = _properties(model, f"({rest}") if bracket else {}
+    model.kind_properties = _read_properties(model, f"({rest}") if bracket else {}
     _refuse_macros(model, text)
     return model
 
@@ -269,10 +269,10 @@ def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _properties(model: SqlmeshModel, text: str) -> dict[str, str]:
+def _read_properties(model: SqlmeshModel, text: str) -> dict[str, str]:
     """Name and value of ``(name value, name value, …)``."""
     found = tokens(text)
-    pieces = _split(model, found)
+    pieces = _split_properties(model, found)
     named = [(piece[0].text.lower(), text[piece[0].end + 1 : piece[-1].end + 1].strip()) for piece in pieces]
     twice = next((name for name, _ in named if [other for other, _ in named].count(name) > 1), None)
     if twice:
@@ -280,7 +280,7 @@ def _properties(model: SqlmeshModel, text: str) -> dict[str, str]:
     return dict(named)
 
 
-def _split(model: SqlmeshModel, found: Sequence[Token]) -> list[list[Token]]:
+def _split_properties(model: SqlmeshModel, found: Sequence[Token]) -> list[list[Token]]:
     pieces: list[list[Token]] = [[]]
     depth = 0
     for place, token in enumerate(found):

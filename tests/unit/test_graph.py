@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from scdgen import DataError, Spec, SpecError, load_spec_text
-from scdgen.cli.charts import graph_mermaid, graph_text
+from scdgen.cli.charts import chart_graph, format_graph
+from scdgen.cli.run import run_steps, summarize
 from scdgen.errors import UsageError
 from scdgen.patterns.bind import bind_each
-from scdgen.run.chain import run_steps, summarize
 from scdgen.spec.graph import steps
 from tests.unit.test_cli import run
 
@@ -115,7 +115,7 @@ def test_a_table_may_read_itself() -> None:
     assert names([B, own]) == ["crm.a", "crm.b"]
     (step,) = steps([own])
     assert step.needs == () and [read.name for read in step.reads] == ["crm.a_now", "raw.u", "crm.a"]
-    assert graph_text([step]) == "crm.a  crm_a.yml  reads crm.a_now (view of itself), raw.u (external), itself"
+    assert format_graph([step]) == "crm.a  crm_a.yml  reads crm.a_now (view of itself), raw.u (external), itself"
 
 
 def test_a_circle_is_shown() -> None:
@@ -135,7 +135,7 @@ def test_a_chart_holds_any_name() -> None:
         "crm.x", "{path: 'in/*.csv', format: csv, effective_at: at, where: 'id IN (SELECT id FROM crm.a_now)'}"
     )
     a = spec("crm.a", more="views: {current: crm.a_now}\n")
-    assert graph_mermaid(steps([odd, reads, a])) == "\n".join([
+    assert chart_graph(steps([odd, reads, a])) == "\n".join([
         "flowchart LR",
         '    t1["crm.#96;odd #34;--#62;#59;name#35;#96;"]',
         '    t2["crm.a"]',

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scdgen import load_spec, load_spec_text
-from scdgen.cli.charts import lineage_mermaid, lineage_text
+from scdgen.cli.charts import chart_lineage, format_lineage
 from scdgen.patterns.lineage import lineage
 from tests.conftest import ROOT
 from tests.support.spec_variations import mixture
@@ -95,7 +95,7 @@ def test_case_is_ignored() -> None:
 
 
 def test_the_drawing() -> None:
-    text = lineage_text(lineage(load_spec("specs/customer.yml")))
+    text = format_lineage(lineage(load_spec("specs/customer.yml")))
     assert text.splitlines() == [
         "crm.customer_updates -> crm.customer (─ the value is made of it, ┄ it decides)",
         "id ────────────> id",
@@ -144,7 +144,7 @@ def well_formed(chart: str) -> dict[str, str]:
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_charts_of_the_specs(path: Path) -> None:
     spec = load_spec(path)
-    labels = well_formed(lineage_mermaid(lineage(spec)))
+    labels = well_formed(chart_lineage(lineage(spec)))
     drawn = [label for name, label in labels.items() if re.match(r"t\d", name)]
     history = (
         [name for _, name in spec.history.names()]
@@ -159,8 +159,8 @@ def test_charts_of_the_specs(path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_charts_of_mixtures(seed: int) -> None:
     for spec in mixture(seed)[:2]:
-        well_formed(lineage_mermaid(lineage(spec)))
-        assert spec.target in lineage_text(lineage(spec))
+        well_formed(chart_lineage(lineage(spec)))
+        assert spec.target in format_lineage(lineage(spec))
 
 
 def test_a_chart_holds_any_name() -> None:
@@ -174,7 +174,7 @@ keys: [{quoted(odd[0])}]
 columns:
 {columns}
 """
-    labels = well_formed(lineage_mermaid(lineage(load_spec_text(text))))
+    labels = well_formed(chart_lineage(lineage(load_spec_text(text))))
     assert [labels[f"s{n}"] for n in range(1, len(odd) + 2)] == [*odd, "at ]"]
     assert [labels[f"t{n}"] for n in range(1, len(odd) + 1)] == odd
 

@@ -9,7 +9,7 @@ import pytest
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.main import main
-from scdgen.cli.notebook import notebook
+from scdgen.cli.notebook import render_notebook
 from scdgen.patterns.gate import judge
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
@@ -38,12 +38,12 @@ def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:
 
 
 def made(spec: Spec) -> str:
-    return notebook(spec, render(spec).files())
+    return render_notebook(spec, render(spec).files())
 
 
 def holds(spec: Spec) -> None:
     files = render(spec).files()
-    told, scripts = read(notebook(spec, files))
+    told, scripts = read(render_notebook(spec, files))
     joined = {f"{name}.sql": "\n\n".join(cells) + "\n" for name, cells in scripts.items()}
     assert joined == {name: text for name, text in files.items() if name != "plan.sql"}
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
@@ -116,14 +116,16 @@ def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, str]]:
 def test_a_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
     spec, files = with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
     with pytest.raises(SpecError) as refused:
-        notebook(spec, files)
+        render_notebook(spec, files)
     told = f"a notebook takes the line {line.strip()!r} in views.sql for its own; mend the template"
     assert str(refused.value) == f"specs/t.yml: {told}"
 
 
 def test_other_lines_stay(tmp_path: Path) -> None:
     for line in ("-- a COMMAND ----------", "-- COMMAND", "/* -- MAGIC */"):
-        assert f"\n{line}\n" in notebook(*with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n"))
+        assert f"\n{line}\n" in render_notebook(
+            *with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
+        )
 
 
 def test_a_description_cannot_end_its_cell() -> None:
@@ -134,7 +136,7 @@ def test_a_description_cannot_end_its_cell() -> None:
 
 def test_a_template_without_blank_lines_gives_a_cell_per_script(tmp_path: Path) -> None:
     text = "CREATE VIEW crm.a AS SELECT 1 AS a; CREATE VIEW crm.b AS SELECT 2 AS b;\n"
-    assert read(notebook(*with_template(tmp_path, text)))[1]["views"] == [text.rstrip("\n")]
+    assert read(render_notebook(*with_template(tmp_path, text)))[1]["views"] == [text.rstrip("\n")]
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:

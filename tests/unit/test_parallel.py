@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scdgen.cli.inputs import map_specs
+from scdgen.cli.options import map_specs
 from scdgen.errors import line_and_status
 from tests.conftest import ROOT
 

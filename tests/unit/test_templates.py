@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin
 import pytest
 from jinja2 import nodes
 
+from scdgen.cli.timeline_output import Page
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import facts, scd1
 from scdgen.patterns.checks import Checks
@@ -46,6 +47,7 @@ CONTEXTS: dict[str, type] = {
     "source_counts.sql.j2": compiling.Source,
     "diagnose.sql.j2": compiling.Diagnose,
     "bad_values.sql.j2": compiling.BadValues,
+    "show.html.j2": Page,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
 }
 # Parameters of macros by name, in every file.
@@ -66,7 +68,7 @@ Kinds = dict[str, Any]
 
 
 def templates() -> list[str]:
-    found = [path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.sql.j2")]
+    found = [path.relative_to(ROOT / "templates").as_posix() for path in (ROOT / "templates").rglob("*.j2")]
     return sorted(found)
 
 

@@ -6,9 +6,8 @@ import pytest
 from rich.cells import cell_len
 
 from scdgen import load_spec_text
-from scdgen.cli import timeline_axis as time_axis
-from scdgen.cli.timeline import Timeline, require_history
-from scdgen.cli.timeline_text import ASCII, COLUMNS_LISTED, FIRST_LISTED, LAST_LISTED, choose_glyphs, draw_timeline
+from scdgen.cli.timeline import Timeline, choose_ticks, format_time, parse_time, require_history
+from scdgen.cli.timeline_output import ASCII, COLUMNS_LISTED, FIRST_LISTED, LAST_LISTED, choose_glyphs, draw_timeline
 from scdgen.errors import UsageError
 from tests.support.timelines import made, row, spec_of
 
@@ -117,7 +116,7 @@ def test_an_open_end_that_is_the_last_run() -> None:
         row(1, "Ann", "Rome", "2024-02-01 00:00:00", "2024-07-01 00:00:00", None),
     ]
     found = made(rows, spec)
-    assert time_axis.format_time(found.hi, "timestamp") > "2024-07-01"
+    assert format_time(found.hi, "timestamp") > "2024-07-01"
     assert (
         text(found)
         == """\
@@ -285,9 +284,9 @@ def test_scd1_has_no_timeline() -> None:
     ],
 )  # fmt: skip
 def test_ticks_are_at_round_times(lo: str, hi: str, labels: str) -> None:
-    first, last = (time_axis.parse_time(at, "timestamp") for at in (lo, hi))
+    first, last = (parse_time(at, "timestamp") for at in (lo, hi))
     assert first is not None and last is not None
-    found = time_axis.choose_ticks(first, last, "timestamp", 92)
+    found = choose_ticks(first, last, "timestamp", 92)
     assert "|".join(tick.label for tick in found) == labels
     assert all(first <= tick.at <= last for tick in found)
 
@@ -296,7 +295,7 @@ def test_ticks_are_at_round_times(lo: str, hi: str, labels: str) -> None:
 @pytest.mark.parametrize("kind", ["timestamp", "date", "bigint"])
 def test_labels_never_touch(span: int, kind: str) -> None:
     for width in (20, 33, 92, 3200):
-        found = time_axis.choose_ticks(1_704_067_200_000_001, 1_704_067_200_000_001 + span, kind, width)
+        found = choose_ticks(1_704_067_200_000_001, 1_704_067_200_000_001 + span, kind, width)
         places = [(tick.at - 1_704_067_200_000_001) * (width - 1) // span for tick in found]
         assert found
         for tick, place, following in zip(found, places, places[1:], strict=False):

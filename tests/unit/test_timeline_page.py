@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from scdgen.cli.timeline import Timeline
-from scdgen.cli.timeline_page import render_page
+from scdgen.cli.timeline_output import render_page
 from scdgen.errors import UsageError
 from tests.support.timelines import made, row, spec_of
 

@@ -1,4 +1,8 @@
-"""A timeline for the terminal: a chart with a lane per key, and below it what each version changed."""
+"""A timeline as it is printed, and as a page.
+
+For the terminal: a chart with a lane per key, and below it what each version changed. As a page: one HTML file that
+works without a request or a build, its data in it as JSON.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,20 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from scdgen.cli import timeline_axis as time_axis
 from scdgen.cli.output import escape_control, format_value, truncate
-from scdgen.cli.timeline import Change, Lane, Timeline, Version
-from scdgen.cli.timeline_axis import Tick, choose_ticks
+from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
+from scdgen.patterns.render import render_template
 
 # Of a longer history the first and the last versions are listed, of a wider change the first columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
 _LONGEST_VALUE = 40
 _LEAST_CHART = 20
+
+TEMPLATE = "show.html.j2"
+
+# How far the page can zoom in; each step has ticks of its own, for as many characters as it is wide.
+_ZOOMS = (1, 2, 4, 8, 16, 32)
+_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -191,7 +200,7 @@ def _list_versions(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -
         if version.deletes and version.until is not None:
             yield Text.assemble(
                 " " * (4 + digits),
-                f"{time_axis.format_time(version.until, timeline.kind).ljust(begins)} ",
+                f"{format_time(version.until, timeline.kind).ljust(begins)} ",
                 ("deleted", "red"),
             )
     if lane.cut:
@@ -252,3 +261,85 @@ def _pack(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
         line += part + (between if number < len(parts) - 1 else "")
     if line:
         yield line.rstrip()
+
+
+@dataclass(frozen=True)
+class Page:
+    """The facts that the page's template prints.
+
+    ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history the limit
+    cut, ``example`` a key to search for, ``data`` what the page's script reads.
+    """
+
+    target: str
+    description: str | None
+    counted: str
+    limit: int | None
+    cut: str | None
+    whole: bool
+    keys: str
+    example: str | None
+    data: dict[str, Any]
+
+
+def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
+    """The whole page. Raises :class:`UsageError` if a custom template is broken."""
+    page = Page(
+        target=timeline.target,
+        description=description,
+        counted=timeline.counted,
+        limit=timeline.limit,
+        cut=next((lane.key for lane in timeline.lanes if lane.cut), None),
+        whole=timeline.whole,
+        keys=", ".join(timeline.keys),
+        example=timeline.lanes[0].key if timeline.lanes else None,
+        data=build_page_data(timeline),
+    )
+    return render_template(TEMPLATE, page, templates)
+
+
+def build_page_data(timeline: Timeline) -> dict[str, Any]:
+    """The data of the page's script. Times are text, because microseconds do not fit in JavaScript's numbers."""
+    columns = [*timeline.keys, *timeline.values, *timeline.history]
+    return {
+        "kind": timeline.kind,
+        "lo": str(timeline.lo),
+        "hi": str(timeline.hi),
+        "whole": timeline.whole,
+        "columns": columns,
+        "roles": ["key"] * len(timeline.keys) + ["value"] * len(timeline.values) + ["history"] * len(timeline.history),
+        "zooms": [
+            {"by": zoom, "ticks": [[str(t.at), t.label] for t in _choose_page_ticks(timeline, zoom)]} for zoom in _ZOOMS
+        ],
+        "lanes": [_build_lane_data(lane, columns) for lane in timeline.lanes],
+    }  # fmt: skip
+
+
+def _choose_page_ticks(timeline: Timeline, zoom: int) -> list[Tick]:
+    return choose_ticks(timeline.lo, timeline.hi, timeline.kind, _WIDTH * zoom)
+
+
+def _build_lane_data(lane: Lane, columns: list[str]) -> dict[str, Any]:
+    return {
+        "key": lane.key,
+        "cut": lane.cut,
+        "versions": [_build_version_data(version, columns) for version in lane.versions],
+    }
+
+
+def _build_version_data(version: Version, columns: list[str]) -> dict[str, Any]:
+    """``row`` has a text per column, null for NULL; ``old`` the values before a change, by the column's index."""
+    flags = [name for name in ("deleted", "again", "deletes", "overlaps") if getattr(version, name)]
+    return {
+        "start": str(version.start),
+        "until": None if version.until is None else str(version.until),
+        "begins": version.begins,
+        "ends": version.ends,
+        "flags": flags,
+        "row": [_format_text(version.row[name]) for name in columns],
+        "old": {columns.index(change.column): _format_text(change.old) for change in version.changes},
+    }
+
+
+def _format_text(value: Any) -> str | None:
+    return None if value is None else format_value(value)

@@ -1,0 +1,157 @@
+"""``scdgen validate`` and ``scdgen generate``: what is wrong in specs, and the files of each."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+from collections.abc import Collection
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import click
+
+from scdgen.cli.notebook import NOTEBOOK, render_notebook
+from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
+from scdgen.patterns.compile import Scripts, render
+from scdgen.spec.diff import SPEC_JSON, from_json, to_json
+from scdgen.spec.model import Spec
+
+
+@click.command()
+@specs_argument
+@templates_option
+@jobs_option
+def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, debug: bool) -> None:
+    """Say what is wrong in the specs, all of it in one go. Needs no Spark and no Java.
+
+    \b
+    Example:  scdgen validate specs
+    """
+    paths = find_specs(specs)
+    with map_specs(len(paths), jobs) as each:
+        loaded = load_specs(paths, each)
+        for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
+            click.echo(f"{spec.origin}: ok ({spec.target})")
+
+
+@click.command()
+@specs_argument
+@templates_option
+@jobs_option
+@click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where the folders go.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["sql", "notebook"]),
+    default="sql",
+    show_default=True,
+    help="notebook: a notebook.sql for Databricks beside the files. One that is there is kept current by both.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff where the files differ.")
+@click.option("--diff", is_flag=True, help="The same, and what the changed options mean for rows already stored.")
+def generate(
+    specs: tuple[str, ...],
+    templates: str | None,
+    jobs: int | None,
+    out: str,
+    kind: str,
+    check: bool,
+    diff: bool,
+    debug: bool,
+) -> None:
+    """Write the SQL of each spec to DIR/<target>/. Needs no Spark and no Java.
+
+    \b
+    Examples:  scdgen generate specs
+               scdgen generate --format notebook specs      and a notebook per table for Databricks
+               scdgen generate --check specs      in CI
+               scdgen generate --diff specs       before a changed spec meets its table
+    """
+    changed, dry, paths = 0, check or diff, find_specs(specs)
+    with map_specs(len(paths), jobs) as each:
+        loaded = load_specs(paths, each)
+        # The header names the spec as seen from beside the output, wherever the command was called.
+        beside = Path(out).absolute().parent
+        shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
+        # A notebook that is there is kept up without being asked for: one of before would be wrong and look right.
+        notebooks = frozenset(
+            spec.folder for spec in shown if kind == "notebook" or Path(out, spec.folder, NOTEBOOK).is_file()
+        )
+        made = each(partial(render_files, templates=templates, notebooks=notebooks), shown)
+        for spec, files in zip(shown, made, strict=True):
+            differ = 0
+            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), NOTEBOOK, SPEC_JSON):
+                differ += _write_file(Path(out, spec.folder, name), files.get(name), dry)
+            if diff and differ:
+                _print_meanings(spec, Path(out, spec.folder))
+            changed += differ
+    if dry and changed:
+        what = "generated files differ" if changed > 1 else "generated file differs"
+        given = shlex.join(
+            [*specs, *(["--out", out] if out != "generated" else []), *(["--format", kind] if kind != "sql" else [])]
+        )
+        click.echo(f"{changed} {what}; run: scdgen generate {given}", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def render_files(spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()) -> dict[str, str]:
+    """File name -> text of :func:`render` and of ``spec.json``; with a notebook if its folder is in ``notebooks``."""
+    files = render(spec, templates).files()
+    if spec.folder in notebooks:
+        files[NOTEBOOK] = render_notebook(spec, files)
+    files[SPEC_JSON] = to_json(spec)
+    return files
+
+
+def _print_meanings(spec: Spec, place: Path) -> None:
+    """What the difference between the ``spec.json`` on disk and the spec means for the rows of the table."""
+    from scdgen.spec.diff import explain_changes
+
+    file = place / SPEC_JSON
+    old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
+    unknown = "what the difference means for stored rows is not known"
+    if old is not None:
+        lines = explain_changes(old, spec) or ["no option that stored rows depend on has changed"]
+    elif file.is_file():
+        lines = [f"{file} is not as scdgen writes it; {unknown}"]
+    elif place.is_dir():
+        lines = [f"there is no {file} to compare with; {unknown}"]
+    else:
+        lines = ["nothing was generated before, so that there is nothing to compare with"]
+    for line in lines:
+        click.echo(f"{spec.target}: {line}")
+
+
+def _write_file(path: Path, text: str | None, check: bool) -> int:
+    """Bring one file to ``text`` (``None``: no file), or show the difference; 1 where there was one."""
+    before = path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
+    if before == text:
+        return 0
+    if check:
+        lines = difflib.unified_diff(
+            (before or "").splitlines(), (text or "").splitlines(), f"{path} (on disk)", f"{path} (of the spec)",
+            lineterm="",
+        )  # fmt: skip
+        click.echo("\n".join(lines))
+    elif text is None:
+        path.unlink()
+        click.echo(f"removed {path}")
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A whole file or none, and in the place of a link instead of through it.
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(text.encode())
+            beside.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
+            error.filename = str(path)  # the file that the user knows
+            raise
+        click.echo(f"wrote {path}")
+    return 1
+
+
+COMMANDS = (validate, generate)
