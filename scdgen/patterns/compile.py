@@ -180,7 +180,7 @@ def versions_query(
     deleted: bool = False,
     templates: str | None = None,
 ) -> str:
-    """The versions of a table in order, those that are deletes only where ``deleted`` says so.
+    """The rows of a table in order; versions that are deletes only if ``deleted``.
 
     Raises :class:`UsageError` for what the spec does not have.
     """
@@ -203,7 +203,7 @@ def versions_query(
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
-    """The ALTER TABLE statements that add columns and say what the rows stand for now; '' where none is needed."""
+    """The ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
     if not added and not adopt:
         return ""
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
@@ -255,7 +255,7 @@ def check_all(spec: Spec, stored: Collection[str], templates: str | None = None)
 
 
 def _with_missing(spec: Spec, target: str, columns: Iterable[Target], stored: Collection[str]) -> str:
-    """What stands behind FROM: the table, with the columns that it lacks."""
+    """The relation for FROM: the table, with NULL for the columns that it lacks."""
     present = {name.lower() for name in stored}
     missing = [column for column in columns if sql.unquote(column.name).lower() not in present]
     names = (sql.unquote(column.name) for column in missing)

@@ -70,7 +70,7 @@ class Pattern(PatternRules):
     contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
-    """The actions of a plan whose counts are rows that the MERGE's source has, each once."""
+    """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
         """What a plan counts, in order: rows by action, and keys (``unchanged``)."""
@@ -110,14 +110,15 @@ class Pattern(PatternRules):
         return Read(sql.quote_parts(spec.target_parts), keys, columns, place=keys)
 
     def conflicting(self, spec: Spec) -> list[str]:
-        """What two rows of a key that nothing orders may not differ in."""
+        """The columns in which two rows of a key that nothing orders must agree."""
         fields = [field_of(spec, name) for name in spec.columns]
         return [field.comparable for field in fields if not field.is_key]
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
-        """Whether a MERGE would do nothing, by the counts of a plan, and refuse nothing that the plan has let pass.
+        """Whether the counts of a plan show that a MERGE would change nothing and could not fail.
 
-        A plan evaluates no column that is not compared, in which a MERGE might meet a value that does not convert.
+        A plan does not evaluate columns that are not compared, in which a MERGE might find a value that does not
+        convert.
         """
         compared = all(column.track and column.merge == "last" for column in spec.columns.values())
         return compared and self.count_written(planned) == 0

@@ -13,8 +13,8 @@ from scdgen.spec.rules import sql_texts
 
 SOURCE_VIEW = "_scd_source"
 TAKEN_AT = "_scd_taken_at"
-# Spark's readers give NULL for what does not fit, drop cells and go by place, unless they are told not to; and with
-# columns left out they do not count the cells of a row.
+# By default Spark's readers give NULL for what does not fit, drop cells and match columns by place; and with column
+# pruning they do not check the number of cells of a row.
 _STRICT = {
     "csv": {"header": "true", "mode": "FAILFAST", "columnPruning": "false", "enforceSchema": "false"},
     "json": {"mode": "FAILFAST"},

@@ -96,24 +96,10 @@ def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
     )
 
 
-def count_written(spec: Spec, planned: Mapping[str, int]) -> int:
-    """The number of rows in the MERGE's source, by the counts of a plan."""
-    return pattern_of(spec).count_written(planned)
-
-
 def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
-    """:func:`count_written` per row of a full extract; ``None`` without a plan's counts, or if it has no key."""
+    """Rows of the MERGE's source per row of a full extract; ``None`` without a plan's counts, or if it has no key."""
     keys = planned.get("unchanged", 0) + planned.get("open", 0)
-    return count_written(spec, planned) / keys if spec.reads_snapshot and keys else None
-
-
-def is_needless(spec: Spec, planned: Mapping[str, int]) -> bool:
-    """Whether a MERGE would do nothing, by the counts of a plan, and refuse nothing that the plan has accepted.
-
-    A plan does not compute columns that are not compared, in which a MERGE might find a value that does not convert;
-    and ``open_end: last_run`` writes to every open version.
-    """
-    return pattern_of(spec).is_needless(spec, planned)
+    return pattern_of(spec).count_written(planned) / keys if spec.reads_snapshot and keys else None
 
 
 @contextmanager

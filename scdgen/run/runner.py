@@ -24,7 +24,7 @@ from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import Commit, Undo
 from scdgen.run.metrics import Metrics, RunRecord, record_run
-from scdgen.run.plan import PlanView, is_needless, open_plan, written_share
+from scdgen.run.plan import PlanView, open_plan, written_share
 from scdgen.run.results import CheckResult, PlanResult, RunResult
 from scdgen.run.retry import RETRIES, Result, retry
 from scdgen.run.source import Prepared, is_small_merge, prepare
@@ -147,7 +147,7 @@ class Runner:
             table.create_views(spec.views.current, scripts.views, created)
             *before, merge = split_statements(scripts.merge)
             # A plan that found nothing to change is as good as a MERGE at the time of the plan.
-            needless = bool(planned) and self.templates is None and is_needless(spec, planned)
+            needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)
             counted = source_counts(bound, wanted=self._metrics is not None)
             if counted or not needless:
                 self._engine.execute(before)
