@@ -79,11 +79,14 @@ class Scd0(Pattern):
 
     def plan(self, spec: Spec) -> Rendering:
         """A view of the rows that would be inserted."""
-        return Rendering("scd0/plan.sql.j2", Scd0Plan(_merge(spec), self.plan_shape(spec)))
+        merge = _merge(spec)
+        return Rendering("scd0/plan.sql.j2", Scd0Plan(merge, self._shape(spec, merge)))
 
     def plan_shape(self, spec: Spec) -> PlanShape:
         """A row per key of the source."""
-        merge = _merge(spec)
+        return self._shape(spec, _merge(spec))
+
+    def _shape(self, spec: Spec, merge: Scd0Merge) -> PlanShape:
         keys = merge.staging.keys
         return PlanShape(
             target=merge.target,

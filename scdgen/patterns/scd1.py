@@ -187,11 +187,14 @@ class Scd1(Pattern):
 
     def plan(self, spec: Spec) -> Rendering:
         """A view of the rows that would be written."""
-        return Rendering("scd1/plan.sql.j2", Scd1Plan(_merge(spec), self.plan_shape(spec)))
+        merge = _merge(spec)
+        return Rendering("scd1/plan.sql.j2", Scd1Plan(merge, self._shape(spec, merge)))
 
     def plan_shape(self, spec: Spec) -> PlanShape:
         """A row per key."""
-        merge = _merge(spec)
+        return self._shape(spec, _merge(spec))
+
+    def _shape(self, spec: Spec, merge: Scd1Merge) -> PlanShape:
         batch = merge.batch
         return PlanShape(
             target=merge.target,

@@ -139,12 +139,15 @@ class Scd2(Pattern):
     def plan(self, spec: Spec) -> Rendering:
         """A view of the versions that would be written."""
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
-        plan = Scd2Plan(_merge(spec), self.plan_shape(spec), deleted, source.fills(spec))
+        merge = _merge(spec)
+        plan = Scd2Plan(merge, self._shape(spec, merge), deleted, source.fills(spec))
         return Rendering("scd2/plan.sql.j2", plan)
 
     def plan_shape(self, spec: Spec) -> PlanShape:
         """A row per version, found by key and start."""
-        merge = _merge(spec)
+        return self._shape(spec, _merge(spec))
+
+    def _shape(self, spec: Spec, merge: Scd2Merge) -> PlanShape:
         deleted = [f"NOT t.{sql.quote(spec.history.deleted)}"] if spec.history.deleted else []
         late = merge.reads_changes and spec.late == "apply"
         keys = merge.staging.keys
