@@ -40,8 +40,19 @@ def test_the_picture_is_what_the_reference_makes_of_the_row() -> None:
 
 
 def test_every_block_is_of_a_kind_that_is_held_against_something() -> None:
-    kinds = {"file", "write", "run", "copy", "console", "sql", "python", "sh"}
+    kinds = {"file", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid"}
     assert not [(page, block.text[:60]) for page, block in BLOCKS if block.kind not in kinds]
+
+
+def test_the_picture_of_the_packages_has_every_layer() -> None:
+    layers = re.search(
+        r'containers = \["scdgen"\]\nlayers = \[\n(.*?)\n\]', (ROOT / "pyproject.toml").read_text(), re.DOTALL
+    )
+    assert layers is not None
+    drawn = "\n".join(block.text for page, block in BLOCKS if page.endswith("architecture.md"))
+    for name in re.findall(r"\w+", layers[1]):
+        assert re.search(rf"\b{name}\b", drawn), name
+    assert {path.parent.name for path in (ROOT / "scdgen").glob("*/__init__.py")} <= set(re.findall(r"\w+", layers[1]))
 
 
 @pytest.mark.parametrize(("page", "block"), SPECS, ids=[f"{page}: {block.path}" for page, block in SPECS])
