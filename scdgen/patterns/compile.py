@@ -288,12 +288,15 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
 
     Runs in the session of the failed statement, whose variables are still set.
     """
-    has_time = spec.source.effective_at is not None
-    if (
-        rule not in {"null_key", "null_time", "gap", "conflict", "late"}
-        or (rule in {"null_time", "gap"} and not has_time)
-        or (rule == "late" and spec.reads_snapshot)
-    ):
+    has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
+    asked = {
+        "null_key": True,
+        "null_time": has_time,
+        "gap": has_time and times is not None and times.astray("_scd_at") is not None,
+        "conflict": True,
+        "late": times is not None and not spec.reads_snapshot,
+    }
+    if not asked.get(rule):
         return None
     pattern = pattern_of(spec)
     rows = source.rows(spec, "incoming", guarded=False)
@@ -301,7 +304,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
     content = tuple(pattern.conflicting(spec))
     target = sql.quote_parts(spec.target_parts)
-    facts = Diagnose(rule, target, rows, sample, content, pattern.read(spec).times)
+    facts = Diagnose(rule, target, rows, sample, content, times)
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

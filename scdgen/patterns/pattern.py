@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from scdgen import sql
 from scdgen.patterns.checks import Checks, row_checks
-from scdgen.patterns.columns import Field, Target, field_of
-from scdgen.patterns.facts import Head, PlanShape
+from scdgen.patterns.columns import Field, Target
+from scdgen.patterns.facts import Head, PlanShape, fields_of, values_of
 from scdgen.patterns.history import Times
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
@@ -111,8 +111,7 @@ class Pattern(PatternRules):
 
     def conflicting(self, spec: Spec) -> list[str]:
         """The columns in which two rows of a key that nothing orders must agree."""
-        fields = [field_of(spec, name) for name in spec.columns]
-        return [field.comparable for field in fields if not field.is_key]
+        return [field.comparable for field in values_of(fields_of(spec))]
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """Whether the counts of a plan show that a MERGE would change nothing and could not fail.

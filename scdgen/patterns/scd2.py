@@ -213,6 +213,12 @@ class Scd2(Pattern):
             row_hash=history.row_hash if "row_hash" in columns else None,
         )
 
+    def conflicting(self, spec: Spec) -> list[str]:
+        """The values, and whether a row is a delete; of a snapshot also the time of the row."""
+        deletes = ["_scd_deleted"] if source.flags_deletes(spec) else []
+        at = ["_scd_at"] if spec.reads_snapshot and spec.source.effective_at is not None else []
+        return [*deletes, *super().conflicting(spec), *at]
+
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """With ``open_end: last_run`` every run writes to every open version."""
         return spec.history.open_end != "last_run" and super().is_needless(spec, planned)
