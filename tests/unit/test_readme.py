@@ -134,7 +134,7 @@ def test_every_built_in_check_is_there() -> None:
 
 
 def test_files_and_links_exist() -> None:
-    for page in PAGES:
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", *(ROOT / "docs/decisions").glob("*.md")]:
         for path, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", page.read_text()):
             found = page.parent / path if path else page
             assert found.exists(), (page, path)
