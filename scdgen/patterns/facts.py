@@ -13,6 +13,7 @@ from scdgen import sql
 from scdgen.errors import printable
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
+from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, Variable, refusal
 from scdgen.spec.diff import definition
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
@@ -79,6 +80,37 @@ class Guards:
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
             too_many=refusal(spec, "max_deleted", what, "raise snapshot.max_deleted if that is right"),
         )
+
+
+@dataclass(frozen=True)
+class VersionSteps:
+    """What the steps of scd2 share, for changes and for snapshots.
+
+    ``action`` and ``deleted`` are the columns of these options, if there are any.
+    """
+
+    target: str
+    rows: Rows
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    history: History
+    action: str | None
+    deleted: str | None
+
+    @property
+    def marks(self) -> bool:
+        """Whether a delete is a version of its own."""
+        return self.deleted is not None
+
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """The columns that are not keys."""
+        return values_of(self.fields)
+
+    @property
+    def fills(self) -> bool:
+        """Whether a value that becomes known is written into versions that ended before."""
+        return any(field.nulls == "fill" for field in self.fields)
 
 
 @dataclass(frozen=True)

@@ -7,28 +7,20 @@ from dataclasses import dataclass
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, names_of, struct
-from scdgen.patterns.facts import fields_of, refuse_conflict, values_of
+from scdgen.patterns.facts import VersionSteps, fields_of, refuse_conflict
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, refusal
 from scdgen.spec.model import Spec
 
 
 @dataclass(frozen=True)
-class Scd2Changes:
+class Scd2Changes(VersionSteps):
     """The steps from a batch of changes to what it does to the versions of its keys.
 
     ``known`` are the conditions that every row meets which the batch's variables were set by, ``reachable`` those on a
-    stored version that the batch can touch. ``action`` and ``deleted`` are the columns of these options, if there are
-    any. ``conflict`` is ``None`` if any of several different rows may be taken.
+    stored version that the batch can touch. ``conflict`` is ``None`` if any of several different rows may be taken.
     """
 
-    target: str
-    rows: Rows
-    keys: tuple[str, ...]
-    fields: tuple[Field, ...]
-    history: History
-    action: str | None
-    deleted: str | None
     flags_deletes: bool
     keeps: bool
     late: str
@@ -67,16 +59,6 @@ class Scd2Changes:
         )
 
     @property
-    def marks(self) -> bool:
-        """Whether a delete is a version of its own."""
-        return self.deleted is not None
-
-    @property
-    def values(self) -> tuple[Field, ...]:
-        """The columns that are not keys."""
-        return values_of(self.fields)
-
-    @property
     def tracked(self) -> tuple[Field, ...]:
         """The columns of which a change opens a version."""
         return self.history.tracked
@@ -90,8 +72,3 @@ class Scd2Changes:
     def has_lives(self) -> bool:
         """Whether NULL means "not given" in some column, so that a value lasts until the next delete."""
         return any(field.nulls != "value" for field in self.fields)
-
-    @property
-    def fills(self) -> bool:
-        """Whether a value may be written into versions that ended before the batch."""
-        return any(field.nulls == "fill" for field in self.fields)

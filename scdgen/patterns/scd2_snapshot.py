@@ -6,30 +6,22 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, names_of, struct
-from scdgen.patterns.facts import Guards, fields_of, refuse_conflict, refuse_early, values_of
+from scdgen.patterns.columns import names_of, struct
+from scdgen.patterns.facts import Guards, VersionSteps, fields_of, refuse_conflict, refuse_early
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, refusal
 from scdgen.spec.model import Spec
 
 
 @dataclass(frozen=True)
-class Scd2Snapshot:
+class Scd2Snapshot(VersionSteps):
     """The steps from a full extract to what it does to the open versions.
 
     ``reachable`` is the condition on a stored version that the snapshot can touch. ``own_time``: each row says when it
-    became true. ``action`` and ``deleted`` are the columns of these options, if there are any. ``conflict`` is ``None``
-    if any of several different rows may be taken.
+    became true. ``conflict`` is ``None`` if any of several different rows may be taken.
     """
 
-    target: str
-    rows: Rows
-    keys: tuple[str, ...]
-    fields: tuple[Field, ...]
-    history: History
     guards: Guards
-    action: str | None
-    deleted: str | None
     own_time: bool
     keeps: bool
     closes_missing: bool
@@ -65,18 +57,3 @@ class Scd2Snapshot:
             early=refuse_early(spec, "start of a version that it would close", "_scd_from"),
             late_refusal=refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample),
         )
-
-    @property
-    def marks(self) -> bool:
-        """Whether a delete is a version of its own."""
-        return self.deleted is not None
-
-    @property
-    def values(self) -> tuple[Field, ...]:
-        """The columns that are not keys."""
-        return values_of(self.fields)
-
-    @property
-    def fills(self) -> bool:
-        """Whether a value that becomes known is written into versions before the open one."""
-        return any(field.nulls == "fill" for field in self.values)
