@@ -1,4 +1,4 @@
-"""The SQL of 666 specs as one hash: code may move, but a text changes on purpose or not at all."""
+"""The SQL of several hundred specs as one hash: code may move, but a text changes on purpose or not at all."""
 
 from __future__ import annotations
 
