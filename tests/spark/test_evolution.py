@@ -78,6 +78,7 @@ def test_a_snapshot_does_not_version_rows_because_of_a_new_column(spark: SparkSe
     assert [row[:3] for row in rows_of(spark, "evolve.dim")] == [row[:3] for row in before]
 
 
+@pytest.mark.long
 def test_a_failed_run_takes_the_new_columns_back(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     rows, columns = rows_of(spark, "evolve.dim"), spark.table("evolve.dim").columns
@@ -148,6 +149,7 @@ def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
     assert version(spark) == before
 
 
+@pytest.mark.long
 def test_a_table_of_others_is_adopted(spark: SparkSession, runner: Runner) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS evolve")
     spark.sql("CREATE TABLE evolve.dim (id INT, name VARCHAR(9), city STRING, valid_from TIMESTAMP, valid_to TIMESTAMP,"

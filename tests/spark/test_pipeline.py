@@ -56,6 +56,7 @@ def load(spark: Any, rows: list[tuple[Any, ...]]) -> None:
     frame.write.mode("overwrite").format("delta").saveAsTable("pipe.landed")
 
 
+@pytest.mark.long
 def test_a_failure_in_the_midst(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -227,6 +227,7 @@ def call(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyP
     spark.sql("DROP TABLE crm.customer")
 
 
+@pytest.mark.long
 def test_the_readme_shows_what_a_plan_prints(spark: SparkSession, call: Called) -> None:
     options = ("--source", "changes.csv", "--fail-on", "close>10%", "--fail-on", "delete>0")
     status, out, err = call("plan", CUSTOMER, *options)
@@ -296,6 +297,7 @@ columns:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
 def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: str) -> None:
     """Types that are no text, and names that the plan uses itself."""

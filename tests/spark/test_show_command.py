@@ -60,6 +60,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
+@pytest.mark.long
 def test_every_kind_of_value(spark: Any, call: Called, elsewhere: None) -> None:
     Path("full.yml").write_text(SPEC)
     for _ in range(2):
@@ -121,6 +122,7 @@ def test_a_version_ends_where_the_next_begins(spark: Any, call: Called, history:
     assert "→ open" in out and "deleted" not in out
 
 
+@pytest.mark.long
 def test_the_readme_shows_what_a_timeline_prints(spark: Any, call: Called) -> None:
     spec, path = load_spec(ROOT / "specs" / "customer_cdc.yml"), str(ROOT / "specs" / "customer_cdc.yml")
     spark.sql("DROP TABLE IF EXISTS crm.customer_cdc")

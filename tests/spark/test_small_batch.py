@@ -148,6 +148,7 @@ def test_an_extract_is_broadcast_where_a_plan_has_counted_few_rows(spark: SparkS
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_what_a_plan_finds_to_change_nothing_is_not_merged(spark: SparkSession, tmp_path: Path) -> None:
     def counted(text: str, **given: Any) -> tuple[int, int, int]:
         with listening(spark) as sent:

@@ -75,6 +75,7 @@ def test_empty(spark: SparkSession, pattern: str) -> None:
     table.settle()
 
 
+@pytest.mark.long
 def test_returning_keys(spark: SparkSession) -> None:
     table = Table(spark, "scd2")
     table.run(1, ALL)

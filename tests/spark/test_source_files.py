@@ -103,6 +103,7 @@ def test_types_of_a_csv(spark: Any, here: Called) -> None:
     assert typed(spark) == TYPED
 
 
+@pytest.mark.long
 def test_types_of_json_lines(spark: Any, here: Called) -> None:
     write("types.jsonl", (
         f'{{"id": 1, "yes": true, "tiny": -128, "small": 32767, "whole": -5, "big": 9223372036854775807,'
@@ -118,6 +119,7 @@ def test_types_of_json_lines(spark: Any, here: Called) -> None:
     assert typed(spark) == TYPED
 
 
+@pytest.mark.long
 def test_structures_of_json_lines(spark: Any, here: Called) -> None:
     write(
         "nested.yml",
@@ -189,6 +191,7 @@ def test_a_folder_goes_by_name(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED
 
 
+@pytest.mark.long
 def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: Path) -> None:
     write("json/1.json", '{"id": 1, "name": "Ann", "age": 30, "at": "2024-01-01", "lsn": 9}\n')
     write("json/2.jsonl", '{"id": 1, "name": "Anna", "age": 31, "at": "2024-01-01", "lsn": 10, "op": "I"}\n')
@@ -212,6 +215,7 @@ def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: P
     assert (status, re.sub(r"big/part-\S+\.parquet", "big/part", err)) == (1, f"big/part: {says}\n")
 
 
+@pytest.mark.long
 def test_empty_files_are_no_changes(spark: Any, here: Called) -> None:
     for name, text in (("first.csv", FIRST), ("header.csv", HEADER), ("none.json", ""), ("blank.json", "\n \n")):
         write(name, text)
@@ -232,6 +236,7 @@ def test_what_does_not_convert_stops_a_run(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED
 
 
+@pytest.mark.long
 def test_structures_in_the_texts_of_a_csv(spark: Any, here: Called) -> None:
     spec = "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns:\n  id: int\n  tags: "
     write("nested.csv", 'id,tags\n1,"[1, 2]"\n')
@@ -262,6 +267,7 @@ def test_a_session_that_forgives_is_not_asked(spark: Any, here: Called) -> None:
     assert not spark.catalog.tableExists("files.people")
 
 
+@pytest.mark.long
 def test_what_the_spec_compares_has_a_type(spark: Any, here: Called) -> None:
     """9 is less than 10 in any file of a folder, a flag is a flag, and '007' and 'Y' stay texts."""
     write("people.yml", PEOPLE.replace("lsn: bigint}", "no: string}").replace(
