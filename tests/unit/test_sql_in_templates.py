@@ -25,7 +25,6 @@ ALLOWED = {
     "init/draft.py": 1,
     "init/data.py": 6,
     "init/dbt.py": 1,
-    "init/sqlmesh.py": 3,
     "patterns/bind.py": 1,
     "patterns/columns.py": 33,
     "patterns/compile.py": 9,
