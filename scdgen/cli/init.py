@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli.options import parse_pairs
+from scdgen.cli.options import EngineOptions, debug_option, open_session, session_options
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -44,20 +42,12 @@ def schema(debug: bool) -> None:
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not give.")
 @click.option("--out", metavar="FILE", help="Where the spec goes; without it, to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
-@click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times.")
-@click.option(
-    "--warehouse",
-    default="warehouse",
-    show_default=True,
-    metavar="DIR",
-    help="Where the embedded Spark keeps its tables.",
-)
-@click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it.")
-@click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")
+@session_options
+@debug_option
 def init(
     path: str | None, table: str | None, dbt: str | None, name: str | None, target: str | None, pattern: str | None,
-    feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool,
-    conf: tuple[str, ...], warehouse: str, remote: str | None, debug: bool,
+    feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool, engine: EngineOptions,
+    debug: bool,
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, or from a dbt snapshot.
 
@@ -81,7 +71,7 @@ def init(
     if out is not None and Path(out).exists() and not force:
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
-    sample = _read_data(path, table, remote, warehouse, conf) if path or table else None
+    sample = _read_data(path, table, engine) if path or table else None
     draft: Draft
     if dbt is None:
         from scdgen.init.data import draft_from_sample
@@ -129,10 +119,9 @@ def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> D
     return draft_from_dbt(path, text, name, target, given)
 
 
-def _read_data(path: str | None, table: str | None, remote: str | None, warehouse: str, conf: Sequence[str]) -> Sample:
-    """What is to be seen of the data, read by a session that ends with the command."""
+def _read_data(path: str | None, table: str | None, engine: EngineOptions) -> Sample:
+    """Columns, types and the first rows of the data, read by a session that ends with the command."""
     from scdgen.cli import output
-    from scdgen.engine import session
     from scdgen.files import find
     from scdgen.init.data import read_sample
     from scdgen.sql import split_name
@@ -141,17 +130,9 @@ def _read_data(path: str | None, table: str | None, remote: str | None, warehous
         _require_table_name(table, "--table")
     if path is not None:
         find.find(path)  # a path that is not there is said before Spark starts
-    settings = parse_pairs(conf, "--conf")
-    with output.progress("starting Spark"):
-        spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
-    try:
-        if table is not None and not remote:
-            session.know_catalogs(spark, [split_name(table)])
-        with output.progress(f"reading {path or table}"):
-            return read_sample(spark, path, table)
-    finally:
-        with contextlib.suppress(Exception):
-            spark.stop()
+    tables = [split_name(table)] if table is not None else []
+    with open_session(engine, tables) as spark, output.progress(f"reading {path or table}"):
+        return read_sample(spark, path, table)
 
 
 COMMANDS = (schema, init)
