@@ -5,6 +5,7 @@ The meanings are the descriptions in the models; what a step does is said by the
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from pydantic import BaseModel
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.charts import chart_lineage, format_lineage
@@ -21,8 +21,9 @@ from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
 from scdgen.patterns.lineage import lineage
-from scdgen.spec.model import Snapshot, Spec
-from scdgen.spec.reference import DEFAULTS, Option, options
+from scdgen.spec.diff import to_json
+from scdgen.spec.model import Spec
+from scdgen.spec.reference import Option, options
 from scdgen.sql.tokens import tokens
 
 _WIDTH, _COLUMN = 110, 36  # of the text, and of the first column of its lists at most
@@ -84,13 +85,20 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: boo
 
 def settings(spec: Spec) -> list[Setting]:
     """The options that a spec sets, and the defaults that apply to it, in the order of the models."""
+    set_by_spec = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    applied = json.loads(to_json(spec))
+    listed = list(options())
     found = []
-    for option in options():
-        values = list(_values(spec, option.place.split(".")))
-        given = [text if entry in ("", text) else f"{entry}: {text}" for entry, text, is_set in values if is_set]
-        text = "; ".join(given)
-        if values and not given and _applies(spec, option.place):
-            text = _default(spec, option.place, values[0][1])
+    for option in listed:
+        steps = option.place.split(".")
+        given = list(_values(set_by_spec, steps))
+        defaults = list(_values(applied, steps))
+        if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping has options of its own
+            given, defaults = [pair for pair in given if not pair[1] and not isinstance(pair[1], dict)], []
+        text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)
+        if not given and defaults:
+            resolved = option.place in ("on_delete", "late_arriving")  # by the pattern and the feed
+            text = defaults[0][1] if resolved else option.default.replace("`", "").replace("null", "")
         if given or text:
             choice = option.allowed.startswith("`") and ", " in option.allowed
             found.append(Setting(option.place, text, _meaning(spec, option), bool(given), choice))
@@ -101,50 +109,23 @@ def _meaning(spec: Spec, option: Option) -> str:
     return f"The table holds {spec.rules.summary}." if option.place == "pattern" else option.meaning
 
 
-def _applies(spec: Spec, place: str) -> bool:
-    """Whether the default of an option means something to a spec, by its pattern and its feed."""
-    without = spec.rules.without if spec.reads_snapshot else {*spec.rules.without, "snapshot"}
-    return not any(place == option or place.startswith(f"{option}.") for option in without)
-
-
-def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tuple[str, str, bool]]:
-    """(entry of a mapping or list, value, whether the spec sets it) of the options at a place."""
+def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tuple[str, Any]]:
+    """(entry of a mapping or list, value) of the options at a place of a spec as JSON."""
     step, *rest = steps
     if step == "*":
-        for key, inner in holder.items() if isinstance(holder, dict) else ((check.name, check) for check in holder):
+        for key, inner in holder.items() if isinstance(holder, dict) else ((check["name"], check) for check in holder):
             yield from _values(inner, rest, key)
-        return
-    field = next(name for name, info in type(holder).model_fields.items() if (info.alias or name) == step)
-    value = getattr(holder, field)
-    if rest:
-        value = Snapshot() if value is None and step == "snapshot" else value
-        yield from _values(value, rest, entry) if value is not None else ()
-    elif not any(isinstance(part, BaseModel) for part in _parts(value)):  # those have options of their own
-        yield entry, _text(value), field in holder.model_fields_set
-
-
-def _parts(value: Any) -> Sequence[object]:
-    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+    elif isinstance(holder, dict) and step in holder:
+        yield from _values(holder[step], rest, entry) if rest else [(entry, holder[step])]
 
 
 def _text(value: object) -> str:
     """A value as it is written in a spec, on one line."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
-    if isinstance(value, tuple):
+    if isinstance(value, list):
         return ", ".join(map(_text, value))
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    return _joined(str(value))
-
-
-def _default(spec: Spec, place: str, text: str) -> str:
-    """What holds if an option is not given, empty if nothing does; ``text`` is the default of the model."""
-    if place == "on_delete":
-        return spec.deletes
-    if place == "late_arriving":
-        return "" if spec.reads_snapshot and spec.source.effective_at is None else spec.late
-    return DEFAULTS.get(place, "").replace("`", "") if text in ("", "null") else text
+    return _joined(value if isinstance(value, str) else json.dumps(value))
 
 
 def steps(script: str) -> Iterator[Step]:

@@ -1,22 +1,41 @@
-"""``scdgen validate`` and ``scdgen generate``: what is wrong in specs, and the files of each."""
+"""``scdgen validate`` and ``scdgen generate``: what is wrong in specs, and the files of each, a notebook among them."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import click
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from scdgen.cli.notebook import NOTEBOOK, render_notebook
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
+from scdgen.cli.output import code
+from scdgen.errors import Problem, SpecError, printable
 from scdgen.patterns.compile import Scripts, render
 from scdgen.spec.diff import SPEC_JSON, from_json, to_json
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import tokens
+
+# A notebook is in Databricks' source format: a first line that says so, a line between the cells, and Markdown behind
+# ``-- MAGIC``. A cell shows the result of its last statement alone, so that each statement has its own cell; session
+# variables hold across cells.
+NOTEBOOK = "notebook.sql"
+_FIRST = "-- Databricks notebook source"
+_BETWEEN = "-- COMMAND ----------"
+_MAGIC = "-- MAGIC"
+
+# What is shown, in the order in which it runs. plan.sql stays out: it computes the MERGE a second time.
+_WHAT = {
+    "create.sql": "Creates the table if it does not exist.",
+    "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
+    "checks.sql": "A query per check: no rows is good.",
+    "views.sql": "Creates or replaces the views.",
+}
 
 
 @click.command()
@@ -103,6 +122,44 @@ def render_files(spec: Spec, templates: str | None = None, notebooks: Collection
         files[NOTEBOOK] = render_notebook(spec, files)
     files[SPEC_JSON] = to_json(spec)
     return files
+
+
+def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
+    """A notebook of the files of a spec (file name -> SQL, as :func:`scdgen.patterns.render` makes them).
+
+    Raises :class:`SpecError` where a line of a template of the user's own would end a cell, or be taken for another
+    language; a spec cannot hold one.
+    """
+    for name, text in files.items():
+        for line in text.splitlines():
+            if line.lstrip().startswith((_BETWEEN, _MAGIC)):
+                told = f"a notebook takes the line {line.strip()!r} in {name} for its own; mend the template"
+                raise SpecError([Problem(spec.origin, 0, 0, told)])
+    origin = code(printable(spec.origin))
+    title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
+    found = [_format_markdown([*title, f"Made from {origin}; do not edit: change the spec and run `scdgen generate`."])]
+    for name, what in _WHAT.items():
+        if name in files:
+            found += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *split_cells(files[name])]
+    return f"{_FIRST}\n" + f"\n\n{_BETWEEN}\n\n".join(found) + "\n"
+
+
+def split_cells(script: str) -> list[str]:
+    """The statements of a script, each with its semicolon; the script in one where blank lines do not part them.
+
+    >>> split_cells("-- why\\nSELECT ';';\\n\\nSELECT 2;\\n"), split_cells("SELECT 1; SELECT 2;\\n")
+    (["-- why\\nSELECT ';';", 'SELECT 2;'], ['SELECT 1; SELECT 2;'])
+    """
+    found, start = [], 0
+    for token in tokens(script):
+        if token.token_type is TokenType.SEMICOLON:
+            found.append(script[start : token.end + 1].strip("\n"))
+            start = token.end + 1
+    return found if "\n\n".join(found) + "\n" == script else [script.strip("\n")]
+
+
+def _format_markdown(lines: Sequence[str]) -> str:
+    return "\n".join(f"{_MAGIC} {line}".rstrip() for line in ("%md", *lines))
 
 
 def _print_meanings(spec: Spec, place: Path) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli.options import parse_pairs
+from scdgen.cli.options import EngineOptions, debug_option, open_session, session_options
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ def schema(debug: bool) -> None:
 @click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
 @click.option("--table", metavar="NAME", help="A table to read columns from.")
 @click.option("--dbt", metavar="FILE", help="A dbt project's target/manifest.json, or the project's folder.")
-@click.option("--sqlmesh", metavar="FILE", help="A SQLMesh model of kind SCD_TYPE_2.")
 @click.option("--name", metavar="NAME", help="Which snapshot of the dbt project.")
 @click.option("--target", metavar="NAME", help="The table to keep.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
@@ -45,37 +42,28 @@ def schema(debug: bool) -> None:
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not give.")
 @click.option("--out", metavar="FILE", help="Where the spec goes; without it, to stdout.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
-@click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times.")
-@click.option(
-    "--warehouse",
-    default="warehouse",
-    show_default=True,
-    metavar="DIR",
-    help="Where the embedded Spark keeps its tables.",
-)
-@click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it.")
-@click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")
+@session_options
+@debug_option
 def init(
-    path: str | None, table: str | None, dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None,
-    pattern: str | None, feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool,
-    conf: tuple[str, ...], warehouse: str, remote: str | None, debug: bool,
+    path: str | None, table: str | None, dbt: str | None, name: str | None, target: str | None, pattern: str | None,
+    feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool, engine: EngineOptions,
+    debug: bool,
 ) -> None:  # fmt: skip
-    """Write a first draft of a spec: from data, from a dbt snapshot or from a SQLMesh model.
+    """Write a first draft of a spec: from data, or from a dbt snapshot.
 
-    What is guessed, and what the other tool has and a spec has not, stands in comments. Only data needs Spark.
+    What is guessed, and what dbt has and a spec has not, stands in comments. Only data needs Spark.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
                scdgen init --table crm.orders --feed snapshot --keys order_id
                scdgen init --dbt target/manifest.json --name orders_snapshot
-               scdgen init --sqlmesh models/menu_items.sql
     """
     from scdgen.init.draft import Given, parse_columns, split_list
 
-    _require_one(path=path, table=table, dbt=dbt, sqlmesh=sqlmesh)
+    _require_one(path=path, table=table, dbt=dbt)
     for option, value in (("--pattern", pattern), ("--feed", feed), ("--keys", keys)):
-        if value is not None and (dbt or sqlmesh):
-            raise UsageError(f"{option}: goes with data alone; a dbt snapshot and a SQLMesh model say it themselves")
+        if value is not None and dbt:
+            raise UsageError(f"{option}: goes with data alone; a dbt snapshot says it itself")
     if name is not None and dbt is None:
         raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
     if target is not None:
@@ -83,15 +71,15 @@ def init(
     if out is not None and Path(out).exists() and not force:
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
-    sample = _read_data(path, table, remote, warehouse, conf) if path or table else None
+    sample = _read_data(path, table, engine) if path or table else None
     draft: Draft
-    if dbt is None and sqlmesh is None:
+    if dbt is None:
         from scdgen.init.data import draft_from_sample
 
         assert sample is not None
         draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given)
     else:
-        draft = _draft_from_tool(dbt, sqlmesh, name, target, Given(given, sample.types() if sample else {}))
+        draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
     text = draft.text()
     if out is None:
         click.echo(text, nl=False)
@@ -101,13 +89,11 @@ def init(
     click.echo(f"wrote {out}")
 
 
-def _require_one(path: str | None, table: str | None, dbt: str | None, sqlmesh: str | None) -> None:
+def _require_one(path: str | None, table: str | None, dbt: str | None) -> None:
     if path and table:
         raise UsageError("--from and --table exclude each other; give one")
-    if dbt and sqlmesh:
-        raise UsageError("--dbt and --sqlmesh exclude each other; give one")
-    if not (path or table or dbt or sqlmesh):
-        raise UsageError("nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --sqlmesh FILE")
+    if not (path or table or dbt):
+        raise UsageError("nothing to begin from; give --from PATH, --table NAME or --dbt FILE")
 
 
 def _require_table_name(name: str, option: str) -> None:
@@ -119,11 +105,10 @@ def _require_table_name(name: str, option: str) -> None:
         raise UsageError(f"{option}: {error}") from error
 
 
-def _draft_from_tool(dbt: str | None, sqlmesh: str | None, name: str | None, target: str | None, given: Given) -> Draft:
+def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> Draft:
     from scdgen.init.dbt import draft_from_dbt, find_manifest
-    from scdgen.init.sqlmesh import draft_from_sqlmesh
 
-    path = find_manifest(Path(dbt)) if dbt is not None else Path(sqlmesh or "")
+    path = find_manifest(Path(dbt))
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -131,15 +116,12 @@ def _draft_from_tool(dbt: str | None, sqlmesh: str | None, name: str | None, tar
             raise UsageError(of_system(error, path)) from error
         what = "there is no such file; give the path of one" if isinstance(error, OSError) else NO_UTF8
         raise UsageError(f"{path}: {what}") from error
-    if dbt is not None:
-        return draft_from_dbt(path, text, name, target, given)
-    return draft_from_sqlmesh(path.as_posix(), text, target, given)
+    return draft_from_dbt(path, text, name, target, given)
 
 
-def _read_data(path: str | None, table: str | None, remote: str | None, warehouse: str, conf: Sequence[str]) -> Sample:
-    """What is to be seen of the data, read by a session that ends with the command."""
+def _read_data(path: str | None, table: str | None, engine: EngineOptions) -> Sample:
+    """Columns, types and the first rows of the data, read by a session that ends with the command."""
     from scdgen.cli import output
-    from scdgen.engine import session
     from scdgen.files import find
     from scdgen.init.data import read_sample
     from scdgen.sql import split_name
@@ -148,17 +130,9 @@ def _read_data(path: str | None, table: str | None, remote: str | None, warehous
         _require_table_name(table, "--table")
     if path is not None:
         find.find(path)  # a path that is not there is said before Spark starts
-    settings = parse_pairs(conf, "--conf")
-    with output.progress("starting Spark"):
-        spark = session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
-    try:
-        if table is not None and not remote:
-            session.know_catalogs(spark, [split_name(table)])
-        with output.progress(f"reading {path or table}"):
-            return read_sample(spark, path, table)
-    finally:
-        with contextlib.suppress(Exception):
-            spark.stop()
+    tables = [split_name(table)] if table is not None else []
+    with open_session(engine, tables) as spark, output.progress(f"reading {path or table}"):
+        return read_sample(spark, path, table)
 
 
 COMMANDS = (schema, init)

@@ -33,10 +33,14 @@ _MANY = 50  # up to so many specs the processes would cost more than they save
 _CHUNK = 4  # specs that go to a process at once
 
 
+def debug_option(command: F) -> F:
+    """--debug."""
+    return click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")(command)
+
+
 def specs_argument(command: F) -> F:
     """Spec files and folders, and --debug."""
-    command = click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")(command)
-    return click.argument("specs", nargs=-1, required=True, metavar="SPEC...")(command)
+    return click.argument("specs", nargs=-1, required=True, metavar="SPEC...")(debug_option(command))
 
 
 def templates_option(command: F) -> F:
@@ -58,15 +62,15 @@ class EngineOptions:
     remote: str | None
     warehouse: str
     conf: tuple[str, ...]
-    templates: str | None
+    templates: str | None = None
 
 
-def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--remote, --warehouse, --conf and --templates, as one argument ``engine``."""
+def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--remote, --warehouse and --conf, with --templates if the command has it, as one argument ``engine``."""
 
     @functools.wraps(command)
     def call(
-        remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None, **given: object
+        remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None = None, **given: object
     ) -> object:  # fmt: skip
         return command(engine=EngineOptions(remote, warehouse, conf, templates), **given)
 
@@ -77,7 +81,12 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it."),
     ):  # fmt: skip
         call = option(call)
-    return templates_option(call)
+    return call
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--remote, --warehouse, --conf and --templates, as one argument ``engine``."""
+    return templates_option(session_options(command))
 
 
 def merge_options(command: F) -> F:
@@ -159,32 +168,44 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 
 @contextlib.contextmanager
+def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> Iterator[SparkSession]:
+    """The embedded session, which knows the catalogs of ``tables`` and ends with this block, or a remote one."""
+    from scdgen.cli import output
+    from scdgen.engine import session
+
+    settings = parse_pairs(options.conf, "--conf")
+    with output.progress("starting Spark"):
+        spark: SparkSession = (
+            session.remote_session(options.remote, settings)
+            if options.remote
+            else session.local_session(options.warehouse, settings)
+        )
+    try:
+        if not options.remote:
+            session.know_catalogs(spark, tables)
+        yield spark
+    finally:
+        with contextlib.suppress(Exception):
+            spark.stop()
+
+
+@contextlib.contextmanager
 def open_runner(
     specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
 ) -> Iterator[Runner]:
     """A runner on the embedded session, which ends with this block, or on a remote one."""
     from scdgen.cli import output
-    from scdgen.engine import session
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
     from scdgen.spec.graph import find_table_names
 
-    remote, warehouse, settings = options.remote, options.warehouse, parse_pairs(options.conf, "--conf")
-    if not remote and not Path(warehouse).exists():  # perhaps the wrong folder
-        output.print_hint(f"there is no {Path(warehouse).absolute()} yet; --warehouse names the folder of earlier runs")
-    with output.progress("starting Spark"):
-        spark: SparkSession = (
-            session.remote_session(remote, settings) if remote else session.local_session(warehouse, settings)
-        )
-    try:
-        if not remote:
-            session.know_catalogs(spark, [*find_table_names(specs), *([metrics.parts] if metrics else [])])
+    folder = Path(options.warehouse)
+    if not options.remote and not folder.exists():  # perhaps the wrong folder
+        output.print_hint(f"there is no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
+    with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, retries, new_run_id(), metrics)
-    finally:
-        with contextlib.suppress(Exception):
-            spark.stop()
 
 
 def report_error(error: Exception, debug: bool, **fields: str) -> None:

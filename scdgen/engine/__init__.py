@@ -1,1 +1,1 @@
-"""What touches a SparkSession and knows no pattern: sessions, settings, and errors of the engine in one line."""
+"""What runs in a SparkSession: sessions, settings, statements, and errors of the engine in one line."""

@@ -1,23 +1,41 @@
-"""A SparkSession as the runner uses it: one run at a time, each statement as it is written, errors in our words."""
+"""Statements in a SparkSession, one run at a time, and what their failures mean.
+
+After a statement has failed, queries in the same session, whose variables are still set, find out: how many rows break
+a rule, and one of them; the column and the row of a value that does not convert.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scdgen.engine.diagnose import cause, explained
+from scdgen.engine.failures import translate
 from scdgen.engine.session import ansi
 from scdgen.engine.spark3 import session_of
-from scdgen.errors import ScdgenError
+from scdgen.errors import DataError, ScdgenError, UsageError, quoted
+from scdgen.patterns import source
+from scdgen.patterns.compile import bad_values, broken_rows, source_rows
+from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.spec.model import Spec
-from scdgen.sql.tokens import split_statements
+from scdgen.sql.tokens import first_line, split_statements
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+FILE = "_scd_file"
+"""The column of a source that holds the file of a row, where there is one."""
+
+_CAST_ERRORS = (
+    r"\[(CAST_INVALID_INPUT|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME|"
+    r"ARITHMETIC_OVERFLOW|CONVERSION_INVALID_INPUT|EXCEED_LIMIT_LENGTH|DELTA_EXCEED_CHAR_VARCHAR_LIMIT|"
+    r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION)"
+)
 
 # pyspark logs every failed query as a page of JSON; the error itself says all of it.
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -65,12 +83,6 @@ class Engine:
         rows, skipped = self.spark.sql(query).collect()[0]
         return int(rows), int(skipped)
 
-    def frame(self, script: str) -> DataFrame:
-        """The result of a script's last statement."""
-        *before, last = split_statements(script)
-        self.execute(before)
-        return self.spark.sql(last)
-
     @contextmanager
     def translated(self, spec: Spec) -> Iterator[None]:
         """Inside of this an error of the engine is one of ours."""
@@ -81,3 +93,152 @@ class Engine:
         except Exception as error:
             known = cause(self.spark, spec, error)
             raise explained(self.spark, spec, known) from known
+
+
+@dataclass(frozen=True)
+class BadValue:
+    """A value that a column's type does not hold; ``count`` is how many rows have one (None: not known)."""
+
+    place: str  # "column age", with the source's name where it is another one
+    value: str | None  # None: NULL, and the column is NOT NULL
+    type: str
+    count: int | None = None
+    key: str = ""  # "id=3"
+    file: str | None = None
+    texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
+
+    def message(self, where: str, mend: str) -> str:
+        """The line that a user reads."""
+        told = ""
+        if self.count is not None:
+            told = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
+        if self.value is None:
+            return f"{where}: {self.place}: is NULL and may not be{told}; mend {mend}, or leave out nullable: false"
+        what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is no"
+        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; mend {mend} or the type"
+
+
+def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
+    """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
+    broken = rule_name(str(error))
+    if broken is None:
+        return value_error(spark, spec, error) or translate(spec, error)
+    rule, message = broken
+    message, count, sample = _told_to_users(spec, message), None, None
+    query = broken_rows(spec, rule)
+    if query is not None:
+        try:
+            count, sample = spark.sql(query).collect()[0]
+            sample = _told_to_users(spec, str(sample))
+            shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
+            message += f" ({count} in all{shown})"
+        except Exception:  # the rule itself has been named; numbers are a courtesy
+            count = None
+    return DataError(message, rule=rule, count=count, sample=sample)
+
+
+def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
+    """What is wrong with the source, where Spark names a column of our own instead; any other error as it is.
+
+    A step that explodes the column of a step before it is refused for that column, if the step before it reads a table
+    or a column that is not there.
+    """
+    if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
+        try:
+            spark.sql(source_rows(spec)).schema  # noqa: B018 - looked at, not run
+        except Exception as of_source:
+            return of_source
+    return error
+
+
+def rule_name(text: str) -> tuple[str, str] | None:
+    """(rule, message) in an error's text, where one of our rules stopped the statement.
+
+    >>> rule_name("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: the key id is NULL; mend it. SQLSTATE: P0001")
+    ('null_key', 'crm.t: the key id is NULL; mend it')
+    """
+    found = re.search(
+        r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
+    )
+    return (found[1].lower(), first_line(Exception(found[2]))) if found else None
+
+
+def _told_to_users(spec: Spec, text: str) -> str:
+    """A message or a sample with the names that the user knows, in the place of those of the generated SQL."""
+    started = spec.history.valid_from if spec.keeps_history else "updated_at"
+    text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
+    return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
+
+
+def is_cast_error(text: str) -> bool:
+    """Whether an error's text says that a value did not convert."""
+    return re.search(_CAST_ERRORS, text) is not None
+
+
+def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:
+    """The error that names the value, where it was one of a param or of the source that a type does not hold."""
+    if not is_cast_error(str(error)):
+        return None
+    if param := _bad_param(spark, spec):
+        return param
+    found = bad_value(spark, spec)
+    if found is None:
+        return None
+    return DataError(found.message(spec.target, "the source"), rule="cast", count=found.count, sample=found.key)
+
+
+def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
+    """The first param whose value, given as a text, is none of its type."""
+    for name, param in spec.params.items():
+        text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
+        if text and not _asked(spark, f"SELECT CAST({text[0]} AS {param.type})"):
+            value = text[1].replace("\\'", "'").replace("\\\\", "\\")
+            told = f"the param '{name}': {quoted(value)} is no {param.type}; give another one"
+            return UsageError(f"{spec.origin}: {told}")
+    return None
+
+
+def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
+    """The first column of the spec with a value that does not convert, and the first row with one.
+
+    ``None`` where no column has one, or where the rows cannot be read.
+    """
+    casts = source_casts(spec)
+    simple = [cast for cast in casts if cast.required or not cast.nested]
+    counts = _asked(spark, bad_values(spec, "count", simple))
+    for cast, count in zip(simple, counts[0] if counts else (), strict=False):
+        if count:
+            return _sampled(spark, spec, cast, count)
+    # What TRY_CAST does not tell: a value inside another one, or a cast that a user's expression makes.
+    for cast in casts:
+        try:
+            spark.sql(bad_values(spec, "cast", [cast])).collect()
+        except Exception as error:
+            told = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
+            if told:
+                return BadValue(cast.place, told[1].strip("'"), told[2])
+    return None
+
+
+def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> BadValue:
+    """One of the rows in which a cast fails."""
+    keys = [(name, source.fragment(spec, name)) for name in spec.keys]
+    texts = [cast.text, *(read.text for _, read in keys)]
+    found = _asked(spark, bad_values(spec, "sample", [cast], texts, FILE))
+    found = found or _asked(spark, bad_values(spec, "sample", [cast], texts))
+    if not found:
+        return BadValue(cast.place, "a value", cast.type, count)
+    value, *key_texts, file = found[0]
+    listed = ", ".join(f"{name}={text}" for (name, _), text in zip(keys, key_texts, strict=True))
+    bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare and text}
+    if cast.bare and value is not None:
+        bare[cast.bare.lower()] = value
+    return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {})
+
+
+def _asked(spark: SparkSession, query: str) -> list[Row]:
+    """The rows of a query, none where it fails: the run has an error already, and this would only say more of it."""
+    try:
+        return spark.sql(query).collect()
+    except Exception:
+        return []

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.engine.diagnose import BadValue, bad_value, is_cast_error
+from scdgen.engine.engine import BadValue, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, translate
 from scdgen.engine.session import ansi
 from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted

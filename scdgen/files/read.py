@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from scdgen import sql
-from scdgen.engine.diagnose import FILE
+from scdgen.engine.engine import FILE
 from scdgen.errors import DataError, nearest
 from scdgen.files.find import Files
 from scdgen.patterns.source import time_type

@@ -263,7 +263,7 @@ def _put_columns(draft: Draft, found: _Snapshot, parent: _Node | None, given: Gi
         kind = kind or (documented[name.lower()].data_type if name.lower() in documented else None)
         if kind and name not in given.columns:
             listed[name] = to_spark_type(kind, f"{found.file}: {name}")
-    put_columns(draft, listed, given, "the snapshot")
+    put_columns(draft, listed, given)
     for name, column in described.items():
         if column.description:
             set_option(draft, find_column(draft, name, "columns"), "comment", " ".join(column.description.split()))

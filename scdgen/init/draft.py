@@ -1,6 +1,6 @@
 """A first draft of a spec: nested options, comments above them, and the YAML text of both.
 
-Below it what drafts made from another tool's definition share: columns and their types, keys, the SELECT.
+Below it, the parts that a definition by another tool is translated with: columns and their types, keys, the SELECT.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class Given:
     data: Mapping[str, str] = field(default_factory=dict)
 
 
-def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given, tool: str) -> None:
+def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given) -> None:
     """Write the columns, or raise :class:`UsageError` that says which types are not known.
 
     ``listed`` is what the definition names, with the types that it has; without any, all columns of the data count.
@@ -262,7 +262,7 @@ def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given, to
     unknown = [name for name, kind in found.items() if kind is None]
     if not found:
         hint = "give --columns name:type,… or data with these columns: --from PATH or --table NAME"
-        raise UsageError(f"{draft.options['target']}: {tool} does not list its columns and types; {hint}")
+        raise UsageError(f"{draft.options['target']}: the snapshot does not list its columns and types; {hint}")
     if unknown:
         hint = f"give --columns {','.join(f'{name}:type' for name in unknown)}, or write CASTs in the SELECT"
         raise UsageError(f"{draft.options['target']}: the types of {', '.join(unknown)} are not known; {hint}")

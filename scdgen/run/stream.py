@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scdgen.engine.diagnose import FILE
+from scdgen.engine.engine import FILE
 from scdgen.errors import DataError, UsageError
 from scdgen.files import errors as files_errors
 from scdgen.files import find as files

@@ -158,10 +158,9 @@ def test_columns_of_a_dbt_snapshot_from_data(here: Called) -> None:
     assert (status, err) == (0, "")
     kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
     assert kinds == {"id": "STRING", "name": "VARCHAR(10)", "updated_at": "TIMESTAMP"}
-    Path("m.sql").write_text(
-        "MODEL (name x.m, kind SCD_TYPE_2_BY_COLUMN (unique_key id, columns *)); SELECT ID, name::text FROM a"
-    )
-    out = here("init", "--sqlmesh", "m.sql", "--from", "items.csv")[1]
+    config = {"unique_key": "id", "strategy": "check", "check_cols": "all"}
+    Path("manifest.json").write_text(manifest_text(config, raw_code="", compiled_code="SELECT ID, name::text FROM a"))
+    out = here("init", "--dbt", "manifest.json", "--from", "items.csv")[1]
     kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
     assert kinds == {"ID": "STRING", "name": "STRING"}, "of the data, the types of what the SELECT lists"
 

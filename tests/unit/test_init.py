@@ -1,4 +1,4 @@
-"""Drafts from dbt and SQLMesh: tests/cases/imports/<case>.in.* becomes <case>.out.yml, byte for byte."""
+"""Drafts from dbt: tests/cases/imports/<case>.in.* becomes <case>.out.yml, byte for byte."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ CASES = {
         "--dbt", "customers.in.json", "--name", "other_snapshot", "--columns", "a:string,b:string,c:int",
         "--target", "dim.other",
     ),
-    "menu_items": ("--sqlmesh", "menu_items.in.sql"),
-    "by_column": ("--sqlmesh", "by_column.in.sql"),
 }  # fmt: skip
 
 
@@ -75,20 +73,9 @@ def test_snapshot_on_the_page_is_that_of_the_manifest() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("customers", "data_tests"),
-        ("menu_items", "name kind unique_key updated_at_name valid_from_name valid_to_name updated_at_as_valid_from "
-         "invalidate_hard_deletes time_data_type batch_size disable_restatement on_destructive_change description "
-         "owner cron dialect start audits partitioned_by table_format physical_properties column_descriptions ANALYZE"),
-        ("by_column", "name kind unique_key columns updated_at_name execution_time_as_valid_from time_data_type "
-         "dialect partitioned_by clustered_by invalidate_hard_deletes"),
-    ],
-)  # fmt: skip
-def test_every_property_is_named_in_a_comment(name: str, options: str) -> None:
-    for option in options.split():
-        assert re.search(rf"\b{option}\b", comments(name)), option
+def test_data_tests_are_named_in_a_comment() -> None:
+    """They are nodes of their own in the manifest."""
+    assert re.search(r"\bdata_tests\b", comments("customers"))
 
 
 def test_what_a_snapshot_becomes() -> None:
@@ -112,18 +99,6 @@ def test_what_a_snapshot_becomes() -> None:
     )
     assert spec.history.open_end == "9999-12-31 23:59:59"
     assert load_spec(IMPORTS / "other.out.yml").keys == ("a", "b")
-
-    spec = load_spec(IMPORTS / "by_column.out.yml")
-    assert [name for name, column in spec.columns.items() if not column.track] == ["note", "day"]
-    assert (spec.deletes, spec.history.type, spec.target_parts) == ("ignore", "date", ("lake", "db", "users"))
-
-
-MODEL = """MODEL (
-  name x.m,
-  kind SCD_TYPE_2_BY_COLUMN (unique_key id, columns *)
-);
-SELECT id::INT, a::TEXT FROM y.z
-"""
 
 
 CHECK = {"unique_key": "id", "strategy": "check", "check_cols": "all"}
@@ -271,49 +246,12 @@ def test_folder_without_a_manifest(capsys: pytest.CaptureFixture[str], tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("was", "becomes", "status", "says"),
-    [
-        ("SCD_TYPE_2_BY_COLUMN", "FULL", 1, "m.sql:1:1: kind: 'FULL' keeps no versions; SCD_TYPE_2, "),
-        ("unique_key id, ", "", 1, "the kind has no unique_key"),
-        (", columns *", "", 1, "the kind has no columns; SCD_TYPE_2_BY_COLUMN needs them, or *"),
-        ("columns *", "columns (b)", 2, "columns: 'b' is not among the columns"),
-        ("columns *", "columns *, invalidate_hard_deletes yes", 1, "'yes' is not one of true, false"),
-        ("FROM y.z", "FROM y.z WHERE d > @start_ds", 1, "m.sql:5:1: @start_ds is a macro, which is not run here"),
-        ("FROM y.z", "FROM {{ z }}", 1, "m.sql:5:1: holds Jinja, which is not run here"),
-        ("a::TEXT", "a", 2, "x.m: the types of a are not known; give --columns a:type"),
-        ("SELECT", "DELETE", 1, "holds no SQLMesh model; give one with one 'MODEL (…);' and one SELECT after it"),
-        ("columns *)\n)", "columns *\n)", 1, "the brackets of MODEL (…) do not match; close each"),
-        ("name x.m", "name x.m, name y.m", 1, "'name' is written twice; keep one"),
-        ("  name x.m,\n", "", 2, "the model has no name; give --target"),
-    ],
-)
-def test_sqlmesh_errors(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, was: str, becomes: str, status: int, says: str
-) -> None:
-    assert was in MODEL
-    (tmp_path / "m.sql").write_text(MODEL.replace(was, becomes))
-    got, out, err = run(capsys, "init", "--sqlmesh", tmp_path / "m.sql")
-    assert (got, out) == (status, ""), err
-    assert says in err and err.count("\n") == 1, err
-
-
-def test_defaults_of_sqlmesh(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """By time: updated_at, no deletes; the first alias of the kind."""
-    model = MODEL.replace("SCD_TYPE_2_BY_COLUMN (unique_key id, columns *)", "SCD_TYPE_2 (unique_key [id])")
-    (tmp_path / "m.sql").write_text(model.replace("FROM", ", updated_at::TIMESTAMP FROM"))
-    spec = load_spec_text(run(capsys, "init", "--sqlmesh", tmp_path / "m.sql")[1])
-    assert (spec.source.effective_at, spec.deletes, spec.late) == ("updated_at", "ignore", "ignore")
-    assert (spec.history.valid_from, spec.history.valid_to) == ("valid_from", "valid_to")
-
-
-@pytest.mark.parametrize(
     ("args", "says"),
     [
-        ([], "nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --sqlmesh FILE"),
+        ([], "nothing to begin from; give --from PATH, --table NAME or --dbt FILE"),
         (["--from", "a.csv", "--table", "b"], "--from and --table exclude each other; give one"),
-        (["--dbt", "a", "--sqlmesh", "b"], "--dbt and --sqlmesh exclude each other; give one"),
         (["--dbt", "a", "--keys", "b"], "--keys: goes with data alone"),
-        (["--sqlmesh", "a", "--name", "b"], "--name: chooses a snapshot of a dbt project"),
+        (["--from", "a.csv", "--name", "b"], "--name: chooses a snapshot of a dbt project"),
         (["--dbt", "a", "--target", "a.b.c.d"], "--target: 'a.b.c.d' has 4 parts"),
         (["--dbt", "nowhere.json"], "nowhere.json: there is no such file"),
         (["--from", "nowhere.csv"], "nowhere.csv: there is no such file"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
+from scdgen.cli.generate import render_notebook
 from scdgen.cli.main import main
-from scdgen.cli.notebook import render_notebook
 from scdgen.patterns.gate import judge
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
