@@ -14,9 +14,10 @@ import click
 
 from scdgen.cli.notebook import NOTEBOOK, render_notebook
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
+from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render
-from scdgen.spec.diff import SPEC_JSON, from_json, to_json
 from scdgen.spec.model import Spec
+from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
 
 
 @click.command()
@@ -107,8 +108,6 @@ def render_files(spec: Spec, templates: str | None = None, notebooks: Collection
 
 def _print_meanings(spec: Spec, place: Path) -> None:
     """What the difference between the ``spec.json`` on disk and the spec means for the rows of the table."""
-    from scdgen.spec.diff import explain_changes
-
     file = place / SPEC_JSON
     old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
     unknown = "what the difference means for stored rows is not known"

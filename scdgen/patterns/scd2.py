@@ -17,9 +17,8 @@ from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.spec.diff import HISTORY, TRACKED, names_as_json
 from scdgen.spec.model import Spec
-from scdgen.spec.pattern import Found, register
+from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
 
 GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 

@@ -8,6 +8,7 @@ packages are found by the entry point group ``scdgen.patterns``: each entry poin
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 GROUP = "scdgen.patterns"
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
+# The table properties that say what the stored rows depend on; by them a run notices that the spec has changed since.
+PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
 
 
 class PatternRules:
@@ -67,6 +70,16 @@ class PatternRules:
     def definition(self, spec: Spec) -> dict[str, str]:
         """What the stored rows depend on, besides pattern and keys: table property -> value."""
         return {}
+
+
+def definition(spec: Spec) -> dict[str, str]:
+    """What the stored rows depend on: table property -> value."""
+    return {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), **spec.rules.definition(spec)}
+
+
+def names_as_json(names: Iterable[str]) -> str:
+    """A list of columns as the value of a table property."""
+    return json.dumps(list(names), ensure_ascii=False)
 
 
 _registry: dict[str, PatternRules] = {}
