@@ -16,8 +16,8 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code
 from scdgen.errors import Problem, SpecError, printable
+from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render
-from scdgen.spec.diff import SPEC_JSON, from_json, to_json
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import tokens
 
@@ -36,6 +36,7 @@ _WHAT = {
     "checks.sql": "A query per check: no rows is good.",
     "views.sql": "Creates or replaces the views.",
 }
+from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
 
 
 @click.command()
@@ -164,8 +165,6 @@ def _format_markdown(lines: Sequence[str]) -> str:
 
 def _print_meanings(spec: Spec, place: Path) -> None:
     """What the difference between the ``spec.json`` on disk and the spec means for the rows of the table."""
-    from scdgen.spec.diff import explain_changes
-
     file = place / SPEC_JSON
     old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
     unknown = "what the difference means for stored rows is not known"

@@ -15,8 +15,8 @@ from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, Variable, refusal
-from scdgen.spec.diff import definition
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
+from scdgen.spec.pattern import definition
 
 
 @dataclass(frozen=True)

@@ -66,11 +66,15 @@ class Times:
         amount, unit = str(self.history.gap).split()
         if int(amount) * _SECONDS.get(unit.rstrip("s"), 0) < _SECONDS["day"]:
             return None
-        return f"{self._shift(self._shift(start, '-'), '+')} <> {start}"
+        return f"{self.after(self.before(start))} <> {start}"
 
     def before(self, next_start: str) -> str:
         """The stored end of a version that the next one follows at ``next_start``."""
         return self._shift(next_start, "-")
+
+    def after(self, end: str) -> str:
+        """The start of what follows the stored ``end`` of a closed version."""
+        return self._shift(end, "+")
 
     def written_end(self, next_start: str) -> str:
         """The stored end, for a ``next_start`` that is NULL while the version is open."""
@@ -81,16 +85,17 @@ class Times:
         """A stored end read back: the start of what comes next, NULL while open."""
         end = f"{alias}.{self.end}"
         if self.by_run:
-            return f"CASE WHEN NOT ({self.is_open(alias)}) THEN {self._shift(end, '+')} END"
-        return self._shift(f"NULLIF({end}, {self.open_end})" if self.open_end else end, "+")
+            return f"CASE WHEN NOT ({self.is_open(alias)}) THEN {self.after(end)} END"
+        return self.after(f"NULLIF({end}, {self.open_end})" if self.open_end else end)
 
     def is_open(self, alias: str = "t") -> str:
-        """Whether a stored version is open."""
+        """Whether a stored version is open; with an empty ``alias`` of a statement that names the table alone."""
+        of = f"{alias}." if alias else ""
         if self.by_run:
             assert self.history.is_current is not None
-            flag = f"{alias}.{sql.quote(self.history.is_current.name)}"
+            flag = f"{of}{sql.quote(self.history.is_current.name)}"
             return flag if self.history.is_current.open is True else f"{flag} = {self.flag_of(True)}"
-        end = f"{alias}.{self.end}"
+        end = f"{of}{self.end}"
         return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
 
     def valid_at(self, at: str, alias: str = "t") -> list[str]:

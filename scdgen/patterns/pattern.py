@@ -6,7 +6,7 @@ package brings one by an entry point in the group ``scdgen.patterns``.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -64,7 +64,7 @@ class Views:
         return "`at`" in map(str.casefold, self.read.columns)
 
 
-class Pattern(PatternRules):
+class Pattern(PatternRules, ABC):
     """What a value of ``pattern`` means in SQL. Subclass this to add a pattern."""
 
     contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from scdgen import sql
 from scdgen.patterns import source
@@ -12,7 +13,7 @@ from scdgen.patterns.facts import Head, PlanShape, Session, fields_of, refuse_co
 from scdgen.patterns.pattern import Pattern, Rendering
 from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
-from scdgen.spec.pattern import Found, register
+from scdgen.spec.pattern import register
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,21 @@ class Scd0(Pattern):
     name = "scd0"
     summary = "the first row of each key, for ever"
     keeps_history = False
-    without = frozenset(
+    without = MappingProxyType(
         {
-            "history", "unchanged", "late_arriving", "updated_at", "views.as_of", "snapshot.taken_at", "snapshot.scope",
-            "snapshot.max_deleted", "columns.*.track", "columns.*.nulls", "columns.*.merge",
+            **dict.fromkeys(
+                ("history", "unchanged", "late_arriving", "updated_at", "columns.*.track", "columns.*.nulls",
+                 "columns.*.merge"),
+                "where a stored row never changes; remove it",
+            ),
+            **dict.fromkeys(
+                ("snapshot.taken_at", "snapshot.scope", "snapshot.max_deleted"),
+                "where no key is deleted; remove it",
+            ),
+            "views.as_of": "which has no history to look back on; remove it",
         }
     )  # fmt: skip
-    deletes = ("ignore",)
+    deletes: ClassVar[tuple[str, ...]] = ("ignore",)
     written_actions = ("insert",)
     contexts = MappingProxyType(
         {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
@@ -101,24 +110,6 @@ class Scd0(Pattern):
             finds_first_change=False,
             joins_extract=False,  # the source's keys are all staged
         )
-
-    def problems(self, spec: Spec) -> Found:
-        """What a table refuses in which nothing changes."""
-        for option in ("history", "unchanged", "late_arriving", "updated_at"):
-            if option in spec.model_fields_set:
-                yield (option,), f"{option}: is not for scd0, where a stored row never changes; remove it"
-        if spec.deletes != "ignore":
-            yield ("on_delete",), f"on_delete: {spec.deletes} is not for scd0, where nothing is deleted; remove it"
-        for name, column in spec.columns.items():
-            for option in ("track", "nulls", "merge"):
-                if option in column.model_fields_set:
-                    place = ("columns", name, option)
-                    yield place, f"{option}: is not for scd0, where a stored row never changes; remove it"
-        if spec.views.as_of:
-            yield ("views", "as_of"), "as_of: is for scd2, an scd0 table has no history to look back on; remove it"
-        for option in ("taken_at", "scope", "max_deleted"):
-            if spec.snapshot and option in spec.snapshot.model_fields_set:
-                yield ("snapshot", option), f"{option}: is not for scd0, where no key is deleted; remove it"
 
 
 def _merge(spec: Spec) -> Scd0Merge:

@@ -151,7 +151,12 @@ class Scd1(Pattern):
     name = "scd1"
     summary = "a row per key"
     keeps_history = False
-    without = frozenset({"history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"})
+    without = MappingProxyType(
+        dict.fromkeys(
+            ("history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"),
+            "which keeps no versions; remove it or write pattern: scd2",
+        )
+    )
     deletes = ("remove", "ignore")
     written_actions = ("insert", "update", "delete")
     contexts = MappingProxyType(
@@ -217,18 +222,7 @@ class Scd1(Pattern):
         return [*(["_scd_deleted"] if source.flags_deletes(spec) else []), *ordered]
 
     def problems(self, spec: Spec) -> Found:
-        """What a table without versions refuses."""
-        for option in ("history", "late_arriving", "unchanged"):
-            if option in spec.model_fields_set:
-                yield (option,), f"{option}: is for scd2, an scd1 table keeps no versions; remove it"
-        if spec.deletes in {"close", "mark"}:
-            yield ("on_delete",), f"on_delete: {spec.deletes} is for scd2; scd1 takes remove, ignore"
-        for name, column in spec.columns.items():
-            for option in ("track", "nulls"):
-                if option in column.model_fields_set:
-                    yield ("columns", name, option), f"{option}: is for scd2, where changes open versions; remove it"
-        if spec.views.as_of:
-            yield ("views", "as_of"), "as_of: is for scd2, an scd1 table has no history to look back on; remove it"
+        """The rules of the column that keeps the time."""
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
         if spec.updated_at in spec.keys:

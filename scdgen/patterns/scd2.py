@@ -17,9 +17,8 @@ from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.spec.diff import HISTORY, TRACKED, names_as_json
 from scdgen.spec.model import Spec
-from scdgen.spec.pattern import Found, register
+from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
 
 GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
@@ -67,7 +66,12 @@ class Scd2(Pattern):
     name = "scd2"
     summary = "a row per version"
     keeps_history = True
-    without = frozenset({"updated_at", "columns.*.merge"})
+    without = MappingProxyType(
+        {
+            "updated_at": "which keeps the time in history.valid_from; remove it",
+            "columns.*.merge": "where rows are versions; use nulls or track",
+        }
+    )
     deletes = ("close", "mark", "ignore")
     hints_broadcast = True
     written_actions = ("open", "close", "correct", "fold")
@@ -224,14 +228,7 @@ class Scd2(Pattern):
         return spec.history.open_end != "last_run" and super().is_needless(spec, planned)
 
     def problems(self, spec: Spec) -> Found:
-        """What only scd2 refuses, and the rules of the history columns."""
-        for name, column in spec.columns.items():
-            if "merge" in column.model_fields_set:
-                yield ("columns", name, "merge"), "merge: is for scd1, where rows have no versions; use nulls or track"
-        if spec.updated_at:
-            yield ("updated_at",), "updated_at: is for scd1, scd2 keeps the time in history.valid_from; remove it"
-        if spec.deletes == "remove":
-            yield ("on_delete",), "on_delete: remove is for scd1; scd2 takes close, mark, ignore"
+        """The rules of the history columns."""
         if (spec.deletes == "mark") != (spec.history.deleted is not None):
             message = "on_delete: mark and history.deleted go together; write both or neither"
             yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message

@@ -121,7 +121,8 @@ def _reads_only(text: str, name: str) -> bool:
 
 def source_columns(spec: Spec) -> list[str]:
     """The target's columns that come from a source row."""
-    return [name for name in spec.columns if name not in derived(spec)]
+    not_read = derived(spec)
+    return [name for name in spec.columns if name not in not_read]
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
-from scdgen.spec.diff import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.spec.model import Spec
+from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.sql.expression import data_type
 from scdgen.sql.tokens import split_statements
 

@@ -8,13 +8,14 @@ packages are found by the entry point group ``scdgen.patterns``: each entry poin
 from __future__ import annotations
 
 import functools
+import json
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 GROUP = "scdgen.patterns"
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
+# The table properties that say what the stored rows depend on; by them a run notices that the spec has changed since.
+PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
 
 
-class PatternRules(ABC):
+class PatternRules:
     """The side of a pattern that concerns the spec alone."""
 
     name: ClassVar[str]
@@ -36,8 +39,9 @@ class PatternRules(ABC):
     """Whether the table has several rows of a key, each valid for a time."""
     feeds: ClassVar[tuple[str, ...]] = ("changes", "snapshot")
     """The values of ``source.feed`` that the pattern accepts."""
-    without: ClassVar[frozenset[str]] = frozenset()
-    """The options that a spec of this pattern cannot have, as ``history`` or ``columns.*.merge``."""
+    without: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The options that a spec of this pattern cannot have, as ``history`` or ``columns.*.merge``, and how a message
+    about them goes on after the pattern's name, as ``which keeps no versions; remove it``."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
 
@@ -52,9 +56,12 @@ class PatternRules(ABC):
         """Whether a row of the source must say when it became true."""
         return False
 
-    @abstractmethod
     def problems(self, spec: Spec) -> Found:
-        """What is wrong with a spec by the rules of this pattern: (place in the spec, one line with the fix)."""
+        """What is wrong with a spec by the rules of this pattern: (place in the spec, one line with the fix).
+
+        ``feeds``, ``without`` and ``deletes`` are checked for every pattern; this is for rules that span options.
+        """
+        return iter(())
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """The columns that the table has besides those of the spec, in order."""
@@ -63,6 +70,16 @@ class PatternRules(ABC):
     def definition(self, spec: Spec) -> dict[str, str]:
         """What the stored rows depend on, besides pattern and keys: table property -> value."""
         return {}
+
+
+def definition(spec: Spec) -> dict[str, str]:
+    """What the stored rows depend on: table property -> value."""
+    return {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), **spec.rules.definition(spec)}
+
+
+def names_as_json(names: Iterable[str]) -> str:
+    """A list of columns as the value of a table property."""
+    return json.dumps(list(names), ensure_ascii=False)
 
 
 _registry: dict[str, PatternRules] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from scdgen import sql
 from scdgen.errors import nearest
@@ -41,9 +42,6 @@ def _source(spec: Spec) -> Found:
     for option in ("format", "options"):
         if getattr(source, option) and source.path is None:
             yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
-    if not spec.rules.accepts(source.feed):
-        allowed = ", ".join(spec.rules.feeds)
-        yield ("source", "feed"), f"feed: {source.feed} is not for {spec.pattern}, which takes {allowed}"
     if source.effective_at is None and spec.rules.needs_time(spec):
         yield (
             ("source",),
@@ -79,7 +77,32 @@ def _snapshot(spec: Spec) -> Found:
 
 
 def _pattern(spec: Spec) -> Found:
-    yield from spec.rules.problems(spec)
+    rules, feed = spec.rules, spec.source.feed
+    if not rules.accepts(feed):
+        yield ("source", "feed"), f"feed: {feed} is not for {spec.pattern}, which takes {', '.join(rules.feeds)}"
+    if spec.deletes not in rules.deletes:
+        takes = ", ".join(rules.deletes)
+        yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
+    for option, why in rules.without.items():
+        for place in _set_places(spec, option.split(".")):
+            yield place, f"{place[-1]}: is not for {spec.pattern}, {why}"
+    yield from rules.problems(spec)
+
+
+def _set_places(holder: Any, steps: Sequence[str]) -> Iterator[Location]:
+    """Where a spec sets an option; ``null`` says nothing if it is the default."""
+    step, *rest = steps
+    if step == "*":
+        for entry, inner in holder.items() if isinstance(holder, dict) else enumerate(holder):
+            yield from ((entry, *place) for place in _set_places(inner, rest))
+        return
+    fields = type(holder).model_fields
+    name = next(name for name, field in fields.items() if step in (name, field.alias))
+    value = getattr(holder, name)
+    if rest:
+        yield from ((step, *place) for place in _set_places(value, rest)) if value is not None else ()
+    elif name in holder.model_fields_set and not (value is None and fields[name].default is None):
+        yield (step,)
 
 
 def _keys(spec: Spec) -> Found:

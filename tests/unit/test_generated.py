@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import load_spec, load_spec_text, render
-from scdgen.spec.diff import to_json
+from scdgen.spec.resolved import to_json
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case

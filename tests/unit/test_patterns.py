@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -14,6 +15,7 @@ from scdgen.patterns.pattern import Rendering
 from scdgen.patterns.scd0 import Scd0
 from scdgen.spec import pattern as registry
 from scdgen.spec.model import Spec
+from scdgen.spec.reference import options
 from tests.conftest import ROOT
 
 SPEC = """
@@ -30,6 +32,16 @@ class Firsts(Scd0):
 
     name = "firsts"
     summary = "the first row of each key"
+    feeds = ("changes",)
+    without = MappingProxyType(
+        {
+            **dict.fromkeys(("unchanged", "late_arriving", "history.is_current"), "which knows no versions; remove it"),
+            "columns.*.from": "which takes columns as they are; use source.query",
+            "checks.*.query": "which has its own checks; remove it",
+            "snapshot": "which reads changes; remove it",
+        }
+    )
+    deletes = ("ignore", "close")
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         return Rendering("firsts/merge.sql.j2", super().merge(spec).facts)
@@ -58,6 +70,42 @@ def test_a_pattern_of_another_package(plugged: None) -> None:
         load_spec_text(SPEC.replace("firsts", "firts"))
 
 
+VERSIONS = "which knows no versions; remove it"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("unchanged: skip", f"7:1: unchanged: is not for firsts, {VERSIONS}"),
+        ("late_arriving: fail", f"7:1: late_arriving: is not for firsts, {VERSIONS}"),
+        ("history: {valid_from: since, is_current: null}", f"7:30: is_current: is not for firsts, {VERSIONS}"),
+        ("snapshot: {}", "7:1: snapshot: is not for firsts, which reads changes; remove it"),
+        ("checks: [{name: a, query: SELECT 1}]", "7:20: query: is not for firsts, which has its own checks; remove it"),
+        ("on_delete: remove", "7:1: on_delete: remove is not for firsts; it takes ignore, close"),
+        ("on_delete: mark", "7:1: on_delete: mark is not for firsts; it takes ignore, close"),
+    ],
+)
+def test_what_a_pattern_of_another_package_lacks_is_refused(plugged: None, option: str, message: str) -> None:
+    """The class only lists the options; it has no code for them."""
+    with pytest.raises(SpecError) as error:
+        load_spec_text(f"{SPEC.strip()}\n{option}\n".replace("source", "description: d\nsource"))
+    assert f"inline:{message}" in str(error.value).splitlines()
+
+
+def test_every_column_with_an_option_that_a_pattern_lacks_is_named(plugged: None) -> None:
+    columns = "{id: {type: int, from: i}, name: {type: string, from: n}}"
+    with pytest.raises(SpecError) as error:
+        load_spec_text(SPEC.strip().replace("{id: int, name: string}", columns))
+    told = "from: is not for firsts, which takes columns as they are; use source.query"
+    assert str(error.value).splitlines() == [f"inline:5:27: {told}", f"inline:5:58: {told}"]
+
+
+@pytest.mark.parametrize("option", ["on_delete: close", "late_arriving: null", "snapshot: null", "history: {}"])
+def test_what_a_pattern_of_another_package_has(plugged: None, option: str) -> None:
+    """A null that is the default anyway sets nothing."""
+    load_spec_text(f"{SPEC.strip()}\n{option}\n")
+
+
 def test_without_the_package() -> None:
     with pytest.raises(SpecError, match="'firsts' is not one of scd2, scd1, scd0"):
         load_spec_text(SPEC)
@@ -68,3 +116,5 @@ def test_the_patterns_of_this_package_are_whole(name: str) -> None:
     found = registry.rules_of(name)
     assert isinstance(found, Pattern) and found.name == name and found.summary and found.deletes
     assert all((ROOT / "templates" / template).is_file() for template in found.contexts)
+    places = {option.place for option in options()}
+    assert all(option in places for option in found.without)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scdgen import Spec, load_spec, load_spec_text, render
-from scdgen.spec.diff import from_json, to_json
+from scdgen.spec.resolved import from_json, to_json
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load

@@ -9,7 +9,8 @@ import pytest
 
 from scdgen import render
 from scdgen.cli.main import main
-from scdgen.spec.diff import explain_changes, from_json, to_json
+from scdgen.patterns.changes import explain_changes
+from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
 T = "`crm`.`customer`"

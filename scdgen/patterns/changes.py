@@ -1,76 +1,23 @@
-"""What is kept of a spec, and what a change of it means for the rows that its table holds already.
+"""What a change of a spec means for the rows that its table holds already, and how to bring them along.
 
-The table keeps what its rows depend on as properties, by which a run notices that the spec has changed since.
-``spec.json``, the spec with its defaults filled in, lies next to the generated SQL; compared with the spec of today, it
-says which options have changed, and how to bring the stored rows along.
+The old spec is read from ``spec.json`` next to the generated SQL.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import sqlglot
-from pydantic import ValidationError
 
 from scdgen import sql
-from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Source, Spec
-from scdgen.spec.rules import rule_problems
+from scdgen.patterns.history import Times
+from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
 from scdgen.sql.tokens import DIALECT
-
-PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
-SPEC_JSON = "spec.json"
 
 _ANEW = "make the table anew from the whole source"
 _TAKE = "take the table over with `scdgen run --adopt`"
 _ADOPT = f"then {_TAKE}"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
-
-
-def definition(spec: Spec) -> dict[str, str]:
-    """The table properties that say what the stored rows stand for."""
-    return {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), **spec.rules.definition(spec)}
-
-
-def names_as_json(names: Iterable[str]) -> str:
-    """A list of columns as the value of a table property."""
-    return json.dumps(list(names), ensure_ascii=False)
-
-
-def to_json(spec: Spec) -> str:
-    """The text of ``spec.json``: every option that means something for this spec, in the order of the model."""
-    found: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
-    found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
-    found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
-    for name, column in found["columns"].items():
-        column |= {"from": spec.column_source(name), "nullable": column["nullable"] and name not in spec.keys}
-        for option in ("track", "nulls", "merge"):
-            if name in spec.keys or f"columns.*.{option}" in spec.rules.without:
-                del column[option]
-    if spec.reads_snapshot:
-        snapshot = spec.snapshot or Snapshot()
-        found["snapshot"] = snapshot.model_dump(mode="json")
-        if not spec.keeps_history and "taken_at" not in snapshot.model_fields_set:  # without it scd1 has no time
-            del found["snapshot"]["taken_at"]
-    else:
-        del found["snapshot"]
-    if spec.reads_snapshot and spec.source.effective_at is None:  # such a snapshot has no late rows
-        del found["late_arriving"]
-    for option in spec.rules.without:
-        above, _, name = option.rpartition(".")
-        if not option.startswith("columns."):
-            (found.get(above, {}) if above else found).pop(name, None)
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-
-
-def from_json(text: str) -> Spec | None:
-    """The spec of a ``spec.json``; ``None`` if the text is not one."""
-    try:
-        spec = Spec.model_validate_json(text)
-    except ValidationError:
-        return None
-    return None if rule_problems(spec) else spec
 
 
 def explain_changes(old: Spec, new: Spec) -> list[str]:
@@ -101,7 +48,7 @@ class _Changes:
 
     def __init__(self, old: Spec, new: Spec):
         self.target, self.old, self.new = sql.quote_parts(new.target_parts), old, new
-        self.end = sql.quote(old.history.valid_to)
+        self.stored, self.wanted = Times(old), Times(new)
         # What is said of the keys holds for the options of a column that has become a key, or is one no more.
         names = dict.fromkeys([*old.columns, *new.columns])
         self.names = [name for name in names if (name in old.keys) == (name in new.keys)]
@@ -121,44 +68,40 @@ class _Changes:
         old, new = self.old.history, self.new.history
         if not self.new.keeps_history:
             return
+        end, is_open = self.stored.end, self._with_new_flag().is_open("")
         if old.type != new.type:
             why = f"stored starts and ends are of the old type; every run stops; {_ANEW}"
             yield _line("history.type", old.type, new.type, why)
             return
         if old.gap != new.gap:
-            shifted = f"{self.end}{_interval('+', old.gap)}{_interval('-', new.gap)}"
-            mend = f"UPDATE {self.target} SET {self.end} = {shifted} WHERE NOT ({self._open()})"
+            shifted = self.wanted.before(self.stored.after(end))
+            mend = f"UPDATE {self.target} SET {end} = {shifted} WHERE NOT ({is_open})"
             why = f"stored ends are written with the old one; every run stops; bring them along: {mend}; {_ADOPT}"
             yield _line("history.gap", old.gap, new.gap, why)
         if old.open_end != new.open_end:
-            special: dict[object, str] = {None: "NULL", "last_run": "current_timestamp()"}
-            value = special.get(new.open_end) or self._time(new.open_end)
-            mend = f"UPDATE {self.target} SET {self.end} = {value} WHERE {self._open()}"
+            value = "current_timestamp()" if self.wanted.by_run else self.wanted.open_end or "NULL"
+            mend = f"UPDATE {self.target} SET {end} = {value} WHERE {is_open}"
             if new.open_end is None:
-                mend = f"ALTER TABLE {self.target} ALTER COLUMN {self.end} DROP NOT NULL; {mend}"
+                mend = f"ALTER TABLE {self.target} ALTER COLUMN {end} DROP NOT NULL; {mend}"
             why = f"stored open versions end with the old one; every run stops; bring them along: {mend}; {_ADOPT}"
             yield _line("history.open_end", old.open_end, new.open_end, why)
 
-    def _time(self, value: object) -> str:
-        kind = self.old.history.type
-        return str(value) if kind == "bigint" else f"{kind.upper()} {sql.text_literal(str(value))}"
-
-    def _open(self, mended: bool = True) -> str:
-        """Whether a version is open, as it is stored; ``mended``: with the new values of the flag."""
-        old = self.old.history
-        if old.open_end == "last_run" and old.is_current:
-            flag = self.new.history.is_current if mended and self.new.history.is_current else old.is_current
-            return f"{sql.quote(old.is_current.name)} = {_literal(flag.open)}"
-        return f"{self.end} IS NULL" if old.open_end is None else f"{self.end} = {self._time(old.open_end)}"
+    def _with_new_flag(self) -> Times:
+        """The stored times once the flag has its new values, which it gets first."""
+        was, now = self.old.history.is_current, self.new.history.is_current
+        if was is None or now is None:
+            return self.stored
+        history = self.old.history.model_copy(update={"is_current": now.model_copy(update={"name": was.name})})
+        return Times(self.old.model_copy(update={"history": history}))
 
     def flag(self) -> Iterator[str]:
         """Other values of the flag."""
         was, now = self.old.history.is_current, self.new.history.is_current
         if not self.new.keeps_history or was is None or now is None:
             return
-        before, after = ((_literal(flag.open), _literal(flag.closed)) for flag in (was, now))
+        before, after = ((times.flag_of(True), times.flag_of(False)) for times in (self.stored, self.wanted))
         if before != after:
-            mend = f"UPDATE {self.target} SET {sql.quote(was.name)} = CASE WHEN {self._open(False)} "
+            mend = f"UPDATE {self.target} SET {sql.quote(was.name)} = CASE WHEN {self.stored.is_open('')} "
             mend += f"THEN {after[0]} ELSE {after[1]} END"
             why = "stored versions of keys that no batch touches keep the old values (the check flag_matches_end fails)"
             yield _line("history.is_current", before, after, f"{why}; bring them along: {mend}")
@@ -302,17 +245,6 @@ class _Changes:
                 )
                 mend = f"ALTER TABLE {self.target} {does}"
             yield _line(f"table.{option}", was, now, f"{_NEW_TABLES}; {mend}")
-
-
-def _interval(sign: str, gap: object) -> str:
-    if gap is None:
-        return ""
-    amount, _, unit = str(gap).partition(" ")
-    return f" {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}" if unit else f" {sign} {amount}"
-
-
-def _literal(value: object) -> str:
-    return sql.text_literal(value) if isinstance(value, str) else str(value).upper()
 
 
 def _same(one: str | None, other: str | None) -> bool:

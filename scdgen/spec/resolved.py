@@ -1,0 +1,48 @@
+"""``spec.json``: the spec with its defaults filled in, without the options that mean nothing for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import ValidationError
+
+from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
+from scdgen.spec.rules import rule_problems
+
+SPEC_JSON = "spec.json"
+
+
+def to_json(spec: Spec) -> str:
+    """The text of ``spec.json``: every option that means something for this spec, in the order of the model."""
+    found: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
+    found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
+    found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
+    for name, column in found["columns"].items():
+        column |= {"from": spec.column_source(name), "nullable": column["nullable"] and name not in spec.keys}
+        for option in ("track", "nulls", "merge"):
+            if name in spec.keys or f"columns.*.{option}" in spec.rules.without:
+                del column[option]
+    if spec.reads_snapshot:
+        snapshot = spec.snapshot or Snapshot()
+        found["snapshot"] = snapshot.model_dump(mode="json")
+        if not spec.keeps_history and "taken_at" not in snapshot.model_fields_set:  # without it scd1 has no time
+            del found["snapshot"]["taken_at"]
+    else:
+        del found["snapshot"]
+    if spec.reads_snapshot and spec.source.effective_at is None:  # such a snapshot has no late rows
+        del found["late_arriving"]
+    for option in spec.rules.without:
+        above, _, name = option.rpartition(".")
+        if not option.startswith("columns."):
+            (found.get(above, {}) if above else found).pop(name, None)
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str) -> Spec | None:
+    """The spec of a ``spec.json``; ``None`` if the text is not one."""
+    try:
+        spec = Spec.model_validate_json(text)
+    except ValidationError:
+        return None
+    return None if rule_problems(spec) else spec
