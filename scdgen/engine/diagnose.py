@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from scdgen.engine.failures import translate
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
-from scdgen.patterns.compile import bad_values, broken_rows, source_rows
+from scdgen.patterns.queries import bad_values, broken_rows, source_rows
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import first_line

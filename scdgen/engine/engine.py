@@ -59,7 +59,7 @@ class Engine:
             self.spark.sql(statement).collect()
 
     def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
-        """The numbers of :func:`scdgen.patterns.compile.source_counts`; where there is no query, none is skipped."""
+        """The numbers of :func:`scdgen.patterns.queries.source_counts`; where there is no query, none is skipped."""
         if not query:
             return None, 0
         rows, skipped = self.spark.sql(query).collect()[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
-from scdgen.patterns.compile import check_all
+from scdgen.patterns.queries import check_all
 from scdgen.run.results import CheckResult
 from scdgen.spec.model import Spec
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.compile import Compiled, plan_rows, plan_sample, plan_shape
+from scdgen.patterns.compile import Compiled
 from scdgen.patterns.facts import VIEW
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import plan_rows, plan_sample, plan_shape
 from scdgen.run.results import PlanResult, PlanRow
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements

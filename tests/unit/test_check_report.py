@@ -12,7 +12,7 @@ import pytest
 from scdgen import Spec, load_spec_text
 from scdgen.cli.check import HINTS, Report, exit_status, format_reports, render_junit
 from scdgen.errors import DataError, EngineError, UsageError
-from scdgen.patterns.compile import check_all
+from scdgen.patterns.queries import check_all
 from scdgen.run.results import CheckResult
 from scdgen.spec.rules import BUILT_IN_CHECKS
 
