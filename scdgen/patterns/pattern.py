@@ -15,7 +15,7 @@ from typing import ClassVar
 from scdgen import sql
 from scdgen.patterns.checks import Checks, row_checks
 from scdgen.patterns.columns import Field, Target
-from scdgen.patterns.facts import Head, PlanShape, fields_of, values_of
+from scdgen.patterns.facts import Head, PlanFacts, PlanShape, fields_of, values_of
 from scdgen.patterns.history import Times
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
@@ -89,11 +89,13 @@ class Pattern(PatternRules):
 
     @abstractmethod
     def plan(self, spec: Spec) -> Rendering:
-        """The template of plan.sql."""
+        """The template of plan.sql, whose facts are :class:`PlanFacts`."""
 
-    @abstractmethod
     def plan_shape(self, spec: Spec) -> PlanShape:
         """The view that plan.sql makes."""
+        facts = self.plan(spec).facts
+        assert isinstance(facts, PlanFacts)
+        return facts.shape
 
     def counts(self, spec: Spec) -> Rendering | None:
         """The query of one row per run that counts by action; ``None`` if only plan.sql can count them."""

@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import Check, Checks, own_checks
 from scdgen.patterns.columns import Field, Target, equal, field_of, names_of
-from scdgen.patterns.facts import Head, PlanShape, Session, keys_of, refuse_empty
+from scdgen.patterns.facts import Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -52,11 +52,10 @@ class Scd2Merge:
 
 
 @dataclass(frozen=True)
-class Scd2Plan:
+class Scd2Plan(PlanFacts):
     """plan.sql of scd2. ``deleted`` is the column that marks a delete, ``fills``: earlier versions may get values."""
 
     merge: Scd2Merge
-    shape: PlanShape
     deleted: str | None
     fills: bool
 
@@ -137,34 +136,26 @@ class Scd2(Pattern):
         return Rendering("scd2/counts.sql.j2", _merge(spec))
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the versions that would be written."""
-        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
+        """A view of the versions that would be written, a row per version, found by key and start."""
         merge = _merge(spec)
-        plan = Scd2Plan(merge, self._shape(spec, merge), deleted, source.fills(spec))
-        return Rendering("scd2/plan.sql.j2", plan)
-
-    def plan_shape(self, spec: Spec) -> PlanShape:
-        """A row per version, found by key and start."""
-        return self._shape(spec, _merge(spec))
-
-    def _shape(self, spec: Spec, merge: Scd2Merge) -> PlanShape:
-        deleted = [f"NOT t.{sql.quote(spec.history.deleted)}"] if spec.history.deleted else []
+        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
         late = merge.reads_changes and spec.late == "apply"
         keys = merge.staging.keys
-        return PlanShape(
+        shape = PlanShape(
             target=merge.target,
             keys=keys,
             columns=self.columns(spec),
-            changing=merge.updated,
             on=merge.on,
-            current=(merge.times.is_open(), *deleted),
-            groups=("_scd_action", "_scd_deletes"),
             place=(*keys, "_scd_start"),
+            changing=merge.updated,
+            current=(merge.times.is_open(), *([f"NOT t.{deleted}"] if deleted else [])),
+            groups=("_scd_action", "_scd_deletes"),
             late=late,
             # A value that becomes known fills versions that lie back too: no change is late by that.
             finds_first_change=late and source.fills(spec),
             joins_extract=spec.reads_snapshot,
         )
+        return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, source.fills(spec)))
 
     def read(self, spec: Spec) -> Read:
         """Versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
