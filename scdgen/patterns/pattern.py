@@ -71,6 +71,10 @@ class Pattern(PatternRules):
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
+    closing_action: ClassVar[str | None] = None
+    """The action among them that ends a version; ``None`` if the table has no versions."""
+    deleting_action: ClassVar[str | None] = None
+    """The action after which the key of a row is gone; ``None`` if the plan has a column ``_scd_deletes`` for that."""
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
         """What a plan counts, in order: rows by action, and keys (``unchanged``)."""
@@ -123,6 +127,11 @@ class Pattern(PatternRules):
         """
         compared = all(column.track and column.merge == "last" for column in spec.columns.values())
         return compared and self.count_written(planned) == 0
+
+    def count_extract(self, planned: Mapping[str, int]) -> int:
+        """How many keys a full extract has, by the counts of a plan."""
+        gone = {self.closing_action, self.deleting_action}
+        return planned.get("unchanged", 0) + sum(planned.get(a, 0) for a in self.written_actions if a not in gone)
 
     def count_written(self, planned: Mapping[str, int]) -> int:
         """How many rows the MERGE's source has, by the counts of a plan."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 from scdgen import sql
 from scdgen.patterns import source
@@ -72,7 +73,7 @@ class Scd0(Pattern):
         }
     )  # fmt: skip
     deletes = ("ignore",)
-    written_actions = ("insert",)
+    written_actions: ClassVar[tuple[str, ...]] = ("insert",)
     contexts = MappingProxyType(
         {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
     )

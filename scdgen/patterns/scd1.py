@@ -154,6 +154,7 @@ class Scd1(Pattern):
     without = frozenset({"history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"})
     deletes = ("remove", "ignore")
     written_actions = ("insert", "update", "delete")
+    deleting_action = "delete"
     contexts = MappingProxyType(
         {
             "scd1/changes.sql.j2": Scd1Batch,
