@@ -5,13 +5,12 @@ None of them is written to a file. Each has a template and a dataclass of its fa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.errors import DataError, UsageError, nearest
+from scdgen.errors import UsageError, nearest
 from scdgen.patterns import source
-from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Target
 from scdgen.patterns.facts import Evolve, PlanShape, literals
 from scdgen.patterns.gate import judge, way_out
@@ -145,16 +144,16 @@ class CheckAll:
     order: tuple[tuple[str, ...], ...]
 
 
-def check_all(spec: Spec, stored: Collection[str], templates: str | None = None) -> CheckAll:
-    """The queries for a table that has the columns ``stored``.
+def check_all(spec: Spec, relation: str | None = None, templates: str | None = None) -> CheckAll:
+    """The queries of the built-in checks, of another ``relation`` than the table if one is given.
 
-    A column of the spec that the table lacks counts as NULL, as it will after the next run. Raises
-    :class:`DataError` where it lacks a key or a history column. ``templates`` is a folder with templates that
-    replace single ones of the package; :class:`UsageError` where these make another number of queries.
+    ``templates`` is a folder with templates that replace single ones of the package; raises :class:`UsageError` if
+    these make another number of queries.
     """
     pattern = pattern_of(spec)
-    found: Checks = pattern.checks(spec)
-    found = found.at(_with_missing(spec, found.target, pattern.columns(spec), stored))
+    found = pattern.checks(spec)
+    if relation is not None:
+        found = replace(found, target=relation)
     scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", found, templates) for name in ("check_all", "checks")}
     with way_out(templates):
         judge(spec, scripts)
@@ -171,20 +170,6 @@ def check_all(spec: Spec, stored: Collection[str], templates: str | None = None)
         tuple(rows[: len(found.built_in)]),
         tuple(check.columns or place for check in found.built_in),
     )
-
-
-def _with_missing(spec: Spec, target: str, columns: Iterable[Target], stored: Collection[str]) -> str:
-    """The relation for FROM: the table, with NULL for the columns that it lacks."""
-    present = {name.lower() for name in stored}
-    missing = [column for column in columns if sql.unquote(column.name).lower() not in present]
-    names = (sql.unquote(column.name) for column in missing)
-    if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
-        raise DataError(
-            f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
-            "was it made from another spec?"
-        )
-    nulls = [f"CAST(NULL AS {column.type}) AS {column.name}" for column in missing]
-    return f"(SELECT *, {', '.join(nulls)} FROM {target})" if nulls else target
 
 
 @dataclass(frozen=True)

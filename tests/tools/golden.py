@@ -62,7 +62,7 @@ def texts(spec: Spec) -> dict[str, str]:
     return {
         **render(spec).files(),
         "evolve.sql": evolve_script(spec, added, adopt=True),
-        "check_all.sql": check_all(spec, [unquote(column.name) for column in columns]).counts,
+        "check_all.sql": check_all(spec).counts,
         "counts.sql": run_counts(spec) or "",
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
         "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else "",
