@@ -84,10 +84,17 @@ def plan_sample(spec: Spec, limit: int) -> str:
 
 @dataclass(frozen=True)
 class Show:
-    """show.sql: the rows of a table that meet all conditions."""
+    """show.sql: the rows of a table.
+
+    ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
+    ended; ``deleted`` lets in versions that are deletes.
+    """
 
     read: Read
-    where: tuple[str, ...]
+    keys: tuple[tuple[str, str, str], ...]
+    at: str | None
+    current: bool
+    deleted: bool
 
 
 def versions_query(
@@ -103,21 +110,15 @@ def versions_query(
     Raises :class:`UsageError` for what the spec does not have.
     """
     read = pattern_of(spec).read(spec)
-    conditions = []
-    for name, value in keys.items():
+    for name in keys:
         if name not in spec.keys:
             hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
             raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
-        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(str(value))} AS {spec.columns[name].type})")
-    if as_of is not None:
-        if read.times is None:
-            raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
-        at = f"CAST({sql.text_literal(str(as_of))} AS {read.times.type})"
-        conditions += read.times.valid_at(at)
-    if current and read.times is not None:
-        conditions.append(read.times.is_open())
-    conditions += [f"NOT t.{read.deleted}"] if read.deleted and not deleted else []
-    return _query(Rendering("show.sql.j2", Show(read, tuple(conditions))), templates)
+    if as_of is not None and read.times is None:
+        raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
+    typed = tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
+    facts = Show(read, typed, None if as_of is None else str(as_of), current, deleted)
+    return _query(Rendering("show.sql.j2", facts), templates)
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:

@@ -32,7 +32,6 @@ ALLOWED = {
     "patterns/gate.py": 9,
     "patterns/history.py": 14,
     "patterns/lineage.py": 1,
-    "patterns/queries.py": 5,
     "patterns/scd2.py": 1,
     "patterns/scd2_changes.py": 1,
     "patterns/scd2_snapshot.py": 1,
