@@ -173,7 +173,7 @@ class Scd1(Pattern):
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """The columns of the spec, and the one that keeps the time."""
         added = [
-            Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change")
+            Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
             for name in self.added_columns(spec)
         ]
         return (*Target.of(spec), *added)

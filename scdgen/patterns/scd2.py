@@ -11,7 +11,7 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import Check, Checks, own_checks
-from scdgen.patterns.columns import Field, Target, equal, field_of, names_of
+from scdgen.patterns.columns import Field, Inputs, Target, equal, field_of, names_of
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
@@ -106,20 +106,26 @@ class Scd2(Pattern):
         """The columns of the spec, then the history columns."""
         history = spec.history
         time, flag = history.type.upper(), history.is_current
+        letters = "I first version, or first after a delete; U a later one; D closed by a delete"
         ends = "Start of the next version, or time of the delete"
-        described = {
-            "surrogate_key": ("STRING", "SHA-256 of the key and the start; one per version", True),
-            "valid_from": (time, "Start of the version, inclusive", True),
-            "valid_to": (
-                time,
-                ends if history.gap is None else f"{history.gap} before the next version",
-                history.open_end is not None,
+        ends = ends if history.gap is None else f"{history.gap} before the next version"
+        closed = history.open_end is not None
+        run: tuple[Inputs, ...] = ("run",) if history.open_end == "last_run" else ()
+        marked: tuple[tuple[Inputs, ...], tuple[Inputs, ...]] = (
+            ((), ("keys",)) if spec.reads_snapshot else (("deletes",), ())
+        )
+        flagged = flag.type if flag else ""
+        described: dict[str, tuple[str, str, bool, tuple[Inputs, ...], tuple[Inputs, ...]]] = {
+            "surrogate_key": (
+                "STRING", "SHA-256 of the key and the start; one per version", True, ("keys", "time"), (),
             ),
-            "is_current": (flag.type if flag else "", "Whether the version is the open one", True),
-            "row_hash": ("STRING", "SHA-256 of the tracked columns", True),
-            "action": ("STRING", "I first version, or first after a delete; U a later one; D closed by a delete", True),
-            "deleted": ("BOOLEAN", "Whether the version is a delete", True),
-        }
+            "valid_from": (time, "Start of the version, inclusive", True, ("time",), ()),
+            "valid_to": (time, ends, closed, ("time", *run), ("changes",)),
+            "is_current": (flagged, "Whether the version is the open one", True, (), ("time", "changes")),
+            "row_hash": ("STRING", "SHA-256 of the tracked columns", True, ("tracked",), ()),
+            "action": ("STRING", letters, True, (), ("time", "changes")),
+            "deleted": ("BOOLEAN", "Whether the version is a delete", True, *marked),
+        }  # fmt: skip
         added = [Target(sql.quote(name), *described[option]) for option, name in history.names()]
         return (*Target.of(spec), *added)
 
