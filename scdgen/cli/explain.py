@@ -21,7 +21,7 @@ from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
 from scdgen.patterns.lineage import lineage
-from scdgen.spec.diff import to_json
+from scdgen.spec.resolved import to_json
 from scdgen.spec.model import Spec
 from scdgen.spec.reference import Option, options
 from scdgen.sql.tokens import tokens

@@ -19,6 +19,7 @@ from scdgen.errors import Problem, SpecError, printable
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render
 from scdgen.spec.model import Spec
+from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
 from scdgen.sql.tokens import tokens
 
 # A notebook is in Databricks' source format: a first line that says so, a line between the cells, and Markdown behind
@@ -36,7 +37,6 @@ _WHAT = {
     "checks.sql": "A query per check: no rows is good.",
     "views.sql": "Creates or replaces the views.",
 }
-from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
 
 
 @click.command()

@@ -144,7 +144,7 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 def bind_params(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
     """Target -> values of its params; raises :class:`UsageError`, before Spark starts, for values that do not fit."""
-    from scdgen.patterns.bind import bind_each
+    from scdgen.patterns.compile import bind_each
 
     if source is not None and len(loaded) > 1:
         raise UsageError(

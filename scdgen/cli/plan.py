@@ -22,6 +22,7 @@ from scdgen.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from scdgen.patterns.pattern import Pattern
     from scdgen.run.results import PlanResult, PlanRow
 
 
@@ -79,7 +80,7 @@ def format_plan(plan: PlanResult) -> str:
     lines.append(f"  {_describe_closed(plan)}{_describe_late(plan)}")
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
-        rows = [[row.action, _describe_marks(row), *_format_cells(row)] for row in plan.sample]
+        rows = [[row.action, _describe_marks(row, plan.pattern), *_format_cells(row)] for row in plan.sample]
         marked = {place: _choose_style for place in range(2, 2 + len(columns))}
         lines += ["", output.format_table(["action", "note", *columns], rows, marked)]
         shown = Counter(row.action for row in plan.sample)
@@ -90,18 +91,18 @@ def format_plan(plan: PlanResult) -> str:
 
 def _describe_closed(plan: PlanResult) -> str:
     share = f" ({100 * plan.closed_share:.1f}%)" if plan.closed_share is not None else ""
-    does = "closed" if "close" in plan.counts else "deleted"
+    does = "closed" if plan.pattern.closing_action else "deleted"
     return f"{plan.closed_keys} of {plan.current_keys} current keys would be {does}{share}"
 
 
 def _describe_late(plan: PlanResult) -> str:
-    what = "versions" if "close" in plan.counts else "rows"
+    what = "versions" if plan.pattern.keeps_history else "rows"
     late = f", {plan.late} of these {what} {'are' if plan.late > 1 else 'is'} late" if plan.late else ""
     return late + (f", {plan.skipped} rows of the source skipped" if plan.skipped else "")
 
 
-def _describe_marks(row: PlanRow) -> str:
-    marks = {"late": row.late, "deletes": row.deletes and row.action != "delete"}
+def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
+    marks = {"late": row.late, "deletes": row.deletes and row.action != pattern.deleting_action}
     return ", ".join(mark for mark, holds in marks.items() if holds)
 
 

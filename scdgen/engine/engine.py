@@ -20,7 +20,7 @@ from scdgen.engine.session import ansi
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
-from scdgen.patterns.compile import bad_values, broken_rows, source_rows
+from scdgen.patterns.queries import bad_values, broken_rows, source_rows
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import first_line, split_statements
@@ -77,7 +77,7 @@ class Engine:
             self.spark.sql(statement).collect()
 
     def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
-        """The numbers of :func:`scdgen.patterns.compile.source_counts`; where there is no query, none is skipped."""
+        """The numbers of :func:`scdgen.patterns.queries.source_counts`; where there is no query, none is skipped."""
         if not query:
             return None, 0
         rows, skipped = self.spark.sql(query).collect()[0]

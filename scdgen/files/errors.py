@@ -22,7 +22,7 @@ from scdgen.engine.session import ansi
 from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted
 from scdgen.files.find import Files, find
 from scdgen.files.read import Opened, open_text, opened, read_columns, taken_types
-from scdgen.patterns.bind import bind
+from scdgen.patterns.compile import bind
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns.facts import Head
@@ -44,10 +44,6 @@ class Checks:
     flag: str | None = None
     hash_column: str | None = None
     row_hash: str | None = None
-
-    def at(self, relation: str) -> Checks:
-        """The same checks of another relation than the table."""
-        return replace(self, target=relation)
 
 
 def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from scdgen import sql
 from scdgen.spec.model import Column, Spec
@@ -70,14 +71,25 @@ def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> l
     return [f"{left}.{name} {operator} {right}.{name}" for name in names]
 
 
+Inputs = Literal["keys", "time", "tracked", "changes", "deletes", "run"]
+"""What a column can be made of: the keys, the effective time, the tracked columns, all that opens or ends a version,
+the mark of deletes, the time of the run."""
+
+
 @dataclass(frozen=True)
 class Target:
-    """One column of the target as the templates use it; ``name`` is quoted."""
+    """One column of the target as the templates use it; ``name`` is quoted.
+
+    Of a column that the pattern adds, ``made_of`` and ``decided_by`` tell its lineage: what gives the value, and what
+    only decides it.
+    """
 
     name: str
     type: str
     comment: str | None = None
     required: bool = False
+    made_of: tuple[Inputs, ...] = ()
+    decided_by: tuple[Inputs, ...] = ()
 
     @staticmethod
     def of(spec: Spec) -> tuple[Target, ...]:

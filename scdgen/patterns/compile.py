@@ -1,29 +1,27 @@
-"""The whole chain on one page: spec -> pattern -> facts -> templates -> judged SQL, ready for files or for Spark.
+"""The whole chain on one page: spec and values -> pattern -> facts -> templates -> judged SQL.
 
-:func:`render` gives the files of a spec. :func:`compile_spec` gives all that a run needs, rendered and judged once.
-The other functions render the queries that commands send besides the files.
+:func:`render` gives the files of a spec. For a run, :func:`bind` puts its source and params into the spec, and
+:func:`compile_spec` gives all that it needs, rendered and judged once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import TypeVar
 
 from scdgen import sql
-from scdgen.errors import DataError, UsageError, nearest
-from scdgen.patterns import source
-from scdgen.patterns.bind import with_target
-from scdgen.patterns.checks import Checks
-from scdgen.patterns.columns import Target
-from scdgen.patterns.facts import Create, Evolve, Head, PlanShape, literals
+from scdgen.errors import UsageError, nearest
+from scdgen.patterns.facts import Create, Head
 from scdgen.patterns.gate import judge, way_out
-from scdgen.patterns.history import Times
-from scdgen.patterns.pattern import Read, Rendering, Views, pattern_of
+from scdgen.patterns.pattern import Rendering, Views, pattern_of
+from scdgen.patterns.queries import run_counts
 from scdgen.patterns.render import render_template
-from scdgen.patterns.source import Rows, SourceCast
+from scdgen.patterns.source import param_variables
 from scdgen.spec.model import Spec
-from scdgen.spec.pattern import definition
-from scdgen.sql.tokens import split_statements
+from scdgen.sql.tokens import with_table
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -105,227 +103,70 @@ def _text(rendering: Rendering, templates: str | None = None) -> str:
     return render_template(rendering.template, rendering.facts, templates)
 
 
-def _query(rendering: Rendering, templates: str | None = None) -> str:
-    """A single statement that is not written to a file, without its semicolon."""
-    return _text(rendering, templates).strip().removesuffix(";")
+def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
+    """Put a view in the place of the source, and values in the place of the params' defaults.
 
-
-@dataclass(frozen=True)
-class Source:
-    """source_rows.sql and source_counts.sql. A row is skipped if one of the columns ``skipped`` is NULL."""
-
-    rows: Rows
-    skipped: tuple[str, ...] = ()
-
-
-def source_rows(spec: Spec) -> str:
-    """The typed rows of the source, without the rules that stop a statement."""
-    return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming", guarded=False))))
-
-
-def source_counts(spec: Spec, wanted: bool = False) -> str:
-    """How many rows the source has, and how many of them ``bad_rows: skip`` leaves out.
-
-    '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not evaluated
-    once more for it. Runs where the statements before a MERGE have set their variables.
+    A value becomes a text literal cast to the param's type; no value can become SQL. Raises :class:`UsageError` for
+    a param that the spec does not have, and for those without value and default.
     """
-    rows = source.rows(spec, "incoming", guarded=False)
-    if spec.bad_rows != "skip":
-        counted = wanted and spec.source.query is None
-        return _query(Rendering("source_counts.sql.j2", Source(rows))) if counted else ""
-    names = (*rows.keys, *(("_scd_at",) if spec.source.effective_at is not None else ()))
-    return _query(Rendering("source_counts.sql.j2", Source(rows, names)))
-
-
-def run_counts(spec: Spec) -> str | None:
-    """How many rows of each action a MERGE has, and how many keys need nothing; ``None`` where only plan.sql tells.
-
-    Runs where the statements before a MERGE have set their variables.
-    """
-    rendering = pattern_of(spec).counts(spec)
-    return _query(rendering) if rendering else None
-
-
-def plan_shape(spec: Spec) -> PlanShape:
-    """The view that plan.sql makes."""
-    return pattern_of(spec).plan_shape(spec)
-
-
-def plan_rows(spec: Spec) -> str:
-    """The rows of a plan but for the keys that need nothing: action, and the columns as they become (or were).
-
-    Runs where plan.sql has made its view, as :func:`plan_sample` does.
-    """
-    return _query(Rendering("plan_rows.sql.j2", plan_shape(spec)))
-
-
-def plan_sample(spec: Spec, limit: int) -> str:
-    """Up to ``limit`` rows of each action, those that plan.sql itself shows first, with all that it knows of them."""
-    return _query(Rendering("plan_sample.sql.j2", plan_shape(spec).sampling(limit)))
-
-
-@dataclass(frozen=True)
-class Show:
-    """show.sql: the rows of a table that meet all conditions."""
-
-    read: Read
-    where: tuple[str, ...]
-
-
-def versions_query(
-    spec: Spec,
-    keys: Mapping[str, object],
-    as_of: object,
-    current: bool,
-    deleted: bool = False,
-    templates: str | None = None,
-) -> str:
-    """The rows of a table in order; versions that are deletes only if ``deleted``.
-
-    Raises :class:`UsageError` for what the spec does not have.
-    """
-    read = pattern_of(spec).read(spec)
-    conditions = []
-    for name, value in keys.items():
-        if name not in spec.keys:
-            hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
-            raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
-        conditions.append(f"t.{sql.quote(name)} = CAST({sql.text_literal(str(value))} AS {spec.columns[name].type})")
-    if as_of is not None:
-        if read.times is None:
-            raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
-        at = f"CAST({sql.text_literal(str(as_of))} AS {read.times.type})"
-        conditions += read.times.valid_at(at)
-    if current and read.times is not None:
-        conditions.append(read.times.is_open())
-    conditions += [f"NOT t.{read.deleted}"] if read.deleted and not deleted else []
-    return _query(Rendering("show.sql.j2", Show(read, tuple(conditions))), templates)
-
-
-def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
-    """The ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
-    if not added and not adopt:
-        return ""
-    facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
-    text = render_template("evolve.sql.j2", facts, templates)
-    with way_out(templates):
-        judge(spec, {"evolve.sql": text})
-    return text
-
-
-@dataclass(frozen=True)
-class CheckAll:
-    """The query of one row with a count per built-in check, in their order, and a query per check of what breaks it.
-
-    ``order`` is what to order the rows of a check's query by, for a sample that is the same each time.
-    """
-
-    counts: str
-    names: tuple[str, ...]
-    rows: tuple[str, ...]
-    order: tuple[tuple[str, ...], ...]
-
-
-def check_all(spec: Spec, stored: Collection[str], templates: str | None = None) -> CheckAll:
-    """The queries for a table that has the columns ``stored``.
-
-    A column of the spec that the table lacks counts as NULL, as it will after the next run. Raises
-    :class:`DataError` where it lacks a key or a history column. ``templates`` is a folder with templates that
-    replace single ones of the package; :class:`UsageError` where these make another number of queries.
-    """
-    pattern = pattern_of(spec)
-    found: Checks = pattern.checks(spec)
-    found = found.at(_with_missing(spec, found.target, pattern.columns(spec), stored))
-    scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", found, templates) for name in ("check_all", "checks")}
-    with way_out(templates):
-        judge(spec, scripts)
-    rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
-    if len(rows) != number:
-        raise UsageError(
-            f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
-            "let it hold one per check, in their order, or leave out --templates"
-        )
-    place = (*pattern.read(spec).place, *([found.times.end] if found.times else []))
-    return CheckAll(
-        split_statements(scripts["check_all.sql"])[0],
-        tuple(check.name for check in found.built_in),
-        tuple(rows[: len(found.built_in)]),
-        tuple(check.columns or place for check in found.built_in),
-    )
-
-
-def _with_missing(spec: Spec, target: str, columns: Iterable[Target], stored: Collection[str]) -> str:
-    """The relation for FROM: the table, with NULL for the columns that it lacks."""
-    present = {name.lower() for name in stored}
-    missing = [column for column in columns if sql.unquote(column.name).lower() not in present]
-    names = (sql.unquote(column.name) for column in missing)
-    if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
-        raise DataError(
-            f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
-            "was it made from another spec?"
-        )
-    nulls = [f"CAST(NULL AS {column.type}) AS {column.name}" for column in missing]
-    return f"(SELECT *, {', '.join(nulls)} FROM {target})" if nulls else target
-
-
-@dataclass(frozen=True)
-class Diagnose:
-    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that name one of them.
-
-    ``content`` is what two rows of a key that nothing orders may not differ in.
-    """
-
-    rule: str
-    target: str
-    rows: Rows
-    sample: tuple[str, ...]
-    content: tuple[str, ...]
-    times: Times | None
-
-
-def broken_rows(spec: Spec, rule: str) -> str | None:
-    """A query of (count, sample) for a rule, or ``None`` where the message already says everything.
-
-    Runs in the session of the failed statement, whose variables are still set.
-    """
-    has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
-    asked = {
-        "null_key": True,
-        "null_time": has_time,
-        "gap": has_time and times is not None and times.astray("_scd_at") is not None,
-        "conflict": True,
-        "late": times is not None and not spec.reads_snapshot,
+    for name in params:
+        if name not in spec.params:
+            raise UsageError(f"{spec.origin}: there is no param '{name}'{_known(name, spec.params)}")
+    texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
+    given = {
+        name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
     }
-    if not asked.get(rule):
-        return None
-    pattern = pattern_of(spec)
-    rows = source.rows(spec, "incoming", guarded=False)
-    by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
-    sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
-    content = tuple(pattern.conflicting(spec))
-    target = sql.quote_parts(spec.target_parts)
-    facts = Diagnose(rule, target, rows, sample, content, times)
-    return _query(Rendering("diagnose.sql.j2", facts))
+    changed: dict[str, object] = {"params": {**spec.params, **given}}
+    if view is not None:
+        plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
+        changed["source"] = spec.source.model_copy(update=plain)
+    bound = spec.model_copy(update=changed)
+    needed = param_variables(bound)[1]
+    if needed:
+        line = "{}: the param '{}' ({}) has no value; pass --param {}=..."
+        raise UsageError("\n".join(line.format(spec.origin, name, kind, name) for name, kind in needed))
+    return bound
 
 
-@dataclass(frozen=True)
-class BadValues:
-    """bad_values.sql: what is asked of the casts of a source: ``count``, ``cast`` or ``sample``.
+def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[str, V]]:
+    """Target -> the values among ``given`` for the params that its spec declares.
 
-    A sample has ``texts`` as text, and the ``file`` of its row.
+    Raises :class:`UsageError` for a value that no spec declares, and for all values that are missing in one go.
     """
+    if len(specs) == 1:
+        bind(specs[0], None, given)
+    declared = dict.fromkeys(name for spec in specs for name in spec.params)
+    for name in given:
+        if name not in declared:
+            raise UsageError(f"--param {name}: none of the specs has this param{_known(name, declared)}")
+    own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
+    missing = []
+    for spec in specs:
+        try:
+            bind(spec, None, own[spec.target])
+        except UsageError as error:
+            missing.append(str(error))
+    if missing:
+        raise UsageError("\n".join(missing))
+    return own
 
-    rows: Rows
-    ask: str
-    casts: tuple[SourceCast, ...]
-    texts: tuple[str, ...] = ()
-    file: str = "NULL"
+
+def _known(name: str, params: Iterable[str]) -> str:
+    """The way out for a param that is not declared."""
+    names = list(params)
+    listed = f"the params are {', '.join(names)}" if names else "declare it under 'params:', or leave it out"
+    return nearest(name, names) or f"; {listed}"
 
 
-def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL") -> str:
-    """A query of what a type does not hold: in how many rows each of ``casts`` fails, or a row in which the first does.
-
-    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's own error.
-    """
-    rows = source.rows(spec, "incoming", guarded=False)
-    return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))
+def with_target(spec: Spec, name: str) -> Spec:
+    """The spec with another relation in the place of its target, in its own queries too (a watermark reads it)."""
+    parts = spec.target_parts
+    query = spec.source.query
+    params = {
+        key: param.model_copy(update={"default": with_table(param.default, parts, name)})
+        if isinstance(param.default, str) and param.default.lstrip(" \n(").upper().startswith(("SELECT", "WITH"))
+        else param
+        for key, param in spec.params.items()
+    }
+    source = spec.source.model_copy(update={"query": with_table(query, parts, name)}) if query else spec.source
+    return spec.model_copy(update={"target": name, "params": params, "source": source})

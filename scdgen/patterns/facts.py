@@ -228,14 +228,14 @@ class PlanShape:
     target: str
     keys: tuple[str, ...]
     columns: tuple[Target, ...]
-    changing: tuple[str, ...]
     on: tuple[str, ...]
-    current: tuple[str, ...]
-    groups: tuple[str, ...]
     place: tuple[str, ...]
-    late: bool
-    finds_first_change: bool
-    joins_extract: bool
+    changing: tuple[str, ...] = ()
+    current: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ("_scd_action",)
+    late: bool = False
+    finds_first_change: bool = False
+    joins_extract: bool = False
     view: str = VIEW
     sample: int = SAMPLE
 
@@ -267,3 +267,10 @@ class PlanShape:
     def sampling(self, limit: int) -> PlanShape:
         """The same plan with up to ``limit`` rows of each action."""
         return replace(self, sample=limit)
+
+
+@dataclass(frozen=True)
+class PlanFacts:
+    """plan.sql; a pattern adds the facts of its MERGE."""
+
+    shape: PlanShape

@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from scdgen import sql
 from scdgen.patterns import source
+from scdgen.patterns.columns import Inputs
+from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.model import Snapshot, Spec
 from scdgen.sql.tokens import DIALECT
 
@@ -57,11 +59,17 @@ def lineage(spec: Spec) -> Lineage:
     keys = _all(columns[name] for name in spec.keys)
     sequence = _all(map(seen.inputs, given.sequence_by))
     deletes = seen.inputs(given.delete_when) if source.flags_deletes(spec) and given.delete_when else ()
-    if spec.keeps_history:
-        differs = _all(columns[name] for name in spec.tracked) if spec.unchanged == "skip" else ()
-        made += _history(spec, seen, time, keys, _all([keys, differs, deletes]))
-    elif spec.updated_at and spec.updated_at not in spec.columns:
-        made.append(Made(spec.updated_at, time))
+    tracked = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
+    run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
+    differs = tracked if spec.unchanged == "skip" else ()
+    inputs: dict[Inputs, tuple[Input, ...]] = {
+        "keys": keys, "time": time, "tracked": tracked, "changes": _all([keys, differs, deletes]), "deletes": deletes,
+        "run": run,
+    }  # fmt: skip
+    for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:
+        of = _all(inputs[name] for name in column.made_of)
+        by = _all(inputs[name] for name in column.decided_by)
+        made.append(Made(sql.unquote(column.name), of, tuple(item for item in by if item not in of)))
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
     rules = (
         ("which rows are read", _all([seen.inputs(given.where) if given.where else (), left_out])),
@@ -72,29 +80,6 @@ def lineage(spec: Spec) -> Lineage:
     parts = sorted(sql.query(given.query).tables) if given.query else []
     called = given.table or given.path or "the SELECT of the spec"
     return Lineage(called, spec.target, tuple(".".join(name) for name in parts), tuple(made))
-
-
-def _history(
-    spec: Spec, seen: _Names, time: tuple[Input, ...], keys: tuple[Input, ...], decides: tuple[Input, ...]
-) -> list[Made]:
-    """The history columns: ``decides`` is what opens and closes versions."""
-    row_hash = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
-    by_run = spec.history.open_end == "last_run"
-    run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
-    deleted = seen.inputs(spec.source.delete_when) if source.flags_deletes(spec) and spec.source.delete_when else ()
-    built = {
-        "surrogate_key": ((*keys, *time), ()),
-        "valid_from": (time, ()),
-        "valid_to": ((*time, *(run if by_run else ())), decides),
-        "is_current": ((), (*time, *decides)),
-        "row_hash": (row_hash, ()),
-        "action": ((), (*time, *decides)),
-        "deleted": ((), keys) if spec.reads_snapshot else (deleted, ()),
-    }
-    return [
-        Made(name, of := _all([built[option][0]]), tuple(x for x in _all([built[option][1]]) if x not in of))
-        for option, name in spec.history.names()
-    ]
 
 
 def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:

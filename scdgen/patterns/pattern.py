@@ -15,7 +15,7 @@ from typing import ClassVar
 from scdgen import sql
 from scdgen.patterns.checks import Checks, row_checks
 from scdgen.patterns.columns import Field, Target
-from scdgen.patterns.facts import Head, PlanShape, fields_of, values_of
+from scdgen.patterns.facts import Head, PlanFacts, PlanShape, fields_of, values_of
 from scdgen.patterns.history import Times
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
@@ -71,6 +71,10 @@ class Pattern(PatternRules, ABC):
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
+    closing_action: ClassVar[str | None] = None
+    """The action among them that ends a version; ``None`` if the table has no versions."""
+    deleting_action: ClassVar[str | None] = None
+    """The action after which the key of a row is gone; ``None`` if the plan has a column ``_scd_deletes`` for that."""
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
         """What a plan counts, in order: rows by action, and keys (``unchanged``)."""
@@ -89,11 +93,13 @@ class Pattern(PatternRules, ABC):
 
     @abstractmethod
     def plan(self, spec: Spec) -> Rendering:
-        """The template of plan.sql."""
+        """The template of plan.sql, whose facts are :class:`PlanFacts`."""
 
-    @abstractmethod
     def plan_shape(self, spec: Spec) -> PlanShape:
         """The view that plan.sql makes."""
+        facts = self.plan(spec).facts
+        assert isinstance(facts, PlanFacts)
+        return facts.shape
 
     def counts(self, spec: Spec) -> Rendering | None:
         """The query of one row per run that counts by action; ``None`` if only plan.sql can count them."""
@@ -121,6 +127,11 @@ class Pattern(PatternRules, ABC):
         """
         compared = all(column.track and column.merge == "last" for column in spec.columns.values())
         return compared and self.count_written(planned) == 0
+
+    def count_extract(self, planned: Mapping[str, int]) -> int:
+        """How many keys a full extract has, by the counts of a plan."""
+        gone = {self.closing_action, self.deleting_action}
+        return planned.get("unchanged", 0) + sum(planned.get(a, 0) for a in self.written_actions if a not in gone)
 
     def count_written(self, planned: Mapping[str, int]) -> int:
         """How many rows the MERGE's source has, by the counts of a plan."""

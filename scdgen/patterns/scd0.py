@@ -9,7 +9,16 @@ from typing import ClassVar
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, equal, names_of
-from scdgen.patterns.facts import Head, PlanShape, Session, fields_of, refuse_conflict, refuse_empty, values_of
+from scdgen.patterns.facts import (
+    Head,
+    PlanFacts,
+    PlanShape,
+    Session,
+    fields_of,
+    refuse_conflict,
+    refuse_empty,
+    values_of,
+)
 from scdgen.patterns.pattern import Pattern, Rendering
 from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
@@ -45,11 +54,10 @@ class Scd0Merge:
 
 
 @dataclass(frozen=True)
-class Scd0Plan:
+class Scd0Plan(PlanFacts):
     """plan.sql of scd0."""
 
     merge: Scd0Merge
-    shape: PlanShape
 
 
 class Scd0(Pattern):
@@ -73,7 +81,7 @@ class Scd0(Pattern):
         }
     )  # fmt: skip
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)
-    written_actions = ("insert",)
+    written_actions: ClassVar[tuple[str, ...]] = ("insert",)
     contexts = MappingProxyType(
         {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
     )
@@ -87,29 +95,11 @@ class Scd0(Pattern):
         return Rendering("scd0/merge.sql.j2", _merge(spec))
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the rows that would be inserted."""
+        """A view of the rows that would be inserted, a row per key of the source."""
         merge = _merge(spec)
-        return Rendering("scd0/plan.sql.j2", Scd0Plan(merge, self._shape(spec, merge)))
-
-    def plan_shape(self, spec: Spec) -> PlanShape:
-        """A row per key of the source."""
-        return self._shape(spec, _merge(spec))
-
-    def _shape(self, spec: Spec, merge: Scd0Merge) -> PlanShape:
         keys = merge.staging.keys
-        return PlanShape(
-            target=merge.target,
-            keys=keys,
-            columns=self.columns(spec),
-            changing=(),
-            on=merge.on,
-            current=(),
-            groups=("_scd_action",),
-            place=keys,
-            late=False,
-            finds_first_change=False,
-            joins_extract=False,  # the source's keys are all staged
-        )
+        shape = PlanShape(merge.target, keys, self.columns(spec), merge.on, place=keys)
+        return Rendering("scd0/plan.sql.j2", Scd0Plan(shape, merge))
 
 
 def _merge(spec: Spec) -> Scd0Merge:

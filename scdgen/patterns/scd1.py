@@ -17,6 +17,7 @@ from scdgen.patterns.columns import Field, Target, equal, field_of
 from scdgen.patterns.facts import (
     Guards,
     Head,
+    PlanFacts,
     PlanShape,
     Session,
     fields_of,
@@ -138,11 +139,10 @@ class Scd1Merge:
 
 
 @dataclass(frozen=True)
-class Scd1Plan:
+class Scd1Plan(PlanFacts):
     """plan.sql of scd1."""
 
     merge: Scd1Merge
-    shape: PlanShape
 
 
 class Scd1(Pattern):
@@ -159,6 +159,7 @@ class Scd1(Pattern):
     )
     deletes = ("remove", "ignore")
     written_actions = ("insert", "update", "delete")
+    deleting_action = "delete"
     contexts = MappingProxyType(
         {
             "scd1/changes.sql.j2": Scd1Batch,
@@ -177,7 +178,7 @@ class Scd1(Pattern):
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """The columns of the spec, and the one that keeps the time."""
         added = [
-            Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change")
+            Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
             for name in self.added_columns(spec)
         ]
         return (*Target.of(spec), *added)
@@ -191,29 +192,20 @@ class Scd1(Pattern):
         return Rendering("scd1/counts.sql.j2", _merge(spec)) if spec.reads_snapshot else None
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the rows that would be written."""
+        """A view of the rows that would be written, a row per key."""
         merge = _merge(spec)
-        return Rendering("scd1/plan.sql.j2", Scd1Plan(merge, self._shape(spec, merge)))
-
-    def plan_shape(self, spec: Spec) -> PlanShape:
-        """A row per key."""
-        return self._shape(spec, _merge(spec))
-
-    def _shape(self, spec: Spec, merge: Scd1Merge) -> PlanShape:
         batch = merge.batch
-        return PlanShape(
+        shape = PlanShape(
             target=merge.target,
             keys=batch.keys,
             columns=self.columns(spec),
-            changing=tuple(field.name for field in batch.stored),
             on=merge.on,
-            current=(),
-            groups=("_scd_action",),
             place=batch.keys,
+            changing=tuple(field.name for field in batch.stored),
             late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
-            finds_first_change=False,
             joins_extract=spec.reads_snapshot,
         )
+        return Rendering("scd1/plan.sql.j2", Scd1Plan(shape, merge))
 
     def conflicting(self, spec: Spec) -> list[str]:
         """The columns whose order counts, and whether a row is a delete."""

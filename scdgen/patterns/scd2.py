@@ -11,8 +11,8 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import Check, Checks, own_checks
-from scdgen.patterns.columns import Field, Target, equal, field_of, names_of
-from scdgen.patterns.facts import Head, PlanShape, Session, keys_of, refuse_empty
+from scdgen.patterns.columns import Field, Inputs, Target, equal, field_of, names_of
+from scdgen.patterns.facts import Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -51,11 +51,10 @@ class Scd2Merge:
 
 
 @dataclass(frozen=True)
-class Scd2Plan:
+class Scd2Plan(PlanFacts):
     """plan.sql of scd2. ``deleted`` is the column that marks a delete, ``fills``: earlier versions may get values."""
 
     merge: Scd2Merge
-    shape: PlanShape
     deleted: str | None
     fills: bool
 
@@ -75,6 +74,7 @@ class Scd2(Pattern):
     deletes = ("close", "mark", "ignore")
     hints_broadcast = True
     written_actions = ("open", "close", "correct", "fold")
+    closing_action = "close"
     contexts = MappingProxyType(
         {
             "scd2/changes.sql.j2": Scd2Changes,
@@ -110,20 +110,26 @@ class Scd2(Pattern):
         """The columns of the spec, then the history columns."""
         history = spec.history
         time, flag = history.type.upper(), history.is_current
+        letters = "I first version, or first after a delete; U a later one; D closed by a delete"
         ends = "Start of the next version, or time of the delete"
-        described = {
-            "surrogate_key": ("STRING", "SHA-256 of the key and the start; one per version", True),
-            "valid_from": (time, "Start of the version, inclusive", True),
-            "valid_to": (
-                time,
-                ends if history.gap is None else f"{history.gap} before the next version",
-                history.open_end is not None,
+        ends = ends if history.gap is None else f"{history.gap} before the next version"
+        closed = history.open_end is not None
+        run: tuple[Inputs, ...] = ("run",) if history.open_end == "last_run" else ()
+        marked: tuple[tuple[Inputs, ...], tuple[Inputs, ...]] = (
+            ((), ("keys",)) if spec.reads_snapshot else (("deletes",), ())
+        )
+        flagged = flag.type if flag else ""
+        described: dict[str, tuple[str, str, bool, tuple[Inputs, ...], tuple[Inputs, ...]]] = {
+            "surrogate_key": (
+                "STRING", "SHA-256 of the key and the start; one per version", True, ("keys", "time"), (),
             ),
-            "is_current": (flag.type if flag else "", "Whether the version is the open one", True),
-            "row_hash": ("STRING", "SHA-256 of the tracked columns", True),
-            "action": ("STRING", "I first version, or first after a delete; U a later one; D closed by a delete", True),
-            "deleted": ("BOOLEAN", "Whether the version is a delete", True),
-        }
+            "valid_from": (time, "Start of the version, inclusive", True, ("time",), ()),
+            "valid_to": (time, ends, closed, ("time", *run), ("changes",)),
+            "is_current": (flagged, "Whether the version is the open one", True, (), ("time", "changes")),
+            "row_hash": ("STRING", "SHA-256 of the tracked columns", True, ("tracked",), ()),
+            "action": ("STRING", letters, True, (), ("time", "changes")),
+            "deleted": ("BOOLEAN", "Whether the version is a delete", True, *marked),
+        }  # fmt: skip
         added = [Target(sql.quote(name), *described[option]) for option, name in history.names()]
         return (*Target.of(spec), *added)
 
@@ -141,34 +147,26 @@ class Scd2(Pattern):
         return Rendering("scd2/counts.sql.j2", _merge(spec))
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the versions that would be written."""
-        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
+        """A view of the versions that would be written, a row per version, found by key and start."""
         merge = _merge(spec)
-        plan = Scd2Plan(merge, self._shape(spec, merge), deleted, source.fills(spec))
-        return Rendering("scd2/plan.sql.j2", plan)
-
-    def plan_shape(self, spec: Spec) -> PlanShape:
-        """A row per version, found by key and start."""
-        return self._shape(spec, _merge(spec))
-
-    def _shape(self, spec: Spec, merge: Scd2Merge) -> PlanShape:
-        deleted = [f"NOT t.{sql.quote(spec.history.deleted)}"] if spec.history.deleted else []
+        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
         late = merge.reads_changes and spec.late == "apply"
         keys = merge.staging.keys
-        return PlanShape(
+        shape = PlanShape(
             target=merge.target,
             keys=keys,
             columns=self.columns(spec),
-            changing=merge.updated,
             on=merge.on,
-            current=(merge.times.is_open(), *deleted),
-            groups=("_scd_action", "_scd_deletes"),
             place=(*keys, "_scd_start"),
+            changing=merge.updated,
+            current=(merge.times.is_open(), *([f"NOT t.{deleted}"] if deleted else [])),
+            groups=("_scd_action", "_scd_deletes"),
             late=late,
             # A value that becomes known fills versions that lie back too: no change is late by that.
             finds_first_change=late and source.fills(spec),
             joins_extract=spec.reads_snapshot,
         )
+        return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, source.fills(spec)))
 
     def read(self, spec: Spec) -> Read:
         """Versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
@@ -222,6 +220,10 @@ class Scd2(Pattern):
         deletes = ["_scd_deleted"] if source.flags_deletes(spec) else []
         at = ["_scd_at"] if spec.reads_snapshot and spec.source.effective_at is not None else []
         return [*deletes, *super().conflicting(spec), *at]
+
+    def count_extract(self, planned: Mapping[str, int]) -> int:
+        """The keys that open a version and those that need nothing; few are corrected."""
+        return planned.get("unchanged", 0) + planned.get("open", 0)
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """With ``open_end: last_run`` every run writes to every open version."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
-from scdgen.patterns.compile import check_all
+from scdgen.patterns.queries import check_all
 from scdgen.run.results import CheckResult
+from scdgen.run.table import TargetTable, find_missing
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -18,8 +19,38 @@ if TYPE_CHECKING:
 
 
 def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | None) -> list[CheckResult]:
-    """Run the built-in checks, then the spec's own. Raises :class:`ScdgenError` for a check that cannot be computed."""
-    queries = check_all(spec, spark.table(sql.quote_parts(spec.target_parts)).columns, templates)
+    """Run the built-in checks, then the spec's own, which read the table itself.
+
+    For the built-in checks a column that the table lacks is NULL, as it will be after the next run.
+
+    Raises:
+        DataError: the table lacks a key or a column of the pattern.
+        ScdgenError: a check cannot be computed.
+    """
+    table = TargetTable(spark, spec)
+    missing = find_missing(spec, spark.table(table.name).columns)
+    names = (sql.unquote(column.name) for column in missing)
+    if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
+        raise DataError(
+            f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
+            "was it made from another spec?"
+        )
+    with table.view_with_columns(missing) as relation:
+        results = _run_built_in(spark, spec, relation, limit, templates)
+    for check in spec.checks:
+        try:
+            frame = spark.sql(sql.query(check.query).text)
+            failures = frame.count()
+            results.append(CheckResult(check.name, failures, _read_sample(frame if failures else None, limit)))
+        except Exception as error:
+            raise translate_check(spec, check.name, error) from error
+    return results
+
+
+def _run_built_in(
+    spark: SparkSession, spec: Spec, relation: str | None, limit: int, templates: str | None
+) -> list[CheckResult]:
+    queries = check_all(spec, relation, templates)
     counted = spark.sql(queries.counts)
     if tuple(counted.columns) != queries.names:
         raise UsageError(
@@ -33,13 +64,6 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
         # An end may be so late that the time after it does not fit in a Python value.
         frame = spark.sql(query).drop("_scd_until", "_scd_same").orderBy(*order) if failures else None
         results.append(CheckResult(name, int(failures), _read_sample(frame, limit)))
-    for check in spec.checks:
-        try:
-            frame = spark.sql(sql.query(check.query).text)
-            failures = frame.count()
-            results.append(CheckResult(check.name, failures, _read_sample(frame if failures else None, limit)))
-        except Exception as error:
-            raise translate_check(spec, check.name, error) from error
     return results
 
 

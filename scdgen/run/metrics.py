@@ -17,6 +17,7 @@ from scdgen import log, sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
+from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import hash_spec
 from scdgen.run.results import RunResult
 from scdgen.run.retry import RETRIES, retry
@@ -81,15 +82,13 @@ class RunRecord:
         if done is not None:
             taken = ("rows_in", "skipped", "inserted", "updated", "deleted", "refreshed", "retries", "created")
             known |= {name: getattr(done, name) for name in taken}
-            known |= {name: self.planned.get(plan) for name, plan in _PLANNED.items()}
+            known |= {name: self.planned.get(name) for name in ("late", "unchanged")}
+            known["closed"] = self.planned.get(pattern_of(self.spec).closing_action or "")
             commit = done.commit
             known["version"] = commit.version if commit else None
             known["files_added"] = commit.files_added if commit else 0
             known["files_removed"] = commit.files_removed if commit else 0
         return {name: known.get(name) for name, _, _ in COLUMNS}
-
-
-_PLANNED = {"closed": "close", "late": "late", "unchanged": "unchanged"}
 
 
 class Metrics:

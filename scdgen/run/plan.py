@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.compile import Compiled, plan_rows, plan_sample, plan_shape
+from scdgen.patterns.compile import Compiled
 from scdgen.patterns.facts import VIEW
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import plan_rows, plan_sample, plan_shape
 from scdgen.run.results import PlanResult, PlanRow
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
@@ -22,7 +23,7 @@ from scdgen.sql.tokens import split_statements
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-_FORM = re.compile(r"\s*([a-z]+)\s*(>=|<=|!=|==|=|>|<)\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*", re.IGNORECASE)
+_FORM = re.compile(r"\s*([a-z_]+)\s*(>=|<=|!=|==|=|>|<)\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*", re.IGNORECASE)
 _TESTS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
     "=": operator.eq, "==": operator.eq, "!=": operator.ne,
@@ -72,6 +73,7 @@ class PlanView:
         rows = self._query(plan_sample(self.spec, limit)).collect() if limit else []
         return PlanResult(
             target=target,
+            pattern=pattern_of(self.spec),
             counts={action: counts[action] for action in pattern_of(self.spec).actions(self.spec)},
             late=counts.get("late", 0),
             current_keys=counts["current_keys"],
@@ -89,7 +91,7 @@ def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
     return PlanRow(
         action=found["_scd_action"],
         late=found.get("_scd_late", False),
-        deletes=found.get("_scd_deletes", found["_scd_action"] == "delete"),
+        deletes=found.get("_scd_deletes", found["_scd_action"] == pattern_of(spec).deleting_action),
         key={name: found[name] for name in spec.keys},
         old=found["_scd_old"],
         new=found["_scd_new"],
@@ -98,8 +100,9 @@ def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
 
 def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
     """Rows of the MERGE's source per row of a full extract; ``None`` without a plan's counts, or if it has no key."""
-    keys = planned.get("unchanged", 0) + planned.get("open", 0)
-    return pattern_of(spec).count_written(planned) / keys if spec.reads_snapshot and keys else None
+    pattern = pattern_of(spec)
+    keys = pattern.count_extract(planned) if planned else 0
+    return pattern.count_written(planned) / keys if spec.reads_snapshot and keys else None
 
 
 @contextmanager
@@ -132,8 +135,9 @@ class Limit:
         counts = {**plan.counts, "late": plan.late}
         if self.action not in counts:
             return None
-        # `close` counts versions, and a version that marks a delete is not a current key.
-        count = plan.closed_keys if self.percent and self.action == "close" else counts[self.action]
+        # The closing action counts versions, and a version that marks a delete is not a current key.
+        closes = self.action == plan.pattern.closing_action
+        count = plan.closed_keys if self.percent and closes else counts[self.action]
         bound = self.number * plan.current_keys / 100 if self.percent else self.number
         if not _TESTS[self.comparison](Decimal(count), bound):
             return None

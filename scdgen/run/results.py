@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scdgen.patterns.pattern import Pattern, pattern_of
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class RunResult:
             "target": self.target,
             "inserted": self.inserted,
             "updated": self.updated,
-            "closed": planned.get("close", 0),
+            "closed": planned.get(pattern_of(spec).closing_action or "", 0),
             "removed": self.deleted,
             **({"refreshed": self.refreshed} if spec.history.open_end == "last_run" else {}),
             **({"skipped": self.skipped} if spec.bad_rows == "skip" else {}),
@@ -102,7 +103,7 @@ def _same(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True)
 class PlanResult:
-    """What a run would do.
+    """What a run would do. ``pattern`` knows what the actions mean.
 
     ``counts`` are versions (scd1: rows) by action; of keys they are ``unchanged`` (keys of the source that need
     nothing) and scd2's ``delete`` (current keys that would be gone). ``late`` are rows among them, ``current_keys`` the
@@ -111,6 +112,7 @@ class PlanResult:
     """
 
     target: str
+    pattern: Pattern
     counts: dict[str, int]
     late: int
     current_keys: int

@@ -18,8 +18,9 @@ from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import with_variables
 from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import Compiled, evolve_script, source_counts
+from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import evolve_script, source_counts
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import Commit, Undo

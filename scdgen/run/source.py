@@ -18,8 +18,8 @@ from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import ansi, refuses
 from scdgen.patterns import source
-from scdgen.patterns.bind import bind
-from scdgen.patterns.compile import Compiled, compile_spec, source_rows
+from scdgen.patterns.compile import Compiled, bind, compile_spec
+from scdgen.patterns.queries import source_rows
 from scdgen.spec import graph
 from scdgen.spec.model import Spec
 

@@ -21,7 +21,7 @@ from scdgen.errors import DataError, UsageError
 from scdgen.files import errors as files_errors
 from scdgen.files import find as files
 from scdgen.files import read as files_read
-from scdgen.patterns.bind import bind_each
+from scdgen.patterns.compile import bind_each
 from scdgen.run.delta import skip_known_batch
 from scdgen.run.results import RunResult
 from scdgen.spec.graph import Step, steps

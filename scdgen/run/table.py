@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -133,6 +133,12 @@ class Existing:
         return PATTERN in self.properties
 
 
+def find_missing(spec: Spec, stored: Iterable[str]) -> list[Target]:
+    """The columns of a spec's table that are not among the ``stored``."""
+    present = {name.lower() for name in stored}
+    return [column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name).lower() not in present]
+
+
 def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target, ...]:
     """The columns that the spec has and the table lacks. With ``adopt`` what the table's properties say does not count.
 
@@ -144,7 +150,7 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
         way_out = "name another target, or make it one with CONVERT TO DELTA"
         raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
     stored = {name.lower(): kind for name, kind in table.columns.items()}
-    missing = [c for c in pattern_of(spec).columns(spec) if sql.unquote(c.name).lower() not in stored]
+    missing = find_missing(spec, stored)
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
     problems = [*_missing(spec, missing, added), *_types(spec, stored), *_unknown(spec, table)]
     if adopt and added and not problems:

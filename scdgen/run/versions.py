@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError, quoted
-from scdgen.patterns.compile import versions_query
 from scdgen.patterns.history import Times
+from scdgen.patterns.queries import versions_query
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
 

@@ -13,8 +13,10 @@ from pathlib import Path
 from unittest import mock
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
-from scdgen.patterns import compile as pipeline
-from scdgen.patterns.compile import (
+from scdgen.patterns import compile as compiling
+from scdgen.patterns import queries
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import (
     check_all,
     evolve_script,
     plan_rows,
@@ -24,7 +26,6 @@ from scdgen.patterns.compile import (
     source_rows,
     versions_query,
 )
-from scdgen.patterns.pattern import pattern_of
 from scdgen.sql import unquote
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
@@ -61,7 +62,7 @@ def texts(spec: Spec) -> dict[str, str]:
     return {
         **render(spec).files(),
         "evolve.sql": evolve_script(spec, added, adopt=True),
-        "check_all.sql": check_all(spec, [unquote(column.name) for column in columns]).counts,
+        "check_all.sql": check_all(spec).counts,
         "counts.sql": run_counts(spec) or "",
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
         "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else "",
@@ -74,7 +75,7 @@ def texts(spec: Spec) -> dict[str, str]:
 
 def rendered() -> dict[str, dict[str, str]]:
     """The texts of all specs. The gate is left out: it changes no text."""
-    with mock.patch.object(pipeline, "judge"):
+    with mock.patch.object(compiling, "judge"), mock.patch.object(queries, "judge"):
         return {name: texts(spec) for name, spec in specs()}
 
 

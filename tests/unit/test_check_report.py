@@ -12,7 +12,7 @@ import pytest
 from scdgen import Spec, load_spec_text
 from scdgen.cli.check import HINTS, Report, exit_status, format_reports, render_junit
 from scdgen.errors import DataError, EngineError, UsageError
-from scdgen.patterns.compile import check_all
+from scdgen.patterns.queries import check_all
 from scdgen.run.results import CheckResult
 from scdgen.spec.rules import BUILT_IN_CHECKS
 
@@ -116,15 +116,15 @@ def spec() -> Spec:
 def test_a_template_of_one_s_own_is_read_and_judged(spec: Spec, tmp_path: Path) -> None:
     template = tmp_path / "check_all.sql.j2"
     template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
-    queries = check_all(spec, ["ID", "name"], templates=str(tmp_path))
+    queries = check_all(spec, templates=str(tmp_path))
     assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null FROM `crm`.`t`"
     assert (queries.names, len(queries.rows)) == (("unique_key", "key_not_null"), 2)
     template.write_text("{{ ctx.nothing }}\n")
     with pytest.raises(UsageError, match=r"check_all\.sql\.j2"):
-        check_all(spec, ["id", "name"], templates=str(tmp_path))
+        check_all(spec, templates=str(tmp_path))
 
 
 def test_a_template_with_a_query_too_few(spec: Spec, tmp_path: Path) -> None:
     (tmp_path / "checks.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
     with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in checks\.sql\.j2 is 1, not 2; "):
-        check_all(spec, ["id", "name"], templates=str(tmp_path))
+        check_all(spec, templates=str(tmp_path))

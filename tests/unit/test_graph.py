@@ -11,7 +11,7 @@ from scdgen import DataError, Spec, SpecError, load_spec_text
 from scdgen.cli.charts import chart_graph, format_graph
 from scdgen.cli.run import run_steps, summarize
 from scdgen.errors import UsageError
-from scdgen.patterns.bind import bind_each
+from scdgen.patterns.compile import bind_each
 from scdgen.spec.graph import steps
 from tests.unit.test_cli import run
 

@@ -86,7 +86,7 @@ def test_a_file_s_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
 
 def test_a_param_is_a_value(tmp_path: Path) -> None:
     """What --param brings is bound as a literal of the param's type."""
-    from scdgen.patterns.bind import bind
+    from scdgen.patterns.compile import bind
 
     text = PLAIN.replace("{table: c.d}", "{table: c.d, where: 'v = :p'}") + "params: {p: string}\n"
     bound = bind(load_spec_text(text), None, {"p": "x' OR 1=1; DROP TABLE a.b; --"})

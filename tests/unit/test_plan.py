@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -13,7 +14,9 @@ from scdgen.cli import output
 from scdgen.cli.main import main
 from scdgen.cli.plan import as_object, format_plan
 from scdgen.errors import UsageError
-from scdgen.run.plan import parse_limits
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.scd0 import Scd0
+from scdgen.run.plan import Limit, parse_limits
 from scdgen.run.results import PlanResult, PlanRow
 
 REST = "source: {table: a.b, effective_at: at}\nkeys: [id]\ncolumns: {id: int, name: string}\n"
@@ -25,6 +28,7 @@ NEW = {**OLD, "valid_to": JUNE, "is_current": False}
 OTHER = {"id": 1, "name": None, "valid_from": JUNE, "valid_to": None, "is_current": True}
 PLAN = PlanResult(
     target="crm.t",
+    pattern=pattern_of(SCD2),
     counts={"open": 7, "close": 5, "correct": 0, "fold": 1, "delete": 2, "unchanged": 3},
     late=1,
     current_keys=40,
@@ -55,6 +59,34 @@ def test_text() -> None:
         "crm.t: 7 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged\n"
         "  0 of 0 current keys would be closed, 2 rows of the source skipped"
     )
+
+
+def test_text_of_a_pattern_with_other_actions() -> None:
+    """What an action means comes from the pattern, not from its name."""
+
+    class Ledger(Scd0):
+        name = "ledger"
+        keeps_history = True
+        written_actions = ("add", "end", "drop")
+        closing_action, deleting_action = "end", "drop"
+
+    counts = {"add": 1, "end": 5, "drop": 1, "unchanged": 2}
+    gone = PlanRow("drop", True, True, {"id": 1}, {"id": 1}, None)
+    plan = replace(PLAN, pattern=Ledger(), counts=counts, sample=(gone, replace(gone, action="end", late=False)))
+    assert format_plan(plan) == (
+        "crm.t: 1 add, 5 end, 1 drop, 2 unchanged\n"
+        "  4 of 40 current keys would be closed (10.0%), 1 of these versions is late\n"
+        "\n"
+        "action  note     id\n"
+        "------  -------  --\n"
+        "drop    late     1\n"
+        "end     deletes  1\n"
+        "(4 more of end; --sample N shows more)"
+    )
+    assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
+        "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0%"
+    )
+    assert Ledger().count_extract(counts) == 3
 
 
 def test_json() -> None:
@@ -116,7 +148,9 @@ def test_limits_of_an_empty_table() -> None:
 def test_a_limit_is_for_the_tables_that_have_its_action() -> None:
     (limit,) = parse_limits(["update>0"], [SCD2, SCD1])
     assert limit.describe_breach(PLAN) is None
-    rows = replace(PLAN, target="crm.one", counts={"insert": 0, "update": 1, "delete": 0, "unchanged": 0})
+    rows = replace(
+        PLAN, target="crm.one", pattern=pattern_of(SCD1), counts={"insert": 0, "update": 1, "delete": 0, "unchanged": 0}
+    )
     assert limit.describe_breach(rows) == "crm.one: the plan fails on update>0: 1 update"
 
 

@@ -14,8 +14,7 @@ import pytest
 from jinja2 import nodes
 
 from scdgen.cli.timeline_output import Page
-from scdgen.patterns import compile as compiling
-from scdgen.patterns import facts, scd1
+from scdgen.patterns import facts, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, PlanShape, Session
@@ -40,13 +39,13 @@ CONTEXTS: dict[str, type] = {
     "views.sql.j2": Views,
     "checks.sql.j2": Checks,
     "check_all.sql.j2": Checks,
-    "show.sql.j2": compiling.Show,
+    "show.sql.j2": queries.Show,
     "plan_rows.sql.j2": PlanShape,
     "plan_sample.sql.j2": PlanShape,
-    "source_rows.sql.j2": compiling.Source,
-    "source_counts.sql.j2": compiling.Source,
-    "diagnose.sql.j2": compiling.Diagnose,
-    "bad_values.sql.j2": compiling.BadValues,
+    "source_rows.sql.j2": queries.Source,
+    "source_counts.sql.j2": queries.Source,
+    "diagnose.sql.j2": queries.Diagnose,
+    "bad_values.sql.j2": queries.BadValues,
     "show.html.j2": Page,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
 }

@@ -1,0 +1,236 @@
+"""The queries that commands send to Spark besides the files: counts, plan rows, source rows, versions, checks, errors.
+
+None of them is written to a file. Each has a template and a dataclass of its facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from scdgen import sql
+from scdgen.errors import UsageError, nearest
+from scdgen.patterns import source
+from scdgen.patterns.columns import Target
+from scdgen.patterns.facts import Evolve, PlanShape, literals
+from scdgen.patterns.gate import judge, way_out
+from scdgen.patterns.history import Times
+from scdgen.patterns.pattern import Read, Rendering, pattern_of
+from scdgen.patterns.render import render_template
+from scdgen.patterns.source import Rows, SourceCast
+from scdgen.spec.pattern import definition
+from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
+
+
+def _query(rendering: Rendering, templates: str | None = None) -> str:
+    """A single statement, without its semicolon."""
+    return render_template(rendering.template, rendering.facts, templates).strip().removesuffix(";")
+
+
+@dataclass(frozen=True)
+class Source:
+    """source_rows.sql and source_counts.sql. A row is skipped if one of the columns ``skipped`` is NULL."""
+
+    rows: Rows
+    skipped: tuple[str, ...] = ()
+
+
+def source_rows(spec: Spec) -> str:
+    """The typed rows of the source, without the rules that stop a statement."""
+    return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming", guarded=False))))
+
+
+def source_counts(spec: Spec, wanted: bool = False) -> str:
+    """How many rows the source has, and how many of them ``bad_rows: skip`` leaves out.
+
+    '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not evaluated
+    once more for it. Runs where the statements before a MERGE have set their variables.
+    """
+    rows = source.rows(spec, "incoming", guarded=False)
+    if spec.bad_rows != "skip":
+        counted = wanted and spec.source.query is None
+        return _query(Rendering("source_counts.sql.j2", Source(rows))) if counted else ""
+    names = (*rows.keys, *(("_scd_at",) if spec.source.effective_at is not None else ()))
+    return _query(Rendering("source_counts.sql.j2", Source(rows, names)))
+
+
+def run_counts(spec: Spec) -> str | None:
+    """How many rows of each action a MERGE has, and how many keys need nothing; ``None`` where only plan.sql tells.
+
+    Runs where the statements before a MERGE have set their variables.
+    """
+    rendering = pattern_of(spec).counts(spec)
+    return _query(rendering) if rendering else None
+
+
+def plan_shape(spec: Spec) -> PlanShape:
+    """The view that plan.sql makes."""
+    return pattern_of(spec).plan_shape(spec)
+
+
+def plan_rows(spec: Spec) -> str:
+    """The rows of a plan but for the keys that need nothing: action, and the columns as they become (or were).
+
+    Runs where plan.sql has made its view, as :func:`plan_sample` does.
+    """
+    return _query(Rendering("plan_rows.sql.j2", plan_shape(spec)))
+
+
+def plan_sample(spec: Spec, limit: int) -> str:
+    """Up to ``limit`` rows of each action, those that plan.sql itself shows first, with all that it knows of them."""
+    return _query(Rendering("plan_sample.sql.j2", plan_shape(spec).sampling(limit)))
+
+
+@dataclass(frozen=True)
+class Show:
+    """show.sql: the rows of a table.
+
+    ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
+    ended; ``deleted`` lets in versions that are deletes.
+    """
+
+    read: Read
+    keys: tuple[tuple[str, str, str], ...]
+    at: str | None
+    current: bool
+    deleted: bool
+
+
+def versions_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    as_of: object,
+    current: bool,
+    deleted: bool = False,
+    templates: str | None = None,
+) -> str:
+    """The rows of a table in order; versions that are deletes only if ``deleted``.
+
+    Raises :class:`UsageError` for what the spec does not have.
+    """
+    read = pattern_of(spec).read(spec)
+    for name in keys:
+        if name not in spec.keys:
+            hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
+            raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
+    if as_of is not None and read.times is None:
+        raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
+    typed = tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
+    facts = Show(read, typed, None if as_of is None else str(as_of), current, deleted)
+    return _query(Rendering("show.sql.j2", facts), templates)
+
+
+def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
+    """The ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
+    if not added and not adopt:
+        return ""
+    facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
+    text = render_template("evolve.sql.j2", facts, templates)
+    with way_out(templates):
+        judge(spec, {"evolve.sql": text})
+    return text
+
+
+@dataclass(frozen=True)
+class CheckAll:
+    """The query of one row with a count per built-in check, in their order, and a query per check of what breaks it.
+
+    ``order`` is what to order the rows of a check's query by, for a sample that is the same each time.
+    """
+
+    counts: str
+    names: tuple[str, ...]
+    rows: tuple[str, ...]
+    order: tuple[tuple[str, ...], ...]
+
+
+def check_all(spec: Spec, relation: str | None = None, templates: str | None = None) -> CheckAll:
+    """The queries of the built-in checks, of another ``relation`` than the table if one is given.
+
+    ``templates`` is a folder with templates that replace single ones of the package; raises :class:`UsageError` if
+    these make another number of queries.
+    """
+    pattern = pattern_of(spec)
+    found = pattern.checks(spec)
+    if relation is not None:
+        found = replace(found, target=relation)
+    scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", found, templates) for name in ("check_all", "checks")}
+    with way_out(templates):
+        judge(spec, scripts)
+    rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
+    if len(rows) != number:
+        raise UsageError(
+            f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
+            "let it hold one per check, in their order, or leave out --templates"
+        )
+    place = (*pattern.read(spec).place, *([found.times.end] if found.times else []))
+    return CheckAll(
+        split_statements(scripts["check_all.sql"])[0],
+        tuple(check.name for check in found.built_in),
+        tuple(rows[: len(found.built_in)]),
+        tuple(check.columns or place for check in found.built_in),
+    )
+
+
+@dataclass(frozen=True)
+class Diagnose:
+    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that name one of them.
+
+    ``content`` is what two rows of a key that nothing orders may not differ in.
+    """
+
+    rule: str
+    target: str
+    rows: Rows
+    sample: tuple[str, ...]
+    content: tuple[str, ...]
+    times: Times | None
+
+
+def broken_rows(spec: Spec, rule: str) -> str | None:
+    """A query of (count, sample) for a rule, or ``None`` where the message already says everything.
+
+    Runs in the session of the failed statement, whose variables are still set.
+    """
+    has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
+    asked = {
+        "null_key": True,
+        "null_time": has_time,
+        "gap": has_time and times is not None and times.astray("_scd_at") is not None,
+        "conflict": True,
+        "late": times is not None and not spec.reads_snapshot,
+    }
+    if not asked.get(rule):
+        return None
+    pattern = pattern_of(spec)
+    rows = source.rows(spec, "incoming", guarded=False)
+    by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
+    sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
+    content = tuple(pattern.conflicting(spec))
+    target = sql.quote_parts(spec.target_parts)
+    facts = Diagnose(rule, target, rows, sample, content, times)
+    return _query(Rendering("diagnose.sql.j2", facts))
+
+
+@dataclass(frozen=True)
+class BadValues:
+    """bad_values.sql: what is asked of the casts of a source: ``count``, ``cast`` or ``sample``.
+
+    A sample has ``texts`` as text, and the ``file`` of its row.
+    """
+
+    rows: Rows
+    ask: str
+    casts: tuple[SourceCast, ...]
+    texts: tuple[str, ...] = ()
+    file: str = "NULL"
+
+
+def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL") -> str:
+    """A query of what a type does not hold: in how many rows each of ``casts`` fails, or a row in which the first does.
+
+    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's own error.
+    """
+    rows = source.rows(spec, "incoming", guarded=False)
+    return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))
