@@ -32,8 +32,8 @@ _BLOCK = re.compile(
 class Block:
     """One block: its path where it has one, and its text.
 
-    The kind is ``file``, ``excerpt``, ``write``, ``run``, ``copy`` or the fence's language. ``start`` and ``end`` are the places of
-    the text in the page.
+    The kind is ``file``, ``excerpt``, ``write``, ``run``, ``copy`` or the fence's language. ``start`` and ``end`` are
+    the places of the text in the page.
     """
 
     kind: str

@@ -153,6 +153,21 @@ def test_files_and_links_exist() -> None:
         assert (ROOT / path).exists(), path
 
 
+def _prose(text: str) -> list[str]:
+    """The lines that a person wrote: without code, tables, pictures and what is generated."""
+    text = re.sub(r"<!-- (options|commands|metrics|cases) -->.*?<!-- end -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [line for line in text.splitlines() if not line.startswith(("|", "!["))]
+
+
+def test_prose_is_in_short_lines_and_plain_words() -> None:
+    habits = re.compile(r"\b(mend|anew|is no [a-z]+|there is none)\b", re.IGNORECASE)
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        if page.name != "errors.md":
+            for line in _prose(page.read_text()):
+                assert len(line) <= 130 and not habits.search(line), f"{name_of(page)}: {line}"
+
+
 def test_nothing_names_a_registry_or_this_machine() -> None:
     host = re.compile(r"https?://(?!www\.apache\.org|spark|127\.0\.0\.1)|/root/|/home/")
     for pattern in (
