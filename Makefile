@@ -16,7 +16,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel seeds fuzz fuzz-specs crash writers matrix bench docs test-docs format clean
+.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz    100 random specs, the plans of ten and the full streams, and counts the options; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make test-docs  every page's commands against what they print (minutes)"
+	@echo "make site    the documentation as a site in .build/site, its links checked; open .build/site/index.html"
 	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (20 minutes)"
@@ -76,7 +77,7 @@ spark: $(READY)
 
 test-long: INPUTS = 5000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel long seeds fuzz-specs test-docs crash writers matrix
+test-long: sqlfluff wheel site long seeds fuzz-specs test-docs crash writers matrix
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
@@ -137,6 +138,11 @@ docs: $(READY)
 
 test-docs: $(READY)
 	$(BIN)/python -m tests.tools.sessions --check
+
+# A link or an anchor that leads nowhere, or a page missing from the menu, fails it.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site: .build/site/index.html"
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

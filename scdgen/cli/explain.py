@@ -21,9 +21,9 @@ from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
 from scdgen.patterns.lineage import lineage
-from scdgen.spec.resolved import to_json
 from scdgen.spec.model import Spec
 from scdgen.spec.reference import Option, options
+from scdgen.spec.resolved import to_json
 from scdgen.sql.tokens import tokens
 
 _WIDTH, _COLUMN = 110, 36  # of the text, and of the first column of its lists at most

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import click
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
+from scdgen import log
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code
 from scdgen.errors import Problem, SpecError, printable
@@ -92,6 +94,8 @@ def generate(
     changed, dry, paths = 0, check or diff, find_specs(specs)
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
+        if not dry:
+            _warn_of_local_paths(loaded)
         # The header names the spec as seen from beside the output, wherever the command was called.
         beside = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
@@ -114,6 +118,31 @@ def generate(
         )
         click.echo(f"{changed} {what}; run: scdgen generate {given}", err=True)
         raise click.exceptions.Exit(1)
+
+
+# A scheme other than `file`, and the folders of Databricks that Spark reads without one.
+_SHARED = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+:/|/(Volumes|mnt|FileStore|databricks-datasets)/", re.IGNORECASE)
+
+
+def is_local(path: str) -> bool:
+    """Whether Spark on another machine finds something else at a path, or nothing.
+
+    >>> [is_local(path) for path in ("data/x.csv", "/data/x.csv", "file:/data/x.csv", "C:/data/x.csv")]
+    [True, True, True, True]
+    >>> [is_local(path) for path in ("s3://bucket/x", "dbfs:/x", "abfss://c@account/x", "/Volumes/main/crm/x")]
+    [False, False, False, False]
+    """
+    return _SHARED.match(path) is None
+
+
+def _warn_of_local_paths(specs: Iterable[Spec]) -> None:
+    """A line for each spec whose SQL cannot be pasted elsewhere, because it reads a file of this machine."""
+    for spec in specs:
+        if spec.source.path is not None and is_local(spec.source.path):
+            log.warning(
+                f"{spec.origin}: warning: source.path {spec.source.path} is a local path, so the SQL does not run "
+                "elsewhere; to paste it into Databricks, write source.table or a path below /Volumes"
+            )
 
 
 def render_files(spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()) -> dict[str, str]:

@@ -18,8 +18,8 @@ from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, pattern_of
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import Rows, SourceCast
-from scdgen.spec.pattern import definition
 from scdgen.spec.model import Spec
+from scdgen.spec.pattern import definition
 from scdgen.sql.tokens import split_statements
 
 

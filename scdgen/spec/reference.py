@@ -130,6 +130,8 @@ _TYPE_NAMES = (
     "map", "struct",
 )  # fmt: skip
 _TYPE = "spark-type"
+# A name and not an address: the schema is published nowhere, and the name stays if it ever is.
+SCHEMA_ID = "urn:scdgen:spec"
 
 
 def build_schema() -> dict[str, Any]:
@@ -141,7 +143,7 @@ def build_schema() -> dict[str, Any]:
     definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
     # Editors show the first matching branch; a source without one of the three is the most frequent mistake.
     definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path")]
-    return {"$schema": _Generator.schema_dialect, **made, "title": "scdgen spec"}
+    return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
 
 
 def render_schema() -> str:

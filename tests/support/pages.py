@@ -1,6 +1,7 @@
 """The blocks of a Markdown page, in order, and what each may be.
 
 - after ``<!-- file: path -->``: the file of the repository, written by ``python -m tests.tools.readme``
+- after ``<!-- excerpt: path from: text -->``: the end of such a file, from the first line on that begins with the text
 - after ``<!-- write: path -->``: a file that the commands of the page find in their folder
 - ``console``: commands after ``$``, each with what it prints
 - ``sql`` and ``python``: run as they stand, on the session of the commands
@@ -21,7 +22,7 @@ from tests.conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/how-to").glob("*.md"))]
 _BLOCK = re.compile(
-    r"(?:<!-- (?P<mark>file|write): (?P<path>\S+) -->\n)?^```(?P<language>\S*)\n(?P<text>.*?)^```$"
+    r"(?:<!-- (?P<mark>file|excerpt|write): (?P<path>\S+)[^\n]*? -->\n)?^```(?P<language>\S*)\n(?P<text>.*?)^```$"
     r"|^<!-- (?P<act>run|copy): (?P<of>\S+) -->$",
     re.DOTALL | re.MULTILINE,
 )
@@ -31,8 +32,8 @@ _BLOCK = re.compile(
 class Block:
     """One block: its path where it has one, and its text.
 
-    The kind is ``file``, ``write``, ``run``, ``copy`` or the fence's language. ``start`` and ``end`` are the places of
-    the text in the page.
+    The kind is ``file``, ``excerpt``, ``write``, ``run``, ``copy`` or the fence's language. ``start`` and ``end`` are
+    the places of the text in the page.
     """
 
     kind: str

@@ -74,7 +74,7 @@ def svg() -> str:
         *bars(after, 42 + 2 * ROW),
     ]
     ends = [version for version, old in zip(after, before, strict=False) if version.end != old.end]
-    said = {version.start: "end written anew" for version in ends if version.start in {v.start for v in before}}
+    said = {version.start: "end changed" for version in ends if version.start in {v.start for v in before}}
     said |= {version.start: "inserted" for version in after if version.start not in {v.start for v in before}}
     for version in after:
         middle = (across(version.start) + across(version.end or LAST)) / 2

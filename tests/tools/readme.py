@@ -27,7 +27,15 @@ def filled(text: str) -> str:
         file = ROOT / found[1]
         return f"<!-- file: {found[1]} -->\n```{LANGUAGES[file.suffix]}\n{file.read_text().rstrip()}\n```\n<!-- end -->"
 
+    def excerpt(found: re.Match[str]) -> str:
+        file = ROOT / found[2]
+        lines = file.read_text().rstrip().splitlines()
+        start = next(at for at, line in enumerate(lines) if line.startswith(found[3]))
+        shown = "\n".join(["-- …", *lines[start:]])
+        return f"{found[1]}\n```{LANGUAGES[file.suffix]}\n{shown}\n```\n<!-- end -->"
+
     text = re.sub(r"<!-- file: (\S+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)
+    text = re.sub(r"(<!-- excerpt: (\S+) from: (.+?) -->)\n.*?<!-- end -->", excerpt, text, flags=re.DOTALL)
     for name, made in (("options", render_table()), ("commands", commands()), ("metrics", metrics())):
         before, mark, rest = text.partition(f"<!-- {name} -->\n")
         if mark:

@@ -32,7 +32,12 @@ def test_blocks_are_the_files(page: Path) -> None:
 
 
 def test_the_readme_stays_short() -> None:
-    assert len(README.splitlines()) < 400
+    assert len(README.splitlines()) <= 200
+
+
+def test_the_readme_begins_with_what_people_search_for() -> None:
+    first = re.split(r"[.:] ", README.partition("\n\n")[2].replace("\n", " "))[0]
+    assert "slowly changing dimensions (SCD type 1 and 2)" in first
 
 
 def test_the_picture_is_what_the_reference_makes_of_the_row() -> None:
@@ -40,7 +45,7 @@ def test_the_picture_is_what_the_reference_makes_of_the_row() -> None:
 
 
 def test_every_block_is_of_a_kind_that_is_held_against_something() -> None:
-    kinds = {"file", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid"}
+    kinds = {"file", "excerpt", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid"}
     assert not [(page, block.text[:60]) for page, block in BLOCKS if block.kind not in kinds]
 
 
@@ -80,8 +85,11 @@ def test_what_a_shell_is_asked_for_is_there() -> None:
         program, *words = shlex.split(line, comments=True)
         if program == "make":
             assert set(words) <= targets, line
-        elif program == "pip":
-            assert set(re.findall(r"\[(\w+)\]", line)) <= extras, line
+        elif program in {"pip", "pipx"}:
+            assert words[0] == "install" and set(re.findall(r"\[(\w+)\]", line)) <= extras, line
+        elif program == "uvx":
+            assert words[:3] == ["--from", ".", "scdgen"], line
+            _parse(words[3:])
         else:
             assert program == "scdgen", line
             _parse(words)
@@ -143,6 +151,21 @@ def test_files_and_links_exist() -> None:
                 assert anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, anchor
     for path in re.findall(r"`(tests/[\w/.]+)`", README):
         assert (ROOT / path).exists(), path
+
+
+def _prose(text: str) -> list[str]:
+    """The lines that a person wrote: without code, tables, pictures and what is generated."""
+    text = re.sub(r"<!-- (options|commands|metrics|cases) -->.*?<!-- end -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [line for line in text.splitlines() if not line.startswith(("|", "!["))]
+
+
+def test_prose_is_in_short_lines_and_plain_words() -> None:
+    habits = re.compile(r"\b(mend|anew|is no [a-z]+|there is none)\b", re.IGNORECASE)
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        if page.name != "errors.md":
+            for line in _prose(page.read_text()):
+                assert len(line) <= 130 and not habits.search(line), f"{name_of(page)}: {line}"
 
 
 def test_nothing_names_a_registry_or_this_machine() -> None:

@@ -114,6 +114,7 @@ def places(node: Any, above: str = "") -> set[str]:
 def test_it_is_a_schema() -> None:
     Draft202012Validator.check_schema(build_schema())
     assert build_schema()["$schema"].endswith("draft/2020-12/schema")
+    assert build_schema()["$id"] == "urn:scdgen:spec", "editors and caches know the schema by it"
 
 
 def test_the_committed_file_is_what_the_command_prints() -> None:
