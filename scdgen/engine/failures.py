@@ -18,7 +18,6 @@ from scdgen.sql.tokens import first_line
 
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
-_MESSAGE = r"[\w.]*\] ([^\n]*?)\.?(?: SQLSTATE|\n|$)"
 _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
 _NO_FOLDER = "a file is in the place of the table's folder; remove it, or name another folder"
 
@@ -28,8 +27,6 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
      DataError, "there is no table or view {0}; name one that is there, or give the rows with --source"),
-    (rf"\[SCHEMA_NOT_FOUND\b.*?schema {_NAME} cannot be found",
-     DataError, "there is no schema {0}; make it, or name another one"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved"
      r".*?Did you mean one of the following\? \[([^\]]*)\]",
      DataError, "there is no column {0}{where}{hint}"),
@@ -41,18 +38,8 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      DataError, "Spark has no function {0}{where}; mend its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
      DataError, "Spark cannot read the SQL of the spec, it breaks at {0}{where}; mend what stands before it"),
-    (rf"\[AMBIGUOUS_REFERENCE\] Reference {_NAME} is ambiguous",
-     DataError, "the column {0} is in several tables of the query; write the table's name before it"),
-    (r"\[(?:PATH_NOT_FOUND|PATH_DOES_NOT_EXIST)\].*?Path does not exist: (\S+?)\.?(?:\s|$)",
-     DataError, "there is nothing at {0}; give a path that is there"),
-    (r"\[DELTA_PATH_DOES_NOT_EXIST\] (\S+) doesn't exist",
-     DataError, "there is no Delta table at {0}; give a path that is there"),
     (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
      DataError, "the files of the source are empty or of another format; mend them, or name their format"),
-    (r"\[(?:CAST|CONVERSION)_INVALID_INPUT\b.*?The value (.+?) of the type .*? cannot be cast to \"(.+?)\"",
-     DataError, "the value {0} is no {1}; mend the source or the type"),
-    (r"\[CAST_OVERFLOW\b.*?The value (\S+) of the type .*? cannot be cast to \"(.+?)\" due to an overflow",
-     DataError, "the value {0} is too large for {1}; mend the source or widen the type"),
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
      DataError, "two rows of one key and time are in the table; look at it with `scdgen check`, and delete one"),
     (r"\[PYTHON_EXCEPTION\b.*?\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)",
@@ -63,9 +50,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (rf"\[DELTA_CANNOT_CREATE_LOG_PATH\].*(?:{_FILE_THERE})", EngineError, _NO_FOLDER),
     (r"\[DELTA_CANNOT_CREATE_LOG_PATH\] Cannot create (\S+?)(?:/_delta_log)?[.\s]",
      EngineError, "the folder {0} cannot be made; ask for the right to write there, or name another one"),
-    (r"\[DELTA_UNSUPPORTED_FEATURES_FOR_(?:READ|WRITE)\b.*?unsupported by Delta Lake \"?[^\"]*\"?: ([\w, -]+)",
-     EngineError, "the table needs what this Delta Lake does not know ({0}); install a newer delta-spark"),
-    (r"\[DELTA_INVALID_PROTOCOL_VERSION\b",
+    (r"\[DELTA_(?:UNSUPPORTED_FEATURES_FOR_(?:READ|WRITE)|INVALID_PROTOCOL_VERSION)\b",
      EngineError, "the table was written by a newer Delta Lake than this; install a newer delta-spark"),
     (r"\[UNSUPPORTED_FEATURE\.TABLE_OPERATION\].*?MERGE INTO|MERGE destination only supports Delta sources|"
      r"MERGE INTO TABLE is not supported",
@@ -73,9 +58,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      "delta-spark"),
     (r"\[DATA_SOURCE_NOT_FOUND\b.*?data source: `?delta",
      EngineError, "this session has no Delta Lake; start Spark with delta-spark"),
-    (rf"\[(?:INSUFFICIENT_PERMISSIONS|PERMISSION_DENIED|INSUFFICIENT_PRIVILEGES){_MESSAGE}",
-     EngineError, "permission is denied ({0}); ask for the rights on the table"),
-    (r"AccessControlException|AccessDeniedException|Permission denied|Mkdirs failed to create|PERMISSION_DENIED",
+    (r"AccessControlException|AccessDeniedException|Permission denied|Mkdirs failed to create",
      EngineError, "permission is denied; ask for the rights on the folder, or name another one"),
     (_FILE_THERE, EngineError, _NO_FOLDER),
     (r"\[(?:CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b.*?(?:Configuration|config:) \"?([\w.]+?)\"?"
@@ -89,8 +72,6 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      EngineError, "the disk is read-only; name another place with --warehouse or table.location"),
     (r"Java heap space|OutOfMemoryError|GC overhead limit",
      EngineError, "Spark's memory is used up; give it more, as in --conf spark.driver.memory=8g"),
-    (r"StatusCode\.UNAUTHENTICATED",
-     EngineError, "the server refuses the login; check the token in the address"),
     (r"StatusCode\.UNAVAILABLE|Connection refused|DNS resolution failed|failed to connect",
      EngineError, "the server does not answer; check its address, and that it is up"),
     (r"SparkContext was shut down|stopped SparkContext|Java gateway process exited|Answer from Java side is empty|"
@@ -102,7 +83,9 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
 
 # What blames the spec or the data, and not the engine: SQLSTATEs of cardinality, data, constraints, syntax and names
 # (a privilege that is missing is also in class 42), and the exceptions where Delta gives none.
-_OF_USER = re.compile(r"SQLSTATE: (?:2[123]|42(?!501))|^AnalysisException|InvariantViolationException")
+_OF_USER = re.compile(
+    r"SQLSTATE: (?:2[123]|42(?!501))|^AnalysisException(?!.*SQLSTATE: 42501)|InvariantViolationException", re.DOTALL
+)
 _NO_ADVICE = r"\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\n]*?error\b"  # a run sets it
 
 # The cause in Spark's text, where a file could not be read -> what is told, with the pattern's groups in it.
@@ -228,10 +211,15 @@ def _first_line(text: str) -> str:
     '[A_B] No c'
     >>> _first_line("An error occurred while calling o57.sql.\n: java.lang.IllegalStateException: odd\n\tat scala")
     'IllegalStateException: odd'
+    >>> _first_line('<_InactiveRpcError of RPC:\n\tstatus = StatusCode.UNAUTHENTICATED\n\tdetails = "No token"\n>')
+    'UNAUTHENTICATED: No token'
     """
     text = re.sub(r":\n - ", ": ", text)  # the first of a list of values
     named = re.search(r"\[(?!STREAM_FAILED)[A-Z][A-Z0-9_.]+\] [^\n]+", text)
     java = re.search(r"^: (?:[\w$]+\.)+([\w$]+(?:: [^\n]+)?)", text, re.MULTILINE)  # of a Py4JJavaError
+    server = re.search(r'StatusCode\.(\w+)\s+details = "(.*)"', text)  # of an error of Spark Connect's
+    if server and not named:
+        return first_line(Exception(f"{server[1]}: {server[2]}"))
     line = named[0] if named else java[1] if java else text
     return first_line(Exception(re.sub(rf"\s*SQLSTATE: .*|{_NO_ADVICE}", "", line, flags=re.DOTALL)))
 
