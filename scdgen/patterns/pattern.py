@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
-from scdgen.patterns.checks import Checks, row_checks
+from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.patterns.columns import Field, Target
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape, fields_of, values_of
 from scdgen.patterns.history import Times
@@ -71,6 +71,7 @@ class Pattern(PatternRules):
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
+    check_names: ClassVar[tuple[str, ...]] = (UNIQUE_KEY.name, KEY_NOT_NULL.name)
     closing_action: ClassVar[str | None] = None
     """The action among them that ends a version; ``None`` if the table has no versions."""
     deleting_action: ClassVar[str | None] = None

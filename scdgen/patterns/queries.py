@@ -143,6 +143,7 @@ class CheckAll:
     names: tuple[str, ...]
     rows: tuple[str, ...]
     order: tuple[tuple[str, ...], ...]
+    hints: tuple[str, ...]
 
 
 def check_all(spec: Spec, relation: str | None = None, templates: str | None = None) -> CheckAll:
@@ -170,6 +171,7 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
         tuple(check.name for check in found.built_in),
         tuple(rows[: len(found.built_in)]),
         tuple(check.columns or place for check in found.built_in),
+        tuple(check.hint for check in found.built_in),
     )
 
 

@@ -40,6 +40,8 @@ class PatternRules(ABC):
     """The options that a spec of this pattern cannot have, as ``history`` or ``columns.*.merge``."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
+    check_names: ClassVar[tuple[str, ...]] = ()
+    """The names of the checks that its tables can have; no spec can give one of them to a check of its own."""
 
     templates: ClassVar[Path | None] = None
     """A folder with the pattern's templates; ``None`` for those of this package."""
