@@ -209,9 +209,8 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     rows = source.rows(spec, "incoming", guarded=False)
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
-    content = tuple(pattern.conflicting(spec))
     target = sql.quote_parts(spec.target_parts)
-    facts = Diagnose(rule, target, rows, sample, content, times)
+    facts = Diagnose(rule, target, rows, sample, pattern.conflicting(spec), times)
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

@@ -217,11 +217,9 @@ class Scd2(Pattern):
             row_hash=history.row_hash if "row_hash" in columns else None,
         )
 
-    def conflicting(self, spec: Spec) -> list[str]:
+    def conflicting(self, spec: Spec) -> tuple[str, ...]:
         """The values, and whether a row is a delete; of a snapshot also the time of the row."""
-        deletes = ["_scd_deleted"] if source.flags_deletes(spec) else []
-        at = ["_scd_at"] if spec.reads_snapshot and spec.source.effective_at is not None else []
-        return [*deletes, *super().conflicting(spec), *at]
+        return _merge(spec).staging.content
 
     def count_extract(self, planned: Mapping[str, int]) -> int:
         """The keys that open a version and those that need nothing; few are corrected."""
