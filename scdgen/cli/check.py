@@ -31,45 +31,6 @@ if TYPE_CHECKING:
     from scdgen.run.runner import Runner
     from scdgen.spec.model import Spec
 
-# Per built-in check: what usually makes it fail, and what to do. One line each.
-HINTS = {
-    "one_current": (
-        "usually rows inserted beside the MERGE, or two writers at a time; "
-        "close every version of the key but the newest where the next begins"
-    ),
-    "no_overlap": (
-        "usually a late row that was inserted as if it were the newest; "
-        "end each version where the next of its key begins"
-    ),
-    "contiguous": (
-        "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
-        "end the version where the next begins, or put back what is missing"
-    ),
-    "unique_start": (
-        "usually a batch appended twice, or two changes of one time; keep the one that source.sequence_by would take"
-    ),
-    "end_after_start": (
-        "usually a late row that closed a version begun after it, or an open version without history.open_end; "
-        "end the version where the next of its key begins"
-    ),
-    "no_repeat": (
-        "usually a load that took NULL, or a column that is not tracked, for a change; "
-        "give the first of the equal versions the end of the last and delete the others"
-    ),
-    "flag_matches_end": (
-        "usually an UPDATE of only one of the two columns; set the flag anew from the end, which the views go by"
-    ),
-    "key_not_null": (
-        "usually rows loaded by something that does not refuse NULL; give them the value or delete them, "
-        "then set the column NOT NULL"
-    ),
-    "hash_matches": (
-        "usually tracked columns that were changed by hand, or a hash of another formula; "
-        "set it anew with the expression of this check in checks.sql"
-    ),
-    "unique_key": "usually rows appended in place of merged; keep the newest row of each key",
-}
-
 
 @click.command()
 @specs_argument
@@ -100,7 +61,8 @@ def check(
             if report.error is not None:
                 report_error(report.error, debug)
             for result in report.results if as_json else ():
-                click.echo(output.format_json({"target": spec.target, **vars(result)}))
+                shown = {"target": spec.target, "name": result.name, "failures": result.failures}
+                click.echo(output.format_json({**shown, "sample": result.sample}))
     if not as_json and (text := format_reports(reports)):
         click.echo(text)
     if junit is not None:
@@ -151,8 +113,8 @@ def format_reports(reports: Sequence[Report]) -> str:
     styles = {2: lambda result: "green" if result == "ok" else "bold red"}
     width = 4 if any(row[3] for row in rows) else 3
     drawn = output.format_table(("target", "check", "result", "sample")[:width], [row[:width] for row in rows], styles)
-    names = dict.fromkeys(result.name for report in reports for result in report.failed)
-    hints = [f"{name}: {HINTS[name]}" for name in names if name in HINTS]
+    found = {result.name: result.hint for report in reports for result in report.failed if result.hint}
+    hints = [f"{name}: {hint}" for name, hint in found.items()]
     return "\n".join([drawn, *(["", *hints] if hints else [])])
 
 
@@ -205,7 +167,7 @@ def _render_case(target: str, result: CheckResult) -> ET.Element:
         sample = [output.format_json(row) for row in result.sample]
         message = f"{_describe_result(result)}{f', such as {sample[0]}' if sample else ''}"
         failure = ET.SubElement(case, "failure", type="check", message=_escape_xml(message))
-        hint = [HINTS[result.name]] if result.name in HINTS else []
+        hint = [result.hint] if result.hint else []
         failure.text = _escape_xml("\n".join([*sample, *hint]))
     return case
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.patterns.facts import Head
@@ -12,15 +12,108 @@ from scdgen.spec.model import Spec
 
 @dataclass(frozen=True)
 class Check:
-    """A built-in check. What a row must look like to break it is said in templates/_checks.sql.j2.
+    """A built-in check. The macro ``condition`` of its ``template`` says when a row breaks it.
 
     ``shape`` is the form of its query: ``rows`` (that meet the condition), ``repeated`` (groups of ``columns`` with
-    more than one row) or ``neighbours`` (versions next to the following one of their key).
+    more than one row) or ``neighbours`` (versions next to the following one of their key). ``why`` is a comment in
+    checks.sql, ``hint`` the usual cause of a failure and how to fix it, on one line.
     """
 
     name: str
     shape: str
+    why: str
+    hint: str
     columns: tuple[str, ...] = ()
+    template: str = "_checks.sql.j2"
+
+
+UNIQUE_KEY = Check(
+    "unique_key",
+    "repeated",
+    why="one row per key.",
+    hint="usually rows appended in place of merged; keep the newest row of each key",
+)
+KEY_NOT_NULL = Check(
+    "key_not_null",
+    "rows",
+    why="no key is NULL.",
+    hint=(
+        "usually rows loaded by something that does not refuse NULL; give them the value or delete them, "
+        "then set the column NOT NULL"
+    ),
+)
+VERSION_CHECKS = (
+    Check(
+        "one_current",
+        "repeated",
+        why="at most one open version per key.",
+        hint=(
+            "usually rows inserted beside the MERGE, or two writers at a time; "
+            "close every version of the key but the newest where the next begins"
+        ),
+    ),
+    Check(
+        "no_overlap",
+        "neighbours",
+        why="no version begins before the one before it has ended.",
+        hint=(
+            "usually a late row that was inserted as if it were the newest; "
+            "end each version where the next of its key begins"
+        ),
+    ),
+    Check(
+        "contiguous",
+        "neighbours",
+        why="a version ends where the next begins, a delete aside.",
+        hint=(
+            "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
+            "end the version where the next begins, or put back what is missing"
+        ),
+    ),
+    Check(
+        "unique_start",
+        "repeated",
+        why="no two versions of a key begin at one time.",
+        hint=(
+            "usually a batch appended twice, or two changes of one time; "
+            "keep the one that source.sequence_by would take"
+        ),
+    ),
+    Check(
+        "end_after_start",
+        "rows",
+        why="a version ends after it begins.",
+        hint=(
+            "usually a late row that closed a version begun after it, or an open version without history.open_end; "
+            "end the version where the next of its key begins"
+        ),
+    ),
+    Check(
+        "no_repeat",
+        "neighbours",
+        why="no two adjoining versions are equal.",
+        hint=(
+            "usually a load that took NULL, or a column that is not tracked, for a change; "
+            "give the first of the equal versions the end of the last and delete the others"
+        ),
+    ),
+    Check(
+        "flag_matches_end",
+        "rows",
+        why="the flag says what the end says.",
+        hint="usually an UPDATE of only one of the two columns; set the flag anew from the end, which the views go by",
+    ),
+    Check(
+        "hash_matches",
+        "rows",
+        why="the stored hash is that of the tracked columns.",
+        hint=(
+            "usually tracked columns that were changed by hand, or a hash of another formula; "
+            "set it anew with the expression of this check in checks.sql"
+        ),
+    ),
+)
+"""The checks of a table with versions, besides the one of NULLs."""
 
 
 @dataclass(frozen=True)
@@ -54,5 +147,5 @@ def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:
 def row_checks(spec: Spec) -> Checks:
     """The checks of a table with one row per key. Rules: section 3 of the format's description."""
     keys = tuple(map(sql.quote, spec.keys))
-    built_in = (Check("unique_key", "repeated", keys), Check("key_not_null", "rows"))
+    built_in = (replace(UNIQUE_KEY, columns=keys), KEY_NOT_NULL)
     return Checks(Head.of(spec), sql.quote_parts(spec.target_parts), keys, built_in, own_checks(spec), required=keys)

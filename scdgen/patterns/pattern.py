@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
-from scdgen.patterns.checks import Checks, row_checks
+from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.patterns.columns import Field, Target
-from scdgen.patterns.facts import Head, PlanFacts, PlanShape, fields_of, values_of
+from scdgen.patterns.facts import Head, PlanFacts, PlanShape
 from scdgen.patterns.history import Times
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
@@ -71,6 +71,7 @@ class Pattern(PatternRules, ABC):
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
+    check_names: ClassVar[tuple[str, ...]] = (UNIQUE_KEY.name, KEY_NOT_NULL.name)
     closing_action: ClassVar[str | None] = None
     """The action among them that ends a version; ``None`` if the table has no versions."""
     deleting_action: ClassVar[str | None] = None
@@ -115,9 +116,9 @@ class Pattern(PatternRules, ABC):
         columns = tuple(column.name for column in self.columns(spec))
         return Read(sql.quote_parts(spec.target_parts), keys, columns, place=keys)
 
-    def conflicting(self, spec: Spec) -> list[str]:
-        """The columns in which two rows of a key that nothing orders must agree."""
-        return [field.comparable for field in values_of(fields_of(spec))]
+    @abstractmethod
+    def conflicting(self, spec: Spec) -> tuple[str, ...]:
+        """What two rows of a key that nothing orders may not differ in, as the steps of the MERGE compare them."""
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """Whether the counts of a plan show that a MERGE would change nothing and could not fail.

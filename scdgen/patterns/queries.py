@@ -143,6 +143,7 @@ class CheckAll:
     names: tuple[str, ...]
     rows: tuple[str, ...]
     order: tuple[tuple[str, ...], ...]
+    hints: tuple[str, ...]
 
 
 def check_all(spec: Spec, relation: str | None = None, templates: str | None = None) -> CheckAll:
@@ -170,6 +171,7 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
         tuple(check.name for check in found.built_in),
         tuple(rows[: len(found.built_in)]),
         tuple(check.columns or place for check in found.built_in),
+        tuple(check.hint for check in found.built_in),
     )
 
 
@@ -207,9 +209,8 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     rows = source.rows(spec, "incoming", guarded=False)
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
-    content = tuple(pattern.conflicting(spec))
     target = sql.quote_parts(spec.target_parts)
-    facts = Diagnose(rule, target, rows, sample, content, times)
+    facts = Diagnose(rule, target, rows, sample, pattern.conflicting(spec), times)
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

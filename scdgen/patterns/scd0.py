@@ -40,6 +40,11 @@ class Scd0Rows:
         """The columns that are not keys."""
         return values_of(self.fields)
 
+    @property
+    def content(self) -> tuple[str, ...]:
+        """What two rows of a key that nothing orders may not differ in."""
+        return tuple(field.comparable for field in self.values)
+
 
 @dataclass(frozen=True)
 class Scd0Merge:
@@ -100,6 +105,10 @@ class Scd0(Pattern):
         keys = merge.staging.keys
         shape = PlanShape(merge.target, keys, self.columns(spec), merge.on, place=keys)
         return Rendering("scd0/plan.sql.j2", Scd0Plan(shape, merge))
+
+    def conflicting(self, spec: Spec) -> tuple[str, ...]:
+        """The values."""
+        return _merge(spec).staging.content
 
 
 def _merge(spec: Spec) -> Scd0Merge:

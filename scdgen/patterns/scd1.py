@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, Target, equal, field_of
+from scdgen.patterns.columns import Field, Target, equal
 from scdgen.patterns.facts import (
     Guards,
     Head,
@@ -90,6 +90,11 @@ class Scd1Batch:
     def ordered(self) -> tuple[Field, ...]:
         """The columns for which the order of the rows counts."""
         return tuple(field for field in self.values if field.merge in {"last", "first"})
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """What two rows of a key that nothing orders may not differ in."""
+        return (*(["_scd_deleted"] if self.flags_deletes else []), *(field.comparable for field in self.ordered))
 
     @property
     def combines(self) -> bool:
@@ -207,11 +212,9 @@ class Scd1(Pattern):
         )
         return Rendering("scd1/plan.sql.j2", Scd1Plan(shape, merge))
 
-    def conflicting(self, spec: Spec) -> list[str]:
+    def conflicting(self, spec: Spec) -> tuple[str, ...]:
         """The columns whose order counts, and whether a row is a delete."""
-        fields = [field_of(spec, name) for name in spec.columns]
-        ordered = [f.comparable for f in fields if not f.is_key and f.merge in {"last", "first"}]
-        return [*(["_scd_deleted"] if source.flags_deletes(spec) else []), *ordered]
+        return _merge(spec).batch.content
 
     def problems(self, spec: Spec) -> Found:
         """The rules of the column that keeps the time."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.checks import Check, Checks, own_checks
+from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.patterns.columns import Field, Inputs, Target, equal, field_of, names_of
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
@@ -75,6 +75,7 @@ class Scd2(Pattern):
     hints_broadcast = True
     written_actions = ("open", "close", "correct", "fold")
     closing_action = "close"
+    check_names = tuple(check.name for check in (*VERSION_CHECKS, KEY_NOT_NULL))
     contexts = MappingProxyType(
         {
             "scd2/changes.sql.j2": Scd2Changes,
@@ -188,18 +189,23 @@ class Scd2(Pattern):
         # A delete may leave a gap that no column tells from a wrong end: then nothing can be said about ends.
         tells = spec.deletes != "mark" and columns.get("action")
         may_delete = spec.deletes == "close" and (source.flags_deletes(spec) or spec.reads_snapshot)
-        listed = [
-            Check("one_current", "repeated", keys),
-            Check("no_overlap", "neighbours"),
-            Check("contiguous", "neighbours") if tells or not may_delete else None,
-            Check("unique_start", "repeated", (*keys, times.start)),
-            Check("end_after_start", "rows"),
-            Check("no_repeat", "neighbours") if skips else None,
-            Check("flag_matches_end", "rows") if "is_current" in columns else None,
-            Check("key_not_null", "rows"),
-            Check("hash_matches", "rows") if "row_hash" in columns else None,
-        ]
         needed = [columns[option] for option in ("action", "deleted") if option in columns]
+        by_run = "the flag has one of its two values."
+        nulls = "what each version has is not NULL." if needed else "no key and no start is NULL."
+        known = {check.name: check for check in VERSION_CHECKS}
+        listed = [
+            replace(known["one_current"], columns=keys),
+            known["no_overlap"],
+            known["contiguous"] if tells or not may_delete else None,
+            replace(known["unique_start"], columns=(*keys, times.start)),
+            known["end_after_start"],
+            known["no_repeat"] if skips else None,
+            (replace(known["flag_matches_end"], why=by_run) if times.by_run else known["flag_matches_end"])
+            if "is_current" in columns
+            else None,
+            replace(KEY_NOT_NULL, why=nulls),
+            known["hash_matches"] if "row_hash" in columns else None,
+        ]
         return Checks(
             head=Head.of(spec),
             target=sql.quote_parts(spec.target_parts),
@@ -215,11 +221,9 @@ class Scd2(Pattern):
             row_hash=history.row_hash if "row_hash" in columns else None,
         )
 
-    def conflicting(self, spec: Spec) -> list[str]:
+    def conflicting(self, spec: Spec) -> tuple[str, ...]:
         """The values, and whether a row is a delete; of a snapshot also the time of the row."""
-        deletes = ["_scd_deleted"] if source.flags_deletes(spec) else []
-        at = ["_scd_at"] if spec.reads_snapshot and spec.source.effective_at is not None else []
-        return [*deletes, *super().conflicting(spec), *at]
+        return _merge(spec).staging.content
 
     def count_extract(self, planned: Mapping[str, int]) -> int:
         """The keys that open a version and those that need nothing; few are corrected."""

@@ -59,6 +59,11 @@ class Scd2Changes(VersionSteps):
         )
 
     @property
+    def content(self) -> tuple[str, ...]:
+        """What two rows of a key that nothing orders may not differ in."""
+        return (*(["_scd_deleted"] if self.flags_deletes else []), *(field.comparable for field in self.values))
+
+    @property
     def tracked(self) -> tuple[Field, ...]:
         """The columns of which a change opens a version."""
         return self.history.tracked

@@ -57,3 +57,8 @@ class Scd2Snapshot(VersionSteps):
             early=refuse_early(spec, "start of a version that it would close", "_scd_from"),
             late_refusal=refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample),
         )
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """What two rows of a key that nothing orders may not differ in."""
+        return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else []))

@@ -58,12 +58,12 @@ def _run_built_in(
             "mend the template or leave out --templates"
         )
     results = []
-    for name, failures, query, order in zip(
-        queries.names, counted.collect()[0], queries.rows, queries.order, strict=True
+    for name, failures, query, order, hint in zip(
+        queries.names, counted.collect()[0], queries.rows, queries.order, queries.hints, strict=True
     ):
         # An end may be so late that the time after it does not fit in a Python value.
         frame = spark.sql(query).drop("_scd_until", "_scd_same").orderBy(*order) if failures else None
-        results.append(CheckResult(name, int(failures), _read_sample(frame, limit)))
+        results.append(CheckResult(name, int(failures), _read_sample(frame, limit), hint))
     return results
 
 

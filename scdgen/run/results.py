@@ -128,8 +128,12 @@ class PlanResult:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check's name, how many rows break it (0 is good), and up to ``limit`` of them."""
+    """A check's name, how many rows break it (0 is good), and up to ``limit`` of them.
+
+    ``hint`` says what usually makes a built-in check fail, and how to fix it.
+    """
 
     name: str
     failures: int
     sample: list[dict[str, Any]]
+    hint: str = ""

@@ -44,6 +44,8 @@ class PatternRules:
     about them goes on after the pattern's name, as ``which keeps no versions; remove it``."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
+    check_names: ClassVar[tuple[str, ...]] = ()
+    """The names of the checks that its tables can have; no spec can give one of them to a check of its own."""
 
     templates: ClassVar[Path | None] = None
     """A folder with the pattern's templates; ``None`` for those of this package."""

@@ -8,14 +8,11 @@ from typing import Any
 from scdgen import sql
 from scdgen.errors import nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec
+from scdgen.spec.pattern import pattern_names, rules_of
 
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 
-BUILT_IN_CHECKS = (
-    "one_current", "no_overlap", "contiguous", "unique_start", "end_after_start", "no_repeat", "flag_matches_end",
-    "key_not_null", "hash_matches", "unique_key",
-)  # fmt: skip
 # Names that the generated SQL gives to its own steps; a table of one part would be hidden by them.
 STEPS = {
     "source", "changes", "extract", "timeline", "newest", "ranked", "points", "given", "opening", "known", "marked",
@@ -214,9 +211,9 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
 
 
 def _names(spec: Spec) -> Found:
-    seen: set[str] = set()
+    seen = {check for name in pattern_names() for check in rules_of(name).check_names}
     for index, check in enumerate(spec.checks):
-        if check.name in BUILT_IN_CHECKS or check.name in seen:
+        if check.name in seen:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
         seen.add(check.name)
     for option in ("current", "as_of"):

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from scdgen import Spec, load_spec_text
-from scdgen.cli.check import HINTS, Report, exit_status, format_reports, render_junit
+from scdgen.cli.check import Report, exit_status, format_reports, render_junit
 from scdgen.errors import DataError, EngineError, UsageError
+from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
 from scdgen.patterns.queries import check_all
 from scdgen.run.results import CheckResult
-from scdgen.spec.rules import BUILT_IN_CHECKS
 
+HINT = UNIQUE_KEY.hint
 STARTED = dt.datetime(2024, 5, 1, 6, 30, tzinfo=dt.timezone.utc)
 SOUND = Report("crm.a", STARTED, 1.25, (CheckResult("unique_key", 0, []), CheckResult("key_not_null", 0, [])))
 DAMAGED = Report(
@@ -23,7 +24,7 @@ DAMAGED = Report(
     STARTED,
     2.0,
     (
-        CheckResult("unique_key", 2, [{"id": 1, "row_count": 2}, {"id": "\x01<\ufffe>", "row_count": 3}]),
+        CheckResult("unique_key", 2, [{"id": 1, "row_count": 2}, {"id": "\x01<\ufffe>", "row_count": 3}], HINT),
         CheckResult("mine", 1, []),
     ),
 )
@@ -40,13 +41,13 @@ def test_text() -> None:
     ]
     assert lines[5] == " " * 42 + '{"id": "\\u0001<\ufffe>", "row_count": 3}'
     assert lines[-3] == r"crm.`b & \x85`  mine          1 failure"
-    assert lines[-1] == f"unique_key: {HINTS['unique_key']}"
+    assert lines[-1] == f"unique_key: {HINT}"
     assert format_reports([MISSING]) == ""
 
 
 def test_each_built_in_check_has_a_hint_of_one_line() -> None:
-    assert set(HINTS) == set(BUILT_IN_CHECKS)
-    assert not any("\n" in hint or not hint.startswith("usually ") for hint in HINTS.values())
+    for check in (UNIQUE_KEY, KEY_NOT_NULL, *VERSION_CHECKS):
+        assert "\n" not in check.hint and check.hint.startswith("usually "), check.name
 
 
 def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +85,7 @@ timestamp="2024-05-01T06:30:00" time="2.000" tests="2" failures="2" errors="0" s
       <failure type="check" message="2 failures, such as {{&quot;id&quot;: 1, &quot;row_count&quot;: 2}}">\
 {{"id": 1, "row_count": 2}}
 {{"id": "\\u0001&lt;\\ufffe&gt;", "row_count": 3}}
-{HINTS["unique_key"]}</failure>
+{HINT}</failure>
     </testcase>
     <testcase name="mine" classname="crm.`b &amp; \\u0085`" time="0.000">
       <failure type="check" message="1 failure" />

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import MappingProxyType
@@ -11,7 +12,9 @@ import pytest
 
 from scdgen import Pattern, SpecError, load_spec_text, render
 from scdgen.patterns import render as rendering
+from scdgen.patterns.checks import Check, Checks
 from scdgen.patterns.pattern import Rendering
+from scdgen.patterns.queries import check_all
 from scdgen.patterns.scd0 import Scd0
 from scdgen.spec import pattern as registry
 from scdgen.spec.model import Spec
@@ -42,9 +45,17 @@ class Firsts(Scd0):
         }
     )
     deletes = ("ignore", "close")
+    check_names = (*Scd0.check_names, "name_given")
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         return Rendering("firsts/merge.sql.j2", super().merge(spec).facts)
+
+    def checks(self, spec: Spec) -> Checks:
+        found = super().checks(spec)
+        own = Check(
+            "name_given", "rows", "a name is never empty.", "usually a form left blank", template="firsts/checks.sql.j2"
+        )
+        return replace(found, built_in=(*found.built_in, own))
 
 
 @pytest.fixture
@@ -52,6 +63,8 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "firsts").mkdir()
     text = (ROOT / "templates/scd0/merge.sql.j2").read_text().replace("-- A new key.", "-- A key of ours.")
     (tmp_path / "firsts/merge.sql.j2").write_text(text)
+    macro = "{% macro condition(checks, name) %}t.name = ''{% endmacro %}"
+    (tmp_path / "firsts/checks.sql.j2").write_text(macro)
     monkeypatch.setattr(Firsts, "templates", tmp_path)
     entry = EntryPoint("firsts", f"{__name__}:Firsts", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry] if group == registry.GROUP else [])
@@ -104,6 +117,18 @@ def test_every_column_with_an_option_that_a_pattern_lacks_is_named(plugged: None
 def test_what_a_pattern_of_another_package_has(plugged: None, option: str) -> None:
     """A null that is the default anyway sets nothing."""
     load_spec_text(f"{SPEC.strip()}\n{option}\n")
+
+
+def test_a_check_of_a_pattern_of_another_package(plugged: None) -> None:
+    spec = load_spec_text(SPEC)
+    queries = check_all(spec)
+    assert queries.names == ("unique_key", "key_not_null", "name_given")
+    assert queries.hints[-1] == "usually a form left blank"
+    assert queries.rows[-1].endswith("FROM `crm`.`t` AS t\nWHERE t.name = ''")
+    assert "t.name = '' AS _scd_name_given" in queries.counts and "COUNT_IF(_scd_name_given)" in queries.counts
+    assert "-- name_given: a name is never empty.\n" in render(spec).checks
+    with pytest.raises(SpecError, match="the check 'name_given' is there already"):
+        load_spec_text(f"{SPEC}checks: [{{name: name_given, query: SELECT 1 FROM crm.t}}]\n")
 
 
 def test_without_the_package() -> None:

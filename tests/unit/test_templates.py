@@ -13,18 +13,20 @@ from typing import Any, get_args, get_origin
 import pytest
 from jinja2 import nodes
 
+from scdgen import SpecError
 from scdgen.cli.timeline_output import Page
 from scdgen.patterns import facts, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, PlanShape, Session
-from scdgen.patterns.pattern import Pattern, Read, Views
+from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.pattern import pattern_names, rules_of
-from scdgen.spec.rules import BUILT_IN_CHECKS, STEPS
+from scdgen.spec.rules import STEPS
 from tests.conftest import ROOT
+from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
 
 def patterns() -> list[Pattern]:
@@ -228,5 +230,13 @@ def test_the_steps_of_the_templates_are_reserved() -> None:
 
 
 def test_the_names_of_the_built_in_checks_are_reserved() -> None:
-    names = set(re.findall(r'"(\w+)": "', (ROOT / "templates/_checks.sql.j2").read_text()))
-    assert names == set(BUILT_IN_CHECKS)
+    """Every check that a table has is one of the names of its pattern, and each name is used by some spec."""
+    listed = [changed(BASES[base], *option) for base, options in VARIATIONS.items() for option in options]
+    used: dict[str, set[str]] = {}
+    for text in [*BASES.values(), *listed]:
+        try:
+            spec = load(text)
+        except SpecError:
+            continue
+        used.setdefault(spec.pattern, set()).update(check.name for check in pattern_of(spec).checks(spec).built_in)
+    assert used == {name: set(rules_of(name).check_names) for name in used} and len(used) > 1
