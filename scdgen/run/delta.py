@@ -1,4 +1,4 @@
-"""What depends on Delta Lake: the log of a table, its versions, transactions, conflicts and unfinished tables.
+"""What depends on Delta Lake: the log of a table, its versions, transactions, conflicts, retries and unfinished tables.
 
 Each commit of a run names the run, its spec and the spec's hash in ``userMetadata``. The log is the one place that
 cannot differ from the table, so ``scdgen history`` needs no table of its own, and ``scdgen undo`` knows which versions
@@ -10,24 +10,32 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import random
 import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scdgen import sql
 from scdgen.engine.session import set_while
-from scdgen.errors import DataError, EngineError
+from scdgen.errors import DataError, EngineError, ScdgenError
+from scdgen.patterns.source import SOURCE_CHANGED
 from scdgen.spec.model import Spec
 from scdgen.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+RETRIES = 5
+_FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
+_OCCUPIED_TRIES = 3
+
+Result = TypeVar("Result")
 
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APP, _VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
@@ -245,6 +253,52 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     while found is not None:
         yield found
         found = found.__cause__
+
+
+def retry(
+    target: str,
+    retries: int,
+    attempt: Callable[[], Result],
+    clear: Callable[[BaseException], bool] = lambda _: False,
+) -> tuple[Result, int]:
+    """Call ``attempt``, up to ``retries`` times more while other writers are first, in the table or in the source.
+
+    Returns the result and the number of tries lost before it. ``clear`` is called if files are in the table's place
+    and no other process seems to write there: it returns whether they are gone, so that a last try has a chance.
+
+    Delta commits a MERGE only if no version since its start has touched the files that it read. So a try that lost has
+    changed nothing, and the next one computes everything again.
+
+    Waits before each further try: twice as long as before, up to ten seconds, less a random part, so that writers
+    which met once do not meet again.
+
+    Raises:
+        EngineError: every try lost.
+        DataError: the source got rows during the last try.
+    """
+    number = 0
+    while True:
+        try:
+            return attempt(), number
+        except ScdgenError as error:
+            occupied = is_occupied_location(error)
+            unsure = occupied and number + 1 < min(_OCCUPIED_TRIES, retries + 1)
+            grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
+            if not (unsure or grew or is_conflict(error)):
+                if occupied and clear(error):
+                    return attempt(), number
+                raise
+            if number == retries and (grew or is_transaction_conflict(error)):
+                raise  # more tries may not help, and these errors have messages of their own
+            if number == retries:
+                tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
+                message = (
+                    f"{target}: other writers changed the table during {tries}; run again when fewer write to it, "
+                    "or allow more with --retries"
+                )
+                raise EngineError(message) from error
+            time.sleep(min(_LONGEST_WAIT, _FIRST_WAIT * 2**number) * random.uniform(0.5, 1))
+            number += 1
 
 
 # A table that was not finished

@@ -18,9 +18,8 @@ from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
 from scdgen.patterns.pattern import pattern_of
-from scdgen.run.delta import hash_spec
+from scdgen.run.delta import RETRIES, hash_spec, retry
 from scdgen.run.results import RunResult
-from scdgen.run.retry import RETRIES, retry
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:

@@ -23,11 +23,10 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
-from scdgen.run.delta import Commit, Undo
+from scdgen.run.delta import RETRIES, Commit, Result, Undo, retry
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.plan import PlanView, open_plan, written_share
 from scdgen.run.results import CheckResult, PlanResult, RunResult
-from scdgen.run.retry import RETRIES, Result, retry
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions

@@ -32,6 +32,10 @@ _numbers = itertools.count(1)
 SMALL = 1 << 20
 
 _SIZE = re.compile(r"\bStatistics\(sizeInBytes=([\d.E+]+) (\w+)")
+# Serverless compute, Spark Connect before 4.0 (its client, its server), clusters that restrict Python's calls.
+_KEEPS_NO_ROWS = re.compile(
+    r"\[(?:NOT_SUPPORTED_WITH_SERVERLESS|NOT_IMPLEMENTED)\b|COMMANDTYPE_NOT_SET|Py4JSecurityException"
+)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
@@ -76,23 +80,40 @@ def prepare(
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
-    """The rows of the query now, which Spark frees when nothing refers to them any more."""
-    try:
-        with ansi(engine.spark):
-            for variable in source.param_variables(bound)[0]:
-                engine.execute(
-                    [
-                        f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}",
-                        f"SET VARIABLE {variable.name} = {variable.value}",
-                    ]
-                )
-            rows = engine.spark.sql(sql.query(bound.source.query or "").text)
-            names = {name.lower() for name in rows.columns}
+    """The rows of the query now, which Spark frees when nothing refers to them any more.
+
+    ``None`` if the session cannot keep rows, or if two columns have one name, of which no view can be created.
+    """
+    with ansi(engine.spark), engine.translated(bound):
+        for variable in source.param_variables(bound)[0]:
+            engine.execute(
+                [
+                    f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}",
+                    f"SET VARIABLE {variable.name} = {variable.value}",
+                ]
+            )
+        rows = engine.spark.sql(sql.query(bound.source.query or "").text)
+        if len({name.lower() for name in rows.columns}) < len(rows.columns):
+            return None
+        try:
             # Not persist(): Spark computes lost blocks again, and it fails if a query orders by a column that it does
-            # not return. No view can be created of two columns with one name.
-            return rows.localCheckpoint() if len(names) == len(rows.columns) else None
-    except Exception:  # the statements that read the query fail too, and their error names the place
-        return None
+            # not return.
+            return rows.localCheckpoint()
+        except Exception as error:
+            if not keeps_no_rows(error):
+                raise
+            return None
+
+
+def keeps_no_rows(error: Exception) -> bool:
+    """Whether an error says that the session cannot keep rows, and not that the query fails.
+
+    >>> keeps_no_rows(NotImplementedError("[NOT_IMPLEMENTED] localCheckpoint() is not implemented."))
+    True
+    >>> keeps_no_rows(RuntimeError("[DIVIDE_BY_ZERO] Division by zero."))
+    False
+    """
+    return bool(_KEEPS_NO_ROWS.search(str(error)))
 
 
 def _reads_own_target(spec: Spec) -> bool:

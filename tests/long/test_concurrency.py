@@ -30,7 +30,7 @@ RETRIES = 60
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.run.retry._LONGEST_WAIT", 1.0)
+    monkeypatch.setattr("scdgen.run.delta._LONGEST_WAIT", 1.0)
 
 
 def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> list[tuple[Any, ...]]:
@@ -161,7 +161,7 @@ def test_retries_that_are_spent(spark: SparkSession, tmp_path: Path, monkeypatch
     """A foreign commit falls into every try, while the MERGE works out its source."""
     from pyspark.sql import functions as f
 
-    monkeypatch.setattr("scdgen.run.retry._FIRST_WAIT", 0)
+    monkeypatch.setattr("scdgen.run.delta._FIRST_WAIT", 0)
     spec = spec_of("writers.spent")
     Runner(spark).run(spec, frame_of(spark, [(1, "2024-01-01", "a"), (2, "2024-01-01", "a")]))
     before = rows_of(spark, "writers.spent")

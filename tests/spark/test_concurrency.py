@@ -27,7 +27,7 @@ def test_a_run_that_meets_another_writer_begins_again(
     """Another run commits while the MERGE reads its source; the table has the changes of both."""
     from pyspark.sql import functions as f
 
-    monkeypatch.setattr("scdgen.run.retry._FIRST_WAIT", 0)
+    monkeypatch.setattr("scdgen.run.delta._FIRST_WAIT", 0)
     spec = spec_of("writers.met")
     Runner(spark).run(spec, frame_of(spark, [(1, "2024-01-01", "a")]))
     slow = f.udf(waiting(str(tmp_path)), "string").asNondeterministic()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner, Spec, load_spec_text
+from scdgen import EngineError, Runner, Spec, load_spec_text
 from scdgen.engine.engine import Engine
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import gate
@@ -100,6 +100,18 @@ def test_a_session_that_keeps_no_rows(spark: SparkSession, monkeypatch: pytest.M
     for inserted in (30, 0):
         assert Runner(spark).run(spec, params=DAY).inserted == inserted
     assert len(rows_of(spark, "once.refused")) == 30
+
+
+def test_a_query_that_fails_is_not_read_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a session that cannot keep rows may read a query several times: its rows could differ."""
+
+    def fail(*_: Any) -> None:
+        raise RuntimeError("No space left on device")
+
+    monkeypatch.setattr(type(spark.range(1)), "localCheckpoint", fail)
+    with pytest.raises(EngineError, match="no space is left on the disk"):
+        Runner(spark).run(load_spec_text(SPEC.replace("TABLE", "failing")), params=DAY)
+    assert not spark.catalog.tableExists("once.failing")
 
 
 @pytest.mark.parametrize("source", ["query", "frame"])

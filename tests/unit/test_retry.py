@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scdgen import DataError, EngineError
-from scdgen.run.delta import is_conflict
-from scdgen.run.retry import retry
+from scdgen.run.delta import is_conflict, retry
 
 CONFLICTS = [
     "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] ConcurrentAppendException: files were added to the root of the table",

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError
-from scdgen.run.delta import clear_unfinished
-from scdgen.run.retry import retry
+from scdgen.run.delta import clear_unfinished, retry
 
 LEFT = ("_delta_log/.00000000000000000000.json.0af3.tmp", "_delta_log/..00000000000000000000.json.0af3.tmp.crc")
 
@@ -34,7 +33,7 @@ def made(folder: Path, *files: str) -> Path:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.run.delta._SETTLED", 0)
-    monkeypatch.setattr("scdgen.run.retry._FIRST_WAIT", 0)
+    monkeypatch.setattr("scdgen.run.delta._FIRST_WAIT", 0)
 
 
 @pytest.mark.parametrize("files", [(), LEFT])

@@ -1,0 +1,42 @@
+"""The columns that the MERGE of scd2 updates: each one whose value can change in a stored version, and no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from scdgen import load_spec_text
+from scdgen.patterns.scd2 import Scd2, Scd2Merge
+from scdgen.spec.model import History
+
+SPEC = """
+target: crm.t
+pattern: scd2
+source: {table: crm.s, FEED}
+keys: [id]
+columns: {id: int, name: string, note: {type: string, track: false},
+          year: {type: int, from: year(starts), track: false}}
+history: {surrogate_key: sk, valid_from: starts, valid_to: ends, is_current: open, row_hash: hash, action: did,
+          deleted: gone}
+on_delete: mark
+"""
+FEEDS = {"snapshot": "feed: snapshot", "changes": "effective_at: at, delete_when: op = 'D'"}
+
+
+@pytest.mark.parametrize("feed", FEEDS)
+def test_an_update_sets_each_column_that_can_change(feed: str) -> None:
+    spec = load_spec_text(SPEC.replace("FEED", FEEDS[feed]))
+    options = {option for option, _ in spec.history.names()}
+    assert options == set(History.model_fields) - {"type", "open_end", "gap"}, "switch on each history column in SPEC"
+    merge = Scd2().merge(spec).facts
+    assert isinstance(merge, Scd2Merge)
+    texts = merge.staging.history.written("START", "NEXT", "ACTION", "DELETED")
+    values = {name: text for text, _, name in (text.rpartition(" AS ") for text in texts)}
+    assert set(values) == {"`year`", "`sk`", "`starts`", "`ends`", "`open`", "`hash`", "`did`", "`gone`"}
+    # A version is known by its key and its start, so that what is made of these alone never changes.
+    closing = {name for name, text in values.items() if "NEXT" in text or "ACTION" in text}
+    corrected = {name for name, text in values.items() if "`name`" in text or "DELETED" in text}
+    assert closing and corrected
+    assert set(merge.updated) == {"`name`", "`note`"} | closing | corrected
+    # The row that closes a version in a snapshot holds the values of the next one, or of the delete.
+    assert set(merge.closed) == (closing if feed == "snapshot" else set(merge.updated))
+    assert set(merge.columns) == {"`id`", "`name`", "`note`"} | set(values)
