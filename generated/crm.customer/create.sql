@@ -1,16 +1,16 @@
--- `crm`.`customer`
--- Makes the table where there is none.
--- Made from specs/customer.yml; do not edit: change the spec and run `scdgen generate`.
+-- crm.customer
+-- Creates the table if it does not exist.
+-- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
-CREATE SCHEMA IF NOT EXISTS `crm`;
+CREATE SCHEMA IF NOT EXISTS crm;
 
-CREATE TABLE IF NOT EXISTS `crm`.`customer` (
-    `id` INT NOT NULL,
-    `name` STRING,
-    `address` STRING,
-    `valid_from` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    `valid_to` TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
-    `is_current` BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
+CREATE TABLE IF NOT EXISTS crm.customer (
+    id INT NOT NULL,
+    name STRING,
+    address STRING,
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
 TBLPROPERTIES (

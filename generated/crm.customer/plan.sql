@@ -1,154 +1,188 @@
--- `crm`.`customer`
+-- crm.customer
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
--- Made from specs/customer.yml; do not edit: change the spec and run `scdgen generate`.
+-- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- What bounds the read of the target: files outside of it are skipped.
+-- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
-SET VARIABLE _scd_batch_from = (
-    SELECT MIN(CAST(changed_at AS TIMESTAMP))
-    FROM `crm`.`customer_updates`
-);
+SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The view belongs to the session and is gone with it.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
-WITH changes AS (
-    -- The source's rows, in the names and types of the table.
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
     SELECT
-        COALESCE(CAST(`id` AS INT), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: the key id is NULL in a source row; mend the source or set bad_rows: skip')) AS `id`,
-        CAST(`name` AS STRING) AS `name`,
-        CAST(`address` AS STRING) AS `address`,
-        COALESCE(CAST(changed_at AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at
-    FROM `crm`.`customer_updates`
+        CAST(id AS INT) AS id,
+        CAST(name AS STRING) AS name,
+        CAST(address AS STRING) AS address,
+        CAST(changed_at AS TIMESTAMP) AS _scd_at
+    FROM crm.customer_updates
+),
+changes AS (
+    -- A row that breaks a rule stops the statement.
+    SELECT *
+    FROM source_rows
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: changed_at is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
+        END
 ),
 timeline AS (
-    -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
-    SELECT
-        `id`, `name`, `address`, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until,
-        IF(_scd_at >= _scd_batch_from, 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source got rows while it was read; run again')) AS _scd_rank
+    -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+    SELECT id, name, address, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
     FROM changes
     UNION ALL
-    SELECT t.`id`, t.`name`, t.`address`, _scd_at, _scd_deleted, t.`valid_to`, _scd_rank
-    FROM `crm`.`customer` AS t
-    LEFT SEMI JOIN changes AS c ON t.`id` = c.`id`
-        LATERAL VIEW STACK(2, t.`valid_from`, FALSE, 2, t.`valid_to`, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
-    WHERE (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY `id`
+    SELECT t.id, t.name, t.address, _scd_at, _scd_deleted, t.valid_to, _scd_rank
+    FROM crm.customer AS t
+    LEFT SEMI JOIN changes AS c ON t.id = c.id
+        LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+    WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
+    DISTRIBUTE BY id
 ),
 ranked AS (
-    -- Of the rows of one key and time the first counts: a change before what is stored.
+    -- At one time of a key, the change comes before what is stored.
     SELECT
         *,
-        CASE
-            WHEN RANK() OVER w = 1 AND NOT (FIRST_VALUE(STRUCT(`name`, `address`)) OVER w <=> STRUCT(`name`, `address`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time, such as ', TO_JSON(STRUCT(`id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE ROW_NUMBER() OVER w
-        END AS _scd_row,
-        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, _scd_until AS _scd_next) END) IGNORE NULLS OVER (PARTITION BY `id`, _scd_at) AS _scd_stored
+        ROW_NUMBER() OVER same_time AS _scd_row,
+        STRUCT(name, address) <=> FIRST_VALUE(STRUCT(name, address)) OVER same_time AS _scd_agrees,
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, address, _scd_until AS _scd_next) END)
+            IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
     FROM timeline
-    WINDOW w AS (PARTITION BY `id`, _scd_at ORDER BY _scd_rank)
+    WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank)
 ),
-points AS (
-    -- One point per key and time. It opens a version where it differs from the state before it.
+events AS (
+    -- One event per key and time; two changes that contradict each other stop the statement.
+    -- It opens a version if it differs from the state before it.
     SELECT
         *,
-        NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `name`, `address`)) OVER w <=> STRUCT(_scd_deleted, `name`, `address`)) AS _scd_opens
-    FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `id` ORDER BY _scd_at)
+        NOT _scd_deleted
+            AND NOT (STRUCT(_scd_deleted, name, address)
+                <=> LAG(STRUCT(_scd_deleted, name, address)) OVER by_key)
+            AS _scd_opens
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
+                || TO_JSON(STRUCT(id, _scd_at))
+            )
+        END
+    WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- What has to change in the table, NULL where nothing has. A version lasts until the next or a delete of its key.
+    -- Each version with its end, and what the table needs for it: NULL if it is stored like this already.
     SELECT
-        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER (PARTITION BY `id` ORDER BY _scd_at) AS _scd_next,
+        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
+            IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
         CASE
             WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
             WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
-            WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`name`, `address`, _scd_next))
+            WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, _scd_next))
                 THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
         END AS _scd_action,
-        `id`, `name`, `address`, _scd_at AS `valid_from`, _scd_next AS `valid_to`, _scd_next IS NULL AS `is_current`
-    FROM points
+        id, name, address, _scd_at AS valid_from, _scd_next AS valid_to, _scd_next IS NULL AS is_current
+    FROM events
 )
 SELECT
     COALESCE(_scd_action, 'unchanged') AS _scd_action,
-    `id`,
+    id,
     _scd_start,
     _scd_old,
     _scd_new,
-    -- It begins before the newest start or delete that is stored of its key.
+    -- It begins before the newest stored start or delete of its key.
     COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
-    -- The current version of a key, which ends; and whether the key is gone by that.
+    -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes
 FROM (
     SELECT
         s._scd_action,
-        s.`id`,
-        s.`valid_from` AS _scd_start,
-        CASE WHEN t.`id` IS NOT NULL THEN STRUCT(t.`id`, t.`name`, t.`address`, t.`valid_from`, t.`valid_to`, t.`is_current`) END AS _scd_old,
-        CASE WHEN s._scd_action <> 'fold' THEN STRUCT(s.`id`, s.`name`, s.`address`, s.`valid_from`, s.`valid_to`, s.`is_current`) END AS _scd_new,
-        MAX(GREATEST(t.`valid_from`, t.`valid_to`)) OVER k AS _scd_newest,
-        COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        t.`id` IS NOT NULL AND t.`valid_to` IS NULL AS _scd_current,
+        s.id,
+        s.valid_from AS _scd_start,
+        IF(
+            t.id IS NOT NULL,
+            STRUCT(t.id, t.name, t.address, t.valid_from, t.valid_to, t.is_current),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(s.id, s.name, s.address, s.valid_from, s.valid_to, s.is_current),
+            NULL
+        ) AS _scd_new,
+        MAX(GREATEST(t.valid_from, t.valid_to)) OVER by_key AS _scd_newest,
+        COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
+        t.id IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
         COALESCE(BOOL_OR(CASE
-            WHEN s._scd_action IS NULL THEN t.`id` IS NOT NULL AND t.`valid_to` IS NULL
-            WHEN s._scd_action <> 'fold' THEN s.`valid_to` IS NULL
-        END) OVER k, FALSE) AS _scd_stays
+            WHEN s._scd_action IS NULL THEN t.id IS NOT NULL AND t.valid_to IS NULL
+            WHEN s._scd_action <> 'fold' THEN s.valid_to IS NULL
+        END) OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
-    LEFT JOIN `crm`.`customer` AS t
-        ON t.`id` = s.`id`
-            AND t.`valid_from` = s.`valid_from`
-            AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_batch_from)
+    LEFT JOIN crm.customer AS t
+        ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
     WINDOW
-        k AS (PARTITION BY s.`id`),
-        v AS (PARTITION BY s.`id` ORDER BY s.`valid_from`)
+        by_key AS (PARTITION BY s.id),
+        in_order AS (PARTITION BY s.id ORDER BY s.valid_from)
 )
 WHERE _scd_action IS NOT NULL OR _scd_idle;
 
--- How much: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
 SELECT
     *,
     ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS `open`,
-        COUNT_IF(_scd_action = 'close') AS `close`,
-        COUNT_IF(_scd_action = 'correct') AS `correct`,
-        COUNT_IF(_scd_action = 'fold') AS `fold`,
+        COUNT_IF(_scd_action = 'open') AS open,
+        COUNT_IF(_scd_action = 'close') AS close,
+        COUNT_IF(_scd_action = 'correct') AS correct,
+        COUNT_IF(_scd_action = 'fold') AS fold,
         COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS `unchanged`,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
         COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
             SELECT COUNT(*)
-            FROM `crm`.`customer` AS t
-            WHERE t.`valid_to` IS NULL
+            FROM crm.customer AS t
+            WHERE t.valid_to IS NULL
         ) AS current_keys
     FROM _scd_plan
 );
 
--- Some rows of each action; a value that would change stands there as `old -> new`.
+-- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
     _scd_action AS action,
     CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
-    `id`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`name`, _scd_new.`name`)), ' -> ', 'NULL') AS `name`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`address`, _scd_new.`address`)), ' -> ', 'NULL') AS `address`,
-    _scd_new.`valid_from`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`valid_to` AS STRING), CAST(_scd_new.`valid_to` AS STRING))), ' -> ', 'NULL') AS `valid_to`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`is_current` AS STRING), CAST(_scd_new.`is_current` AS STRING))), ' -> ', 'NULL') AS `is_current`
+    id,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.address, _scd_new.address)),
+        ' -> ', 'NULL'
+    ) AS address,
+    _scd_new.valid_from,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.valid_to AS STRING), CAST(_scd_new.valid_to AS STRING))),
+        ' -> ', 'NULL'
+    ) AS valid_to,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.is_current AS STRING), CAST(_scd_new.is_current AS STRING))),
+        ' -> ', 'NULL'
+    ) AS is_current
 FROM (
     SELECT
-        _scd_action,
-        _scd_deletes,
-        _scd_late,
-        _scd_start,
-        `id`,
+        _scd_action, _scd_deletes, _scd_late, _scd_start, id,
         COALESCE(_scd_old, _scd_new) AS _scd_old,
         COALESCE(_scd_new, _scd_old) AS _scd_new,
-        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY `id`, _scd_start) AS _scd_row
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY id, _scd_start) AS _scd_row
     FROM _scd_plan
     WHERE _scd_action <> 'unchanged'
 )
 WHERE _scd_row <= 5
-ORDER BY `id`, _scd_start, _scd_action;
+ORDER BY id, _scd_start, _scd_action;

@@ -1,15 +1,15 @@
--- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
--- Makes the table where there is none.
--- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
+-- Creates the table if it does not exist.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
-CREATE SCHEMA IF NOT EXISTS `crm`;
+CREATE SCHEMA IF NOT EXISTS crm;
 
-CREATE TABLE IF NOT EXISTS `crm`.`customer_full` (
-    `customer_no` STRING NOT NULL,
-    `name` STRING,
-    `effective_ts` TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
-    `expiry_ts` TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version',
-    `is_current` INT NOT NULL COMMENT 'Whether the version is the open one'
+CREATE TABLE IF NOT EXISTS crm.customer_full (
+    customer_no STRING NOT NULL,
+    name STRING,
+    effective_ts TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    expiry_ts TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version',
+    is_current INT NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
 COMMENT 'Customers, from a full extract; a customer that is gone from it is closed'

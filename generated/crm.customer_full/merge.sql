@@ -1,90 +1,102 @@
--- `crm`.`customer_full`: Customers, from a full extract; a customer that is gone from it is closed
--- Merges a full extract: new keys open, changed keys close and open, missing keys close.
--- Made from specs/customer_full.yml; do not edit: change the spec and run `scdgen generate`.
+-- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
+-- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
+-- opens another, a missing key closes its version. Running the same extract again changes nothing.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
--- One time for the whole snapshot.
+-- All rows of the snapshot have one time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = CASE
     WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
-    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL, or not before the open end 9999-12-31 23:59:59.999; give it a time')
+    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is not before the open end')
 END;
 
-MERGE INTO `crm`.`customer_full` AS t USING (
-    WITH extract AS (
-        -- The source's rows, in the names and types of the table.
+MERGE INTO crm.customer_full AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
         SELECT
-            COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
-            CAST(`name` AS STRING) AS `name`
-        FROM `crm`.`customer_extract`
+            CAST(customer_no AS STRING) AS customer_no,
+            CAST(name AS STRING) AS name
+        FROM crm.customer_extract
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement.
+        SELECT *
+        FROM source_rows
+        WHERE
+            CASE
+                WHEN customer_no IS NULL
+                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
+                ELSE TRUE
+            END
         UNION ALL
         -- An empty snapshot would close everything: it stops the statement.
         SELECT
-            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty'),
             NULL
-        WHERE
-            NOT EXISTS (
-                SELECT 1
-                FROM `crm`.`customer_extract`
-            )
-        DISTRIBUTE BY `customer_no`
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+        DISTRIBUTE BY customer_no
     ),
     ranked AS (
-        -- Exact copies of a row count once; different rows of a key stop the statement.
+        -- Exact copies of a row count once.
         SELECT
             *,
-            LAG(STRUCT(`name`)) OVER w AS _scd_before
+            STRUCT(name) <=> FIRST_VALUE(STRUCT(name)) OVER by_key AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
         FROM extract
-        WINDOW w AS (PARTITION BY `customer_no` ORDER BY `customer_no`)
+        WINDOW by_key AS (PARTITION BY customer_no ORDER BY customer_no)
     ),
     snapshot AS (
-        -- One row per key.
+        -- One row per key; two rows that contradict each other stop the statement.
         SELECT *
         FROM ranked
         WHERE
             CASE
-                WHEN _scd_before IS NULL THEN TRUE
-                WHEN _scd_before <=> STRUCT(`name`) THEN FALSE
-                ELSE RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key, such as ', TO_JSON(STRUCT(`customer_no`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key: '
+                    || TO_JSON(STRUCT(customer_no))
+                )
             END
     ),
     stored AS (
-        -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
+        -- The stored versions that are open, or ended no earlier than this snapshot.
         SELECT
-            t.`customer_no`,
-            t.`name`,
-            t.`effective_ts` AS _scd_from,
-            NULLIF(t.`expiry_ts`, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
-            ROW_NUMBER() OVER (PARTITION BY t.`customer_no` ORDER BY t.`effective_ts` DESC) AS _scd_row
-        FROM `crm`.`customer_full` AS t
-        WHERE t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
-        DISTRIBUTE BY `customer_no`
+            t.customer_no, t.name,
+            t.effective_ts AS _scd_from,
+            NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+            ROW_NUMBER() OVER newest_first AS _scd_row
+        FROM crm.customer_full AS t
+        WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
+        WINDOW newest_first AS (PARTITION BY t.customer_no ORDER BY t.effective_ts DESC)
+        DISTRIBUTE BY customer_no
     ),
     compared AS (
-        -- Only keys that differ: gone from the snapshot, new in it, or changed.
+        -- Only keys that differ: missing in the snapshot, new in it, or changed.
         SELECT
-            COALESCE(n.`customer_no`, o.`customer_no`) AS `customer_no`,
-            n.`name`,
+            COALESCE(n.customer_no, o.customer_no) AS customer_no,
+            n.name,
             _scd_taken_at AS _scd_at,
             o._scd_from,
             o._scd_until,
-            n.`customer_no` IS NULL AS _scd_gone,
+            n.customer_no IS NULL AS _scd_gone,
             CASE
-                WHEN n.`customer_no` IS NULL THEN ARRAY('close')
-                WHEN o.`customer_no` IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
-                WHEN STRUCT(n.`name`) <=> STRUCT(o.`name`) THEN ARRAY('correct')
+                WHEN n.customer_no IS NULL THEN ARRAY('close')
+                WHEN o.customer_no IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+                WHEN STRUCT(n.name) <=> STRUCT(o.name) THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM snapshot AS n
         FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
-            ON n.`customer_no` = o.`customer_no`
+            ON n.customer_no = o.customer_no
         WHERE
             CASE
-                WHEN n.`customer_no` IS NULL THEN o._scd_until IS NULL
-                WHEN o.`customer_no` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-                ELSE NOT (STRUCT(n.`name`) <=> STRUCT(o.`name`))
+                WHEN n.customer_no IS NULL THEN o._scd_until IS NULL
+                WHEN o.customer_no IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (STRUCT(n.name) <=> STRUCT(o.name))
             END
     ),
     versions AS (
@@ -98,34 +110,36 @@ MERGE INTO `crm`.`customer_full` AS t USING (
         WHERE
             CASE
                 WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                    THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`customer_no`, _scd_from)), '; run snapshots in the order in which they were taken'))
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is not newer than a version that it closes: '
+                        || TO_JSON(STRUCT(customer_no, _scd_from))
+                    )
                 ELSE TRUE
             END
     ),
     staged AS (
-        -- What to write: the versions, with their history columns.
+        -- Rows to write, with their history columns.
         SELECT
             _scd_action,
-            `customer_no`,
-            `name`,
-            _scd_start AS `effective_ts`,
-            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS `expiry_ts`,
-            CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`
+            customer_no, name,
+            _scd_start AS effective_ts,
+            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS expiry_ts,
+            CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current
         FROM versions
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A version is known by its key and its start.
-    ON t.`customer_no` = s.`customer_no`
-        AND t.`effective_ts` = s.`effective_ts`
-        AND t.`expiry_ts` >= _scd_taken_at - INTERVAL '1' MILLISECOND
--- The open version of a key that is gone or changed: only its end is written.
+    -- A key and a start identify a version.
+    ON t.customer_no = s.customer_no
+        AND t.effective_ts = s.effective_ts
+        AND t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
+-- The open version of a missing or changed key: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN
-    UPDATE SET `expiry_ts` = s.`expiry_ts`, `is_current` = s.`is_current`
--- A version that holds other values now, or is open again.
+    UPDATE SET expiry_ts = s.expiry_ts, is_current = s.is_current
+-- A version whose values are corrected, or that is open again.
 WHEN MATCHED THEN
-    UPDATE SET `name` = s.`name`, `expiry_ts` = s.`expiry_ts`, `is_current` = s.`is_current`
--- A new version.
+    UPDATE SET name = s.name, expiry_ts = s.expiry_ts, is_current = s.is_current
+-- A version that is not stored yet.
 WHEN NOT MATCHED THEN
-    INSERT (`customer_no`, `name`, `effective_ts`, `expiry_ts`, `is_current`)
-    VALUES (s.`customer_no`, s.`name`, s.`effective_ts`, s.`expiry_ts`, s.`is_current`);
+    INSERT (customer_no, name, effective_ts, expiry_ts, is_current)
+    VALUES (s.customer_no, s.name, s.effective_ts, s.expiry_ts, s.is_current);

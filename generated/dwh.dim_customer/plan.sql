@@ -1,8 +1,8 @@
--- `dwh`.`dim_customer`: Customer dimension; a change of address or date of birth opens a version, a change of name does not
+-- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
--- Made from specs/dim_design.yml; do not edit: change the spec and run `scdgen generate`.
+-- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
--- What bounds the read of the target: files outside of it are skipped.
+-- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -15,241 +15,272 @@ SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
     )
     SELECT
         MIN(CAST(changed_on AS DATE)) - INTERVAL '1' DAY,
-        COLLECT_SET(CAST(`region` AS STRING))
+        COLLECT_SET(CAST(region AS STRING))
     FROM source
 );
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The view belongs to the session and is gone with it.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source AS (
     SELECT c.region, c.customer_no, c.full_name, c.street, c.birth_date, c.changed_on, c.change_no
     FROM staging.customer AS c
     WHERE c.customer_no IS NOT NULL
 ),
-changes AS (
-    -- The source's rows, in the names and types of the table.
+source_rows AS (
+    -- The source's rows, with the target's column names and types.
     SELECT
-        COALESCE(CAST(`region` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: the key region is NULL in a source row; mend the source or set bad_rows: skip')) AS `region`,
-        COALESCE(CAST(`customer_no` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: the key customer_no is NULL in a source row; mend the source or set bad_rows: skip')) AS `customer_no`,
-        CAST(full_name AS STRING) AS `name`,
-        CAST(street AS STRING) AS `address`,
-        CAST(`birth_date` AS DATE) AS `birth_date`,
-        CASE
-            WHEN CAST(changed_on AS DATE) < DATE '9999-12-31' THEN CAST(changed_on AS DATE)
-            ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: effective_at is NULL, or not before the open end 9999-12-31, in a source row; mend the source or set bad_rows: skip')
-        END AS _scd_at,
+        CAST(region AS STRING) AS region,
+        CAST(customer_no AS STRING) AS customer_no,
+        CAST(full_name AS STRING) AS name,
+        CAST(street AS STRING) AS address,
+        CAST(birth_date AS DATE) AS birth_date,
+        CAST(changed_on AS DATE) AS _scd_at,
         change_no AS _scd_sequence_1
     FROM source
 ),
+changes AS (
+    -- A row that breaks a rule stops the statement.
+    SELECT *
+    FROM source_rows
+    WHERE
+        CASE
+            WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL')
+            WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: customer_no is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is NULL')
+            WHEN _scd_at >= DATE '9999-12-31'
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
+            WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, region)
+                THEN TRUE
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source changed during the run')
+        END
+),
 timeline AS (
-    -- The changes (rank 1) beside what is stored of their keys: a version's start (2), and its end as a delete (3).
+    -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
     SELECT
-        `region`,
-        `customer_no`,
-        `name`,
-        `address`,
-        `birth_date`,
-        _scd_at,
+        region, customer_no, name, address, birth_date, _scd_at,
         FALSE AS _scd_deleted,
         _scd_sequence_1,
         NULL AS _scd_until,
-        IF(_scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, `region`), 1, RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source got rows while it was read; run again')) AS _scd_rank
+        1 AS _scd_rank
     FROM changes
     UNION ALL
     SELECT
-        t.`region`,
-        t.`customer_no`,
-        t.`name`,
-        t.`address`,
-        t.`birth_date`,
-        _scd_at,
-        _scd_deleted,
-        NULL,
-        NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY,
+        t.region, t.customer_no, t.name, t.address, t.birth_date, _scd_at, _scd_deleted, NULL,
+        NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY,
         _scd_rank
-    FROM `dwh`.`dim_customer` AS t
-    LEFT SEMI JOIN changes AS c ON t.`region` = c.`region` AND t.`customer_no` = c.`customer_no`
+    FROM dwh.dim_customer AS t
+    LEFT SEMI JOIN changes AS c ON t.region = c.region AND t.customer_no = c.customer_no
         LATERAL VIEW STACK(
-            2,
-            t.`start_date`, FALSE, 2,
-            NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
+            2, t.start_date, FALSE, 2,
+            NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
         ) p AS _scd_at, _scd_deleted, _scd_rank
-    WHERE t.`end_date` >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY `region`, `customer_no`
+    WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
+    DISTRIBUTE BY region, customer_no
 ),
 ranked AS (
-    -- Of the rows of one key and time the first counts: a change before what is stored, the greatest change_no wins.
+    -- At one time of a key, the change comes before what is stored; the greatest change_no wins.
     SELECT
         *,
-        CASE
-            WHEN RANK() OVER w = 1 AND NOT (FIRST_VALUE(STRUCT(`name`, `address`, `birth_date`)) OVER w <=> STRUCT(`name`, `address`, `birth_date`))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time, such as ', TO_JSON(STRUCT(`region`, `customer_no`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE ROW_NUMBER() OVER w
-        END AS _scd_row,
-        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(`name`, `address`, `birth_date`, _scd_until AS _scd_next) END) IGNORE NULLS OVER (PARTITION BY `region`, `customer_no`, _scd_at) AS _scd_stored
+        ROW_NUMBER() OVER same_time AS _scd_row,
+        RANK() OVER same_time > 1
+            OR STRUCT(name, address, birth_date)
+            <=> FIRST_VALUE(STRUCT(name, address, birth_date)) OVER same_time
+            AS _scd_agrees,
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, address, birth_date, _scd_until AS _scd_next) END)
+            IGNORE NULLS OVER (PARTITION BY region, customer_no, _scd_at) AS _scd_stored
     FROM timeline
-    WINDOW w AS (PARTITION BY `region`, `customer_no`, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
+    WINDOW same_time AS (PARTITION BY region, customer_no, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
 ),
-points AS (
-    -- One point per key and time. It opens a version where it differs from the state before it.
+events AS (
+    -- One event per key and time; two changes that contradict each other stop the statement.
+    -- It opens a version if it differs from the state before it.
     SELECT
         *,
-        NOT _scd_deleted AND NOT (LAG(STRUCT(_scd_deleted, `address`, `birth_date`)) OVER w <=> STRUCT(_scd_deleted, `address`, `birth_date`)) AS _scd_opens
-    FROM ranked WHERE _scd_row = 1 WINDOW w AS (PARTITION BY `region`, `customer_no` ORDER BY _scd_at)
+        NOT _scd_deleted
+            AND NOT (STRUCT(_scd_deleted, address, birth_date)
+                <=> LAG(STRUCT(_scd_deleted, address, birth_date)) OVER by_key)
+            AS _scd_opens
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] dwh.dim_customer: two different rows of one key and time: '
+                || TO_JSON(STRUCT(region, customer_no, _scd_at))
+            )
+        END
+    WINDOW by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at)
 ),
 runs AS (
-    -- Numbers the versions and the times between them, to find the newest value of an untracked column in each.
+    -- Numbers the versions, to find the newest value of an untracked column in each.
     SELECT
         *,
-        COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY `region`, `customer_no` ORDER BY _scd_at) AS _scd_run
-    FROM points
+        COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY region, customer_no ORDER BY _scd_at) AS _scd_run
+    FROM events
 ),
 versions AS (
     -- A version lasts until the next version or delete of its key.
     SELECT
-        `region`,
-        `customer_no`,
-        LAST_VALUE(`name`) OVER run AS `name`,
-        `address`,
-        `birth_date`,
+        region,
+        customer_no,
+        LAST_VALUE(name) OVER in_version AS name,
+        address,
+        birth_date,
         _scd_at,
         _scd_opens,
         _scd_stored,
-        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER w AS _scd_next
+        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
     FROM runs
     WINDOW
-        w AS (PARTITION BY `region`, `customer_no` ORDER BY _scd_at),
-        run AS (
-            PARTITION BY `region`, `customer_no`, _scd_run ORDER BY _scd_at
+        by_key AS (PARTITION BY region, customer_no ORDER BY _scd_at),
+        in_version AS (
+            PARTITION BY region, customer_no, _scd_run ORDER BY _scd_at
             ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
         )
 ),
 staged AS (
-    -- What has to change in the table: NULL where a version is stored as it should be.
+    -- Rows to write; the action is NULL if the stored version is already right.
     SELECT
         CASE
             WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
             WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
-            WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(`name`, `address`, `birth_date`, _scd_next))
+            WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, address, birth_date, _scd_next))
                 THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
         END AS _scd_action,
-        `region`,
-        `customer_no`,
-        `name`,
-        `address`,
-        `birth_date`,
-        SHA2(TO_JSON(ARRAY(`region`, `customer_no`, CAST(_scd_at AS STRING))), 256) AS `customer_sk`,
-        _scd_at AS `start_date`,
-        COALESCE(_scd_next - INTERVAL '1' DAY, DATE '9999-12-31') AS `end_date`,
-        CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS `current_flag`,
-        SHA2(TO_JSON(STRUCT(`address`, CAST(`birth_date` AS STRING) AS `birth_date`), MAP('ignoreNullFields', 'true')), 256) AS `row_hash`
+        region, customer_no, name, address, birth_date,
+        SHA2(TO_JSON(ARRAY(region, customer_no, CAST(_scd_at AS STRING))), 256) AS customer_sk,
+        _scd_at AS start_date,
+        COALESCE(_scd_next - INTERVAL '1' DAY, DATE '9999-12-31') AS end_date,
+        CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
+        SHA2(
+            TO_JSON(STRUCT(address, CAST(birth_date AS STRING) AS birth_date), MAP('ignoreNullFields', 'true')),
+            256
+        ) AS row_hash
     FROM versions
 )
 SELECT
     COALESCE(_scd_action, 'unchanged') AS _scd_action,
-    `region`,
-    `customer_no`,
+    region, customer_no,
     _scd_start,
     _scd_old,
     _scd_new,
-    -- It begins before the newest start or delete that is stored of its key.
+    -- It begins before the newest stored start or delete of its key.
     COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
-    -- The current version of a key, which ends; and whether the key is gone by that.
+    -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes
 FROM (
     SELECT
         s._scd_action,
-        s.`region`,
-        s.`customer_no`,
-        s.`start_date` AS _scd_start,
+        s.region,
+        s.customer_no,
+        s.start_date AS _scd_start,
         IF(
-            t.`region` IS NOT NULL,
+            t.region IS NOT NULL,
             STRUCT(
-                t.`region`, t.`customer_no`, t.`name`, t.`address`, t.`birth_date`, t.`customer_sk`,
-                t.`start_date`, t.`end_date`, t.`current_flag`, t.`row_hash`
+                t.region, t.customer_no, t.name, t.address, t.birth_date, t.customer_sk, t.start_date,
+                t.end_date, t.current_flag, t.row_hash
             ),
             NULL
         ) AS _scd_old,
         IF(
             s._scd_action <> 'fold',
             STRUCT(
-                s.`region`, s.`customer_no`, s.`name`, s.`address`, s.`birth_date`,
-                CASE WHEN t.`region` IS NULL THEN s.`customer_sk` ELSE t.`customer_sk` END AS `customer_sk`,
-                s.`start_date`, s.`end_date`, s.`current_flag`, s.`row_hash`
+                s.region, s.customer_no, s.name, s.address, s.birth_date,
+                CASE WHEN t.region IS NULL THEN s.customer_sk ELSE t.customer_sk END AS customer_sk,
+                s.start_date, s.end_date, s.current_flag, s.row_hash
             ),
             NULL
         ) AS _scd_new,
-        MAX(GREATEST(t.`start_date`, NULLIF(t.`end_date`, DATE '9999-12-31') + INTERVAL '1' DAY)) OVER k AS _scd_newest,
-        COUNT(s._scd_action) OVER k = 0 AND ROW_NUMBER() OVER v = 1 AS _scd_idle,
-        t.`region` IS NOT NULL AND t.`end_date` = DATE '9999-12-31' AS _scd_current,
+        MAX(
+            GREATEST(
+                t.start_date,
+                NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY
+            )
+        ) OVER by_key AS _scd_newest,
+        COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
+        t.region IS NOT NULL AND t.end_date = DATE '9999-12-31' AS _scd_current,
         COALESCE(BOOL_OR(CASE
-            WHEN s._scd_action IS NULL THEN t.`region` IS NOT NULL AND t.`end_date` = DATE '9999-12-31'
-            WHEN s._scd_action <> 'fold' THEN s.`end_date` = DATE '9999-12-31'
-        END) OVER k, FALSE) AS _scd_stays
+            WHEN s._scd_action IS NULL THEN t.region IS NOT NULL AND t.end_date = DATE '9999-12-31'
+            WHEN s._scd_action <> 'fold' THEN s.end_date = DATE '9999-12-31'
+        END) OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
-    LEFT JOIN `dwh`.`dim_customer` AS t
-        ON t.`region` = s.`region`
-            AND t.`customer_no` = s.`customer_no`
-            AND t.`start_date` = s.`start_date`
-            AND t.`end_date` >= _scd_batch_from
-            AND ARRAY_CONTAINS(_scd_partitions_1, t.`region`)
+    LEFT JOIN dwh.dim_customer AS t
+        ON t.region = s.region
+            AND t.customer_no = s.customer_no
+            AND t.start_date = s.start_date
+            AND t.end_date >= _scd_batch_from
+            AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
     WINDOW
-        k AS (PARTITION BY s.`region`, s.`customer_no`),
-        v AS (PARTITION BY s.`region`, s.`customer_no` ORDER BY s.`start_date`)
+        by_key AS (PARTITION BY s.region, s.customer_no),
+        in_order AS (PARTITION BY s.region, s.customer_no ORDER BY s.start_date)
 )
 WHERE _scd_action IS NOT NULL OR _scd_idle;
 
--- How much: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
 SELECT
     *,
     ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS `open`,
-        COUNT_IF(_scd_action = 'close') AS `close`,
-        COUNT_IF(_scd_action = 'correct') AS `correct`,
-        COUNT_IF(_scd_action = 'fold') AS `fold`,
+        COUNT_IF(_scd_action = 'open') AS open,
+        COUNT_IF(_scd_action = 'close') AS close,
+        COUNT_IF(_scd_action = 'correct') AS correct,
+        COUNT_IF(_scd_action = 'fold') AS fold,
         COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS `unchanged`,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
         COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
             SELECT COUNT(*)
-            FROM `dwh`.`dim_customer` AS t
-            WHERE t.`end_date` = DATE '9999-12-31'
+            FROM dwh.dim_customer AS t
+            WHERE t.end_date = DATE '9999-12-31'
         ) AS current_keys
     FROM _scd_plan
 );
 
--- Some rows of each action; a value that would change stands there as `old -> new`.
+-- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
     _scd_action AS action,
     CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
-    `region`,
-    `customer_no`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`name`, _scd_new.`name`)), ' -> ', 'NULL') AS `name`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`address`, _scd_new.`address`)), ' -> ', 'NULL') AS `address`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`birth_date` AS STRING), CAST(_scd_new.`birth_date` AS STRING))), ' -> ', 'NULL') AS `birth_date`,
-    _scd_new.`customer_sk`,
-    _scd_new.`start_date`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`end_date` AS STRING), CAST(_scd_new.`end_date` AS STRING))), ' -> ', 'NULL') AS `end_date`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`current_flag`, _scd_new.`current_flag`)), ' -> ', 'NULL') AS `current_flag`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`row_hash`, _scd_new.`row_hash`)), ' -> ', 'NULL') AS `row_hash`
+    region,
+    customer_no,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.address, _scd_new.address)),
+        ' -> ', 'NULL'
+    ) AS address,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.birth_date AS STRING), CAST(_scd_new.birth_date AS STRING))),
+        ' -> ', 'NULL'
+    ) AS birth_date,
+    _scd_new.customer_sk,
+    _scd_new.start_date,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.end_date AS STRING), CAST(_scd_new.end_date AS STRING))),
+        ' -> ', 'NULL'
+    ) AS end_date,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.current_flag, _scd_new.current_flag)),
+        ' -> ', 'NULL'
+    ) AS current_flag,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.row_hash, _scd_new.row_hash)),
+        ' -> ', 'NULL'
+    ) AS row_hash
 FROM (
     SELECT
-        _scd_action,
-        _scd_deletes,
-        _scd_late,
-        _scd_start,
-        `region`,
-        `customer_no`,
+        _scd_action, _scd_deletes, _scd_late, _scd_start, region, customer_no,
         COALESCE(_scd_old, _scd_new) AS _scd_old,
         COALESCE(_scd_new, _scd_old) AS _scd_new,
-        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY `region`, `customer_no`, _scd_start) AS _scd_row
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY region, customer_no, _scd_start) AS _scd_row
     FROM _scd_plan
     WHERE _scd_action <> 'unchanged'
 )
 WHERE _scd_row <= 5
-ORDER BY `region`, `customer_no`, _scd_start, _scd_action;
+ORDER BY region, customer_no, _scd_start, _scd_action;

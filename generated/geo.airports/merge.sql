@@ -1,131 +1,116 @@
--- `geo`.`airports`: Airports of the world with their history, from dated releases of the whole list
--- Merges a full extract: new keys open, changed keys close and open, missing keys close.
--- Made from specs/airports.yml; do not edit: change the spec and run `scdgen generate`.
+-- geo.airports: Airports of the world with their history, from dated releases of the whole list
+-- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
+-- opens another, a missing key closes its version. Running the same extract again changes nothing.
+-- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
--- One time for the whole snapshot.
+-- All rows of the snapshot have one time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
-SET VARIABLE _scd_taken_at = COALESCE(CAST(session.taken AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time'));
+SET VARIABLE _scd_taken_at = COALESCE(
+    CAST(session.taken AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
+);
 
-MERGE INTO `geo`.`airports` AS t USING (
-    WITH extract AS (
-        -- The source's rows, in the names and types of the table.
+MERGE INTO geo.airports AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
         SELECT
-            COALESCE(CAST(`icao` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: the key icao is NULL in a source row; mend the source or set bad_rows: skip')) AS `icao`,
-            CAST(`iata` AS STRING) AS `iata`,
-            CAST(`name` AS STRING) AS `name`,
-            CAST(`city` AS STRING) AS `city`,
-            CAST(`subd` AS STRING) AS `subd`,
-            CAST(`country` AS STRING) AS `country`,
-            CAST(`elevation` AS DOUBLE) AS `elevation`,
-            CAST(`lat` AS DOUBLE) AS `lat`,
-            CAST(`lon` AS DOUBLE) AS `lon`,
-            CAST(`tz` AS STRING) AS `tz`,
-            CAST(`lid` AS STRING) AS `lid`
-        FROM `geo`.`airports_release`
+            CAST(icao AS STRING) AS icao,
+            CAST(iata AS STRING) AS iata,
+            CAST(name AS STRING) AS name,
+            CAST(city AS STRING) AS city,
+            CAST(subd AS STRING) AS subd,
+            CAST(country AS STRING) AS country,
+            CAST(elevation AS DOUBLE) AS elevation,
+            CAST(lat AS DOUBLE) AS lat,
+            CAST(lon AS DOUBLE) AS lon,
+            CAST(tz AS STRING) AS tz,
+            CAST(lid AS STRING) AS lid
+        FROM geo.airports_release
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement.
+        SELECT *
+        FROM source_rows
+        WHERE
+            CASE
+                WHEN icao IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: icao is NULL')
+                ELSE TRUE
+            END
         UNION ALL
         -- An empty snapshot would close everything: it stops the statement.
         SELECT
-            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-        WHERE
-            NOT EXISTS (
-                SELECT 1
-                FROM `geo`.`airports_release`
-            )
-        DISTRIBUTE BY `icao`
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+        DISTRIBUTE BY icao
     ),
     ranked AS (
-        -- Exact copies of a row count once; different rows of a key stop the statement.
+        -- Exact copies of a row count once.
         SELECT
             *,
-            LAG(STRUCT(
-                `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-            )) OVER w AS _scd_before
+            STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)
+                <=> FIRST_VALUE(STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)) OVER by_key
+                AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
         FROM extract
-        WINDOW w AS (PARTITION BY `icao` ORDER BY `icao`)
+        WINDOW by_key AS (PARTITION BY icao ORDER BY icao)
     ),
     snapshot AS (
-        -- One row per key.
+        -- One row per key; two rows that contradict each other stop the statement.
         SELECT *
         FROM ranked
         WHERE
             CASE
-                WHEN _scd_before IS NULL THEN TRUE
-                WHEN _scd_before <=> STRUCT(
-                        `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-                    ) THEN FALSE
-                ELSE RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] geo.airports: two different rows of one key: '
+                    || TO_JSON(STRUCT(icao))
+                )
             END
     ),
     stored AS (
-        -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
+        -- The stored versions that are open, or ended no earlier than this snapshot.
         SELECT
-            t.`icao`,
-            t.`iata`,
-            t.`name`,
-            t.`city`,
-            t.`subd`,
-            t.`country`,
-            t.`elevation`,
-            t.`lat`,
-            t.`lon`,
-            t.`tz`,
-            t.`lid`,
-            t.`valid_from` AS _scd_from,
-            t.`valid_to` AS _scd_until,
-            ROW_NUMBER() OVER (PARTITION BY t.`icao` ORDER BY t.`valid_from` DESC) AS _scd_row
-        FROM `geo`.`airports` AS t
-        WHERE (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
-        DISTRIBUTE BY `icao`
+            t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
+            t.valid_from AS _scd_from,
+            t.valid_to AS _scd_until,
+            ROW_NUMBER() OVER newest_first AS _scd_row
+        FROM geo.airports AS t
+        WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+        WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
+        DISTRIBUTE BY icao
     ),
     compared AS (
-        -- Only keys that differ: gone from the snapshot, new in it, or changed.
+        -- Only keys that differ: missing in the snapshot, new in it, or changed.
         SELECT
-            COALESCE(n.`icao`, o.`icao`) AS `icao`,
-            n.`iata`,
-            n.`name`,
-            n.`city`,
-            n.`subd`,
-            n.`country`,
-            n.`elevation`,
-            n.`lat`,
-            n.`lon`,
-            n.`tz`,
-            n.`lid`,
+            COALESCE(n.icao, o.icao) AS icao,
+            n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
             _scd_taken_at AS _scd_at,
             o._scd_from,
             o._scd_until,
-            COUNT_IF(n.`icao` IS NULL) OVER () AS _scd_closing,
-            n.`icao` IS NULL AS _scd_gone,
+            COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
+            n.icao IS NULL AS _scd_gone,
             CASE
-                WHEN n.`icao` IS NULL THEN ARRAY('close')
-                WHEN o.`icao` IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
-                WHEN STRUCT(
-                        n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
-                        n.`tz`, n.`lid`
-                    ) <=> STRUCT(
-                        o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
-                        o.`tz`, o.`lid`
-                    ) THEN ARRAY('correct')
+                WHEN n.icao IS NULL THEN ARRAY('close')
+                WHEN o.icao IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+                WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
+                    <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
+                    THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
         FROM snapshot AS n
         FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
-            ON n.`icao` = o.`icao`
+            ON n.icao = o.icao
         WHERE
             CASE
-                WHEN n.`icao` IS NULL THEN o._scd_until IS NULL
-                WHEN o.`icao` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-                ELSE NOT (STRUCT(
-                        n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
-                        n.`tz`, n.`lid`
-                    ) <=> STRUCT(
-                        o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
-                        o.`tz`, o.`lid`
-                    ))
+                WHEN n.icao IS NULL THEN o._scd_until IS NULL
+                WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
+                    <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid))
             END
     ),
     versions AS (
@@ -137,94 +122,48 @@ MERGE INTO `geo`.`airports` AS t USING (
         FROM compared
         CROSS JOIN (
             SELECT COUNT(*) AS _scd_current
-            FROM `geo`.`airports` AS t
-            WHERE t.`valid_to` IS NULL
+            FROM geo.airports AS t
+            WHERE t.valid_to IS NULL
         )
             LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
         WHERE
             CASE
                 WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                    THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] geo.airports: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`icao`, _scd_from)), '; run snapshots in the order in which they were taken'))
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_TAKEN_AT] geo.airports: the snapshot is not newer than a version that it closes: '
+                        || TO_JSON(STRUCT(icao, _scd_from))
+                    )
                 WHEN _scd_closing > 0.2 * _scd_current
-                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: the snapshot would close more than 0.2 of the current keys; raise snapshot.max_deleted if that is right')
+                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys would close')
                 ELSE TRUE
             END
     ),
     staged AS (
-        -- What to write: the versions, with their history columns.
+        -- Rows to write, with their history columns.
         SELECT
             _scd_action,
-            `icao`,
-            `iata`,
-            `name`,
-            `city`,
-            `subd`,
-            `country`,
-            `elevation`,
-            `lat`,
-            `lon`,
-            `tz`,
-            `lid`,
-            _scd_start AS `valid_from`,
-            _scd_next AS `valid_to`,
-            _scd_next IS NULL AS `is_current`
+            icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid,
+            _scd_start AS valid_from,
+            _scd_next AS valid_to,
+            _scd_next IS NULL AS is_current
         FROM versions
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A version is known by its key and its start.
-    ON t.`icao` = s.`icao`
-        AND t.`valid_from` = s.`valid_from`
-        AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
--- The open version of a key that is gone or changed: only its end is written.
+    -- A key and a start identify a version.
+    ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+-- The open version of a missing or changed key: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN
-    UPDATE SET `valid_to` = s.`valid_to`, `is_current` = s.`is_current`
--- A version that holds other values now, or is open again.
+    UPDATE SET valid_to = s.valid_to, is_current = s.is_current
+-- A version whose values are corrected, or that is open again.
 WHEN MATCHED THEN
     UPDATE SET
-        `iata` = s.`iata`,
-        `name` = s.`name`,
-        `city` = s.`city`,
-        `subd` = s.`subd`,
-        `country` = s.`country`,
-        `elevation` = s.`elevation`,
-        `lat` = s.`lat`,
-        `lon` = s.`lon`,
-        `tz` = s.`tz`,
-        `lid` = s.`lid`,
-        `valid_to` = s.`valid_to`,
-        `is_current` = s.`is_current`
--- A new version.
+        iata = s.iata, name = s.name, city = s.city, subd = s.subd, country = s.country, elevation = s.elevation,
+        lat = s.lat, lon = s.lon, tz = s.tz, lid = s.lid, valid_to = s.valid_to, is_current = s.is_current
+-- A version that is not stored yet.
 WHEN NOT MATCHED THEN
-    INSERT (
-        `icao`,
-        `iata`,
-        `name`,
-        `city`,
-        `subd`,
-        `country`,
-        `elevation`,
-        `lat`,
-        `lon`,
-        `tz`,
-        `lid`,
-        `valid_from`,
-        `valid_to`,
-        `is_current`
-    )
+    INSERT (icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current)
     VALUES (
-        s.`icao`,
-        s.`iata`,
-        s.`name`,
-        s.`city`,
-        s.`subd`,
-        s.`country`,
-        s.`elevation`,
-        s.`lat`,
-        s.`lon`,
-        s.`tz`,
-        s.`lid`,
-        s.`valid_from`,
-        s.`valid_to`,
-        s.`is_current`
+        s.icao, s.iata, s.name, s.city, s.subd, s.country, s.elevation, s.lat, s.lon, s.tz, s.lid, s.valid_from,
+        s.valid_to, s.is_current
     );

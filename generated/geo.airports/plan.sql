@@ -1,133 +1,117 @@
--- `geo`.`airports`: Airports of the world with their history, from dated releases of the whole list
+-- geo.airports: Airports of the world with their history, from dated releases of the whole list
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
--- Made from specs/airports.yml; do not edit: change the spec and run `scdgen generate`.
+-- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
--- One time for the whole snapshot.
+-- All rows of the snapshot have one time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
-SET VARIABLE _scd_taken_at = COALESCE(CAST(session.taken AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time'));
+SET VARIABLE _scd_taken_at = COALESCE(
+    CAST(session.taken AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
+);
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The view belongs to the session and is gone with it.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
-WITH extract AS (
-    -- The source's rows, in the names and types of the table.
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
     SELECT
-        COALESCE(CAST(`icao` AS STRING), RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: the key icao is NULL in a source row; mend the source or set bad_rows: skip')) AS `icao`,
-        CAST(`iata` AS STRING) AS `iata`,
-        CAST(`name` AS STRING) AS `name`,
-        CAST(`city` AS STRING) AS `city`,
-        CAST(`subd` AS STRING) AS `subd`,
-        CAST(`country` AS STRING) AS `country`,
-        CAST(`elevation` AS DOUBLE) AS `elevation`,
-        CAST(`lat` AS DOUBLE) AS `lat`,
-        CAST(`lon` AS DOUBLE) AS `lon`,
-        CAST(`tz` AS STRING) AS `tz`,
-        CAST(`lid` AS STRING) AS `lid`
-    FROM `geo`.`airports_release`
+        CAST(icao AS STRING) AS icao,
+        CAST(iata AS STRING) AS iata,
+        CAST(name AS STRING) AS name,
+        CAST(city AS STRING) AS city,
+        CAST(subd AS STRING) AS subd,
+        CAST(country AS STRING) AS country,
+        CAST(elevation AS DOUBLE) AS elevation,
+        CAST(lat AS DOUBLE) AS lat,
+        CAST(lon AS DOUBLE) AS lon,
+        CAST(tz AS STRING) AS tz,
+        CAST(lid AS STRING) AS lid
+    FROM geo.airports_release
+),
+extract AS (
+    -- A row that breaks a rule stops the statement.
+    SELECT *
+    FROM source_rows
+    WHERE
+        CASE
+            WHEN icao IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: icao is NULL')
+            ELSE TRUE
+        END
     UNION ALL
     -- An empty snapshot would close everything: it stops the statement.
     SELECT
-        RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty; set snapshot.allow_empty: true if that is right'),
+        RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
         NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-    WHERE
-        NOT EXISTS (
-            SELECT 1
-            FROM `geo`.`airports_release`
-        )
-    DISTRIBUTE BY `icao`
+    WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+    DISTRIBUTE BY icao
 ),
 ranked AS (
-    -- Exact copies of a row count once; different rows of a key stop the statement.
+    -- Exact copies of a row count once.
     SELECT
         *,
-        LAG(STRUCT(
-            `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-        )) OVER w AS _scd_before
+        STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)
+            <=> FIRST_VALUE(STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)) OVER by_key
+            AS _scd_agrees,
+        ROW_NUMBER() OVER by_key AS _scd_row
     FROM extract
-    WINDOW w AS (PARTITION BY `icao` ORDER BY `icao`)
+    WINDOW by_key AS (PARTITION BY icao ORDER BY icao)
 ),
 snapshot AS (
-    -- One row per key.
+    -- One row per key; two rows that contradict each other stop the statement.
     SELECT *
     FROM ranked
     WHERE
         CASE
-            WHEN _scd_before IS NULL THEN TRUE
-            WHEN _scd_before <=> STRUCT(
-                    `iata`, `name`, `city`, `subd`, `country`, `elevation`, `lat`, `lon`, `tz`, `lid`
-                ) THEN FALSE
-            ELSE RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] geo.airports: two different rows of one key, such as ', TO_JSON(STRUCT(`icao`)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] geo.airports: two different rows of one key: '
+                || TO_JSON(STRUCT(icao))
+            )
         END
 ),
 stored AS (
-    -- The versions that are open, or ended no earlier than this snapshot; the newest of a key is number 1.
+    -- The stored versions that are open, or ended no earlier than this snapshot.
     SELECT
-        t.`icao`,
-        t.`iata`,
-        t.`name`,
-        t.`city`,
-        t.`subd`,
-        t.`country`,
-        t.`elevation`,
-        t.`lat`,
-        t.`lon`,
-        t.`tz`,
-        t.`lid`,
-        t.`valid_from` AS _scd_from,
-        t.`valid_to` AS _scd_until,
-        ROW_NUMBER() OVER (PARTITION BY t.`icao` ORDER BY t.`valid_from` DESC) AS _scd_row
-    FROM `geo`.`airports` AS t
-    WHERE (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
-    DISTRIBUTE BY `icao`
+        t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
+        t.valid_from AS _scd_from,
+        t.valid_to AS _scd_until,
+        ROW_NUMBER() OVER newest_first AS _scd_row
+    FROM geo.airports AS t
+    WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+    WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
+    DISTRIBUTE BY icao
 ),
 compared AS (
-    -- Only keys that differ: gone from the snapshot, new in it, or changed.
+    -- Only keys that differ: missing in the snapshot, new in it, or changed.
     SELECT
-        COALESCE(n.`icao`, o.`icao`) AS `icao`,
-        n.`iata`,
-        n.`name`,
-        n.`city`,
-        n.`subd`,
-        n.`country`,
-        n.`elevation`,
-        n.`lat`,
-        n.`lon`,
-        n.`tz`,
-        n.`lid`,
+        COALESCE(n.icao, o.icao) AS icao,
+        n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
         _scd_taken_at AS _scd_at,
         o._scd_from,
         o._scd_until,
-        COUNT_IF(n.`icao` IS NULL) OVER () AS _scd_closing,
-        n.`icao` IS NULL AS _scd_gone,
+        COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
+        n.icao IS NULL AS _scd_gone,
         CASE
-            WHEN n.`icao` IS NULL THEN ARRAY('close')
-            WHEN o.`icao` IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
-            WHEN STRUCT(
-                    n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
-                    n.`tz`, n.`lid`
-                ) <=> STRUCT(
-                    o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
-                    o.`tz`, o.`lid`
-                ) THEN ARRAY('correct')
+            WHEN n.icao IS NULL THEN ARRAY('close')
+            WHEN o.icao IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+            WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
+                <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
+                THEN ARRAY('correct')
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
         END AS _scd_actions
     FROM snapshot AS n
     FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
-        ON n.`icao` = o.`icao`
+        ON n.icao = o.icao
     WHERE
         CASE
-            WHEN n.`icao` IS NULL THEN o._scd_until IS NULL
-            WHEN o.`icao` IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-            ELSE NOT (STRUCT(
-                    n.`iata`, n.`name`, n.`city`, n.`subd`, n.`country`, n.`elevation`, n.`lat`, n.`lon`,
-                    n.`tz`, n.`lid`
-                ) <=> STRUCT(
-                    o.`iata`, o.`name`, o.`city`, o.`subd`, o.`country`, o.`elevation`, o.`lat`, o.`lon`,
-                    o.`tz`, o.`lid`
-                ))
+            WHEN n.icao IS NULL THEN o._scd_until IS NULL
+            WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+            ELSE NOT (STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
+                <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid))
         END
 ),
 versions AS (
@@ -139,137 +123,160 @@ versions AS (
     FROM compared
     CROSS JOIN (
         SELECT COUNT(*) AS _scd_current
-        FROM `geo`.`airports` AS t
-        WHERE t.`valid_to` IS NULL
+        FROM geo.airports AS t
+        WHERE t.valid_to IS NULL
     )
         LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
     WHERE
         CASE
             WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_TAKEN_AT] geo.airports: the snapshot was not taken after the start of a version that it would close, such as ', TO_JSON(STRUCT(`icao`, _scd_from)), '; run snapshots in the order in which they were taken'))
+                THEN RAISE_ERROR(
+                    '[SCDGEN_TAKEN_AT] geo.airports: the snapshot is not newer than a version that it closes: '
+                    || TO_JSON(STRUCT(icao, _scd_from))
+                )
             WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: the snapshot would close more than 0.2 of the current keys; raise snapshot.max_deleted if that is right')
+                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys would close')
             ELSE TRUE
         END
 ),
 staged AS (
-    -- What to write: the versions, with their history columns.
+    -- Rows to write, with their history columns.
     SELECT
         _scd_action,
-        `icao`,
-        `iata`,
-        `name`,
-        `city`,
-        `subd`,
-        `country`,
-        `elevation`,
-        `lat`,
-        `lon`,
-        `tz`,
-        `lid`,
-        _scd_start AS `valid_from`,
-        _scd_next AS `valid_to`,
-        _scd_next IS NULL AS `is_current`
+        icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid,
+        _scd_start AS valid_from,
+        _scd_next AS valid_to,
+        _scd_next IS NULL AS is_current
     FROM versions
 )
 SELECT
     COALESCE(_scd_action, 'unchanged') AS _scd_action,
-    `icao`,
+    icao,
     _scd_start,
     _scd_old,
     _scd_new,
-    -- The current version of a key, which ends; and whether the key is gone by that.
+    -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes
 FROM (
     SELECT
         s._scd_action,
-        COALESCE(s.`icao`, n.`icao`) AS `icao`,
-        s.`valid_from` AS _scd_start,
+        COALESCE(s.icao, n.icao) AS icao,
+        s.valid_from AS _scd_start,
         IF(
-            t.`icao` IS NOT NULL,
+            t.icao IS NOT NULL,
             STRUCT(
-                t.`icao`, t.`iata`, t.`name`, t.`city`, t.`subd`, t.`country`, t.`elevation`,
-                t.`lat`, t.`lon`, t.`tz`, t.`lid`, t.`valid_from`, t.`valid_to`, t.`is_current`
+                t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz,
+                t.lid, t.valid_from, t.valid_to, t.is_current
             ),
             NULL
         ) AS _scd_old,
         STRUCT(
-            s.`icao`,
-            CASE WHEN s._scd_action = 'close' THEN t.`iata` ELSE s.`iata` END AS `iata`,
-            CASE WHEN s._scd_action = 'close' THEN t.`name` ELSE s.`name` END AS `name`,
-            CASE WHEN s._scd_action = 'close' THEN t.`city` ELSE s.`city` END AS `city`,
-            CASE WHEN s._scd_action = 'close' THEN t.`subd` ELSE s.`subd` END AS `subd`,
-            CASE WHEN s._scd_action = 'close' THEN t.`country` ELSE s.`country` END AS `country`,
-            CASE WHEN s._scd_action = 'close' THEN t.`elevation` ELSE s.`elevation` END AS `elevation`,
-            CASE WHEN s._scd_action = 'close' THEN t.`lat` ELSE s.`lat` END AS `lat`,
-            CASE WHEN s._scd_action = 'close' THEN t.`lon` ELSE s.`lon` END AS `lon`,
-            CASE WHEN s._scd_action = 'close' THEN t.`tz` ELSE s.`tz` END AS `tz`,
-            CASE WHEN s._scd_action = 'close' THEN t.`lid` ELSE s.`lid` END AS `lid`,
-            s.`valid_from`, s.`valid_to`, s.`is_current`
+            s.icao, CASE WHEN s._scd_action = 'close' THEN t.iata ELSE s.iata END AS iata,
+            CASE WHEN s._scd_action = 'close' THEN t.name ELSE s.name END AS name,
+            CASE WHEN s._scd_action = 'close' THEN t.city ELSE s.city END AS city,
+            CASE WHEN s._scd_action = 'close' THEN t.subd ELSE s.subd END AS subd,
+            CASE WHEN s._scd_action = 'close' THEN t.country ELSE s.country END AS country,
+            CASE WHEN s._scd_action = 'close' THEN t.elevation ELSE s.elevation END AS elevation,
+            CASE WHEN s._scd_action = 'close' THEN t.lat ELSE s.lat END AS lat,
+            CASE WHEN s._scd_action = 'close' THEN t.lon ELSE s.lon END AS lon,
+            CASE WHEN s._scd_action = 'close' THEN t.tz ELSE s.tz END AS tz,
+            CASE WHEN s._scd_action = 'close' THEN t.lid ELSE s.lid END AS lid, s.valid_from,
+            s.valid_to, s.is_current
         ) AS _scd_new,
-        t.`icao` IS NOT NULL AND t.`valid_to` IS NULL AS _scd_current,
-        COALESCE(BOOL_OR(s.`valid_to` IS NULL) OVER k, FALSE) AS _scd_stays
+        t.icao IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
+        COALESCE(BOOL_OR(s.valid_to IS NULL) OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n
-        ON n.`icao` = s.`icao`
-    LEFT JOIN `geo`.`airports` AS t
-        ON t.`icao` = s.`icao`
-            AND t.`valid_from` = s.`valid_from`
-            AND (t.`valid_to` IS NULL OR t.`valid_to` >= _scd_taken_at)
-    WINDOW k AS (PARTITION BY COALESCE(s.`icao`, n.`icao`))
+        ON n.icao = s.icao
+    LEFT JOIN geo.airports AS t
+        ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+    WINDOW by_key AS (PARTITION BY COALESCE(s.icao, n.icao))
 );
 
--- How much: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
 SELECT
     *,
     ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS `open`,
-        COUNT_IF(_scd_action = 'close') AS `close`,
-        COUNT_IF(_scd_action = 'correct') AS `correct`,
-        COUNT_IF(_scd_action = 'fold') AS `fold`,
+        COUNT_IF(_scd_action = 'open') AS open,
+        COUNT_IF(_scd_action = 'close') AS close,
+        COUNT_IF(_scd_action = 'correct') AS correct,
+        COUNT_IF(_scd_action = 'fold') AS fold,
         COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS `unchanged`,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
             SELECT COUNT(*)
-            FROM `geo`.`airports` AS t
-            WHERE t.`valid_to` IS NULL
+            FROM geo.airports AS t
+            WHERE t.valid_to IS NULL
         ) AS current_keys
     FROM _scd_plan
 );
 
--- Some rows of each action; a value that would change stands there as `old -> new`.
+-- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
     _scd_action AS action,
     CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
-    `icao`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`iata`, _scd_new.`iata`)), ' -> ', 'NULL') AS `iata`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`name`, _scd_new.`name`)), ' -> ', 'NULL') AS `name`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`city`, _scd_new.`city`)), ' -> ', 'NULL') AS `city`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`subd`, _scd_new.`subd`)), ' -> ', 'NULL') AS `subd`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`country`, _scd_new.`country`)), ' -> ', 'NULL') AS `country`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`elevation` AS STRING), CAST(_scd_new.`elevation` AS STRING))), ' -> ', 'NULL') AS `elevation`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`lat` AS STRING), CAST(_scd_new.`lat` AS STRING))), ' -> ', 'NULL') AS `lat`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`lon` AS STRING), CAST(_scd_new.`lon` AS STRING))), ' -> ', 'NULL') AS `lon`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`tz`, _scd_new.`tz`)), ' -> ', 'NULL') AS `tz`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`lid`, _scd_new.`lid`)), ' -> ', 'NULL') AS `lid`,
-    _scd_new.`valid_from`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`valid_to` AS STRING), CAST(_scd_new.`valid_to` AS STRING))), ' -> ', 'NULL') AS `valid_to`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`is_current` AS STRING), CAST(_scd_new.`is_current` AS STRING))), ' -> ', 'NULL') AS `is_current`
+    icao,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.iata, _scd_new.iata)),
+        ' -> ', 'NULL'
+    ) AS iata,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
+        ' -> ', 'NULL'
+    ) AS city,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.subd, _scd_new.subd)),
+        ' -> ', 'NULL'
+    ) AS subd,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.country, _scd_new.country)),
+        ' -> ', 'NULL'
+    ) AS country,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.elevation AS STRING), CAST(_scd_new.elevation AS STRING))),
+        ' -> ', 'NULL'
+    ) AS elevation,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.lat AS STRING), CAST(_scd_new.lat AS STRING))),
+        ' -> ', 'NULL'
+    ) AS lat,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.lon AS STRING), CAST(_scd_new.lon AS STRING))),
+        ' -> ', 'NULL'
+    ) AS lon,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.tz, _scd_new.tz)),
+        ' -> ', 'NULL'
+    ) AS tz,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.lid, _scd_new.lid)),
+        ' -> ', 'NULL'
+    ) AS lid,
+    _scd_new.valid_from,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.valid_to AS STRING), CAST(_scd_new.valid_to AS STRING))),
+        ' -> ', 'NULL'
+    ) AS valid_to,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.is_current AS STRING), CAST(_scd_new.is_current AS STRING))),
+        ' -> ', 'NULL'
+    ) AS is_current
 FROM (
     SELECT
-        _scd_action,
-        _scd_deletes,
-        _scd_start,
-        `icao`,
+        _scd_action, _scd_deletes, _scd_start, icao,
         COALESCE(_scd_old, _scd_new) AS _scd_old,
         COALESCE(_scd_new, _scd_old) AS _scd_new,
-        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY `icao`, _scd_start) AS _scd_row
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY icao, _scd_start) AS _scd_row
     FROM _scd_plan
     WHERE _scd_action <> 'unchanged'
 )
 WHERE _scd_row <= 5
-ORDER BY `icao`, _scd_start, _scd_action;
+ORDER BY icao, _scd_start, _scd_action;

@@ -1,60 +1,76 @@
--- `shop`.`product_price`: The newest price of each product (type 1), whatever the order in which prices arrive
+-- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
 -- Keeps one row per key: the newest change.
--- Made from specs/product_price.yml; do not edit: change the spec and run `scdgen generate`.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
-MERGE INTO `shop`.`product_price` AS t USING (
-    WITH changes AS (
-        -- The source's rows, in the names and types of the table.
+MERGE INTO shop.product_price AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
         SELECT
-            COALESCE(CAST(`product_id` AS BIGINT), RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: the key product_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `product_id`,
-            CAST(`name` AS STRING) AS `name`,
-            CAST(`price` AS DECIMAL(10, 2)) AS `price`,
-            COALESCE(CAST(changed_at AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at,
+            CAST(product_id AS BIGINT) AS product_id,
+            CAST(name AS STRING) AS name,
+            CAST(price AS DECIMAL(10, 2)) AS price,
+            CAST(changed_at AS TIMESTAMP) AS _scd_at,
             COALESCE(action = 'discontinued', FALSE) AS _scd_deleted,
             change_id AS _scd_sequence_1
-        FROM `shop`.`price_changes`
+        FROM shop.price_changes
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement.
+        SELECT *
+        FROM source_rows
+        WHERE
+            CASE
+                WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: changed_at is NULL')
+                ELSE TRUE
+            END
     ),
     ranked AS (
-        -- Of the rows of one key the newest counts.
+        -- The rows of each key, the newest first.
         SELECT
             *,
-            FIRST_VALUE(STRUCT(_scd_deleted, `name`, `price`)) OVER ties AS _scd_first,
-            ROW_NUMBER() OVER w AS _scd_row
+            CASE WHEN NOT _scd_deleted THEN STRUCT(name, price) END
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, price) END) OVER ties
+                AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
         FROM changes
         WINDOW
-            w AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
-            ties AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC RANGE BETWEEN CURRENT ROW AND CURRENT ROW)
+            by_key AS (PARTITION BY product_id ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
+            ties AS (
+                PARTITION BY product_id ORDER BY _scd_at DESC, _scd_sequence_1 DESC
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
     ),
     latest AS (
-        -- One row per key.
+        -- One row per key; two rows that contradict each other stop the statement.
         SELECT
-            `product_id`,
-            `name`,
-            `price`,
-            _scd_at AS `updated_at`,
+            product_id, name, price,
+            _scd_at AS updated_at,
             _scd_deleted
         FROM ranked
         WHERE
             CASE
-                WHEN NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
-                    THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time, such as ', TO_JSON(STRUCT(`product_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-                ELSE _scd_row = 1
+                WHEN _scd_agrees THEN _scd_row = 1
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(product_id, _scd_at))
+                )
             END
     )
     SELECT * FROM latest
 ) AS s
-    -- A row is known by its key.
-    ON t.`product_id` = s.`product_id`
+    -- A key identifies a row.
+    ON t.product_id = s.product_id
 -- A delete removes the row.
-WHEN MATCHED AND s._scd_deleted AND s.`updated_at` >= t.`updated_at` THEN
+WHEN MATCHED AND s._scd_deleted AND s.updated_at >= t.updated_at THEN
     DELETE
--- A row that holds other values.
+-- A row with other values.
 WHEN MATCHED
 AND NOT s._scd_deleted
-AND s.`updated_at` >= t.`updated_at`
-AND NOT (STRUCT(t.`name`, t.`price`, t.`updated_at`) <=> STRUCT(s.`name`, s.`price`, s.`updated_at`)) THEN
-    UPDATE SET `name` = s.`name`, `price` = s.`price`, `updated_at` = s.`updated_at`
+AND s.updated_at >= t.updated_at
+AND NOT (STRUCT(t.name, t.price, t.updated_at) <=> STRUCT(s.name, s.price, s.updated_at)) THEN
+    UPDATE SET name = s.name, price = s.price, updated_at = s.updated_at
 -- A new key.
 WHEN NOT MATCHED AND NOT s._scd_deleted THEN
-    INSERT (`product_id`, `name`, `price`, `updated_at`)
-    VALUES (s.`product_id`, s.`name`, s.`price`, s.`updated_at`);
+    INSERT (product_id, name, price, updated_at)
+    VALUES (s.product_id, s.name, s.price, s.updated_at);

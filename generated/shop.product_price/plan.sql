@@ -1,69 +1,89 @@
--- `shop`.`product_price`: The newest price of each product (type 1), whatever the order in which prices arrive
+-- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
--- Made from specs/product_price.yml; do not edit: change the spec and run `scdgen generate`.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The view belongs to the session and is gone with it.
+-- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
-WITH changes AS (
-    -- The source's rows, in the names and types of the table.
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
     SELECT
-        COALESCE(CAST(`product_id` AS BIGINT), RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: the key product_id is NULL in a source row; mend the source or set bad_rows: skip')) AS `product_id`,
-        CAST(`name` AS STRING) AS `name`,
-        CAST(`price` AS DECIMAL(10, 2)) AS `price`,
-        COALESCE(CAST(changed_at AS TIMESTAMP), RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: effective_at is NULL in a source row; mend the source or set bad_rows: skip')) AS _scd_at,
+        CAST(product_id AS BIGINT) AS product_id,
+        CAST(name AS STRING) AS name,
+        CAST(price AS DECIMAL(10, 2)) AS price,
+        CAST(changed_at AS TIMESTAMP) AS _scd_at,
         COALESCE(action = 'discontinued', FALSE) AS _scd_deleted,
         change_id AS _scd_sequence_1
-    FROM `shop`.`price_changes`
+    FROM shop.price_changes
+),
+changes AS (
+    -- A row that breaks a rule stops the statement.
+    SELECT *
+    FROM source_rows
+    WHERE
+        CASE
+            WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: changed_at is NULL')
+            ELSE TRUE
+        END
 ),
 ranked AS (
-    -- Of the rows of one key the newest counts.
+    -- The rows of each key, the newest first.
     SELECT
         *,
-        FIRST_VALUE(STRUCT(_scd_deleted, `name`, `price`)) OVER ties AS _scd_first,
-        ROW_NUMBER() OVER w AS _scd_row
+        CASE WHEN NOT _scd_deleted THEN STRUCT(name, price) END
+            <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, price) END) OVER ties
+            AS _scd_agrees,
+        ROW_NUMBER() OVER by_key AS _scd_row
     FROM changes
     WINDOW
-        w AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
-        ties AS (PARTITION BY `product_id` ORDER BY _scd_at DESC, _scd_sequence_1 DESC RANGE BETWEEN CURRENT ROW AND CURRENT ROW)
+        by_key AS (PARTITION BY product_id ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
+        ties AS (
+            PARTITION BY product_id ORDER BY _scd_at DESC, _scd_sequence_1 DESC
+            RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+        )
 ),
 latest AS (
-    -- One row per key.
+    -- One row per key; two rows that contradict each other stop the statement.
     SELECT
-        `product_id`,
-        `name`,
-        `price`,
-        _scd_at AS `updated_at`,
+        product_id, name, price,
+        _scd_at AS updated_at,
         _scd_deleted
     FROM ranked
     WHERE
         CASE
-            WHEN NOT (_scd_first <=> STRUCT(_scd_deleted, `name`, `price`) OR (_scd_deleted AND _scd_first._scd_deleted))
-                THEN RAISE_ERROR(CONCAT('[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time, such as ', TO_JSON(STRUCT(`product_id`, _scd_at)), '; mend the source, order them by source.sequence_by or set conflicts: any'))
-            ELSE _scd_row = 1
+            WHEN _scd_agrees THEN _scd_row = 1
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] shop.product_price: two different rows of one key and time: '
+                || TO_JSON(STRUCT(product_id, _scd_at))
+            )
         END
 )
 SELECT
     CASE
-        WHEN t.`product_id` IS NOT NULL
+        WHEN t.product_id IS NOT NULL
             AND s._scd_deleted
-            AND s.`updated_at` >= t.`updated_at` THEN 'delete'
-        WHEN t.`product_id` IS NOT NULL
+            AND s.updated_at >= t.updated_at THEN 'delete'
+        WHEN t.product_id IS NOT NULL
             AND NOT s._scd_deleted
-            AND s.`updated_at` >= t.`updated_at`
-            AND NOT (STRUCT(t.`name`, t.`price`, t.`updated_at`) <=> STRUCT(s.`name`, s.`price`, s.`updated_at`)) THEN 'update'
-        WHEN t.`product_id` IS NULL
+            AND s.updated_at >= t.updated_at
+            AND NOT (STRUCT(t.name, t.price, t.updated_at) <=> STRUCT(s.name, s.price, s.updated_at)) THEN 'update'
+        WHEN t.product_id IS NULL
             AND NOT s._scd_deleted THEN 'insert'
         ELSE 'unchanged'
     END AS _scd_action,
-    s.`product_id`,
-    CASE WHEN t.`product_id` IS NOT NULL THEN STRUCT(t.`product_id`, t.`name`, t.`price`, t.`updated_at`) END AS _scd_old,
-    CASE WHEN NOT s._scd_deleted THEN STRUCT(s.`product_id`, s.`name`, s.`price`, s.`updated_at`) END AS _scd_new
+    s.product_id,
+    IF(
+        t.product_id IS NOT NULL,
+        STRUCT(t.product_id, t.name, t.price, t.updated_at),
+        NULL
+    ) AS _scd_old,
+    CASE WHEN NOT s._scd_deleted THEN STRUCT(s.product_id, s.name, s.price, s.updated_at) END AS _scd_new
 FROM latest AS s
-LEFT JOIN `shop`.`product_price` AS t
-    ON t.`product_id` = s.`product_id`;
+LEFT JOIN shop.product_price AS t
+    ON t.product_id = s.product_id;
 
--- How much: rows per action, keys of the source that need nothing, and keys that are there.
+-- Counts: rows per action, keys of the source that need nothing, and keys that are there.
 SELECT
     *,
     ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
@@ -72,31 +92,39 @@ FROM (
         COUNT_IF(_scd_action = 'insert') AS `insert`,
         COUNT_IF(_scd_action = 'update') AS `update`,
         COUNT_IF(_scd_action = 'delete') AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS `unchanged`,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
         COUNT_IF(_scd_action = 'delete') AS closed_keys,
         (
             SELECT COUNT(*)
-            FROM `shop`.`product_price`
+            FROM shop.product_price
         ) AS current_keys
     FROM _scd_plan
 );
 
--- Some rows of each action; a value that would change stands there as `old -> new`.
+-- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
     _scd_action AS action,
-    `product_id`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(_scd_old.`name`, _scd_new.`name`)), ' -> ', 'NULL') AS `name`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`price` AS STRING), CAST(_scd_new.`price` AS STRING))), ' -> ', 'NULL') AS `price`,
-    ARRAY_JOIN(ARRAY_DISTINCT(ARRAY(CAST(_scd_old.`updated_at` AS STRING), CAST(_scd_new.`updated_at` AS STRING))), ' -> ', 'NULL') AS `updated_at`
+    product_id,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.price AS STRING), CAST(_scd_new.price AS STRING))),
+        ' -> ', 'NULL'
+    ) AS price,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.updated_at AS STRING), CAST(_scd_new.updated_at AS STRING))),
+        ' -> ', 'NULL'
+    ) AS updated_at
 FROM (
     SELECT
-        _scd_action,
-        `product_id`,
+        _scd_action, product_id,
         COALESCE(_scd_old, _scd_new) AS _scd_old,
         COALESCE(_scd_new, _scd_old) AS _scd_new,
-        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY `product_id`) AS _scd_row
+        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY product_id) AS _scd_row
     FROM _scd_plan
     WHERE _scd_action <> 'unchanged'
 )
 WHERE _scd_row <= 5
-ORDER BY `product_id`, _scd_action;
+ORDER BY product_id, _scd_action;

@@ -163,11 +163,13 @@ def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
     for name, text in files.items():
         for line in text.splitlines():
             if line.lstrip().startswith((_BETWEEN, _MAGIC)):
-                told = f"a notebook takes the line {line.strip()!r} in {name} for its own; mend the template"
+                told = f"a notebook takes the line {line.strip()!r} in {name} for its own; fix the template"
                 raise SpecError([Problem(spec.origin, 0, 0, told)])
     origin = code(printable(spec.origin))
     title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
-    found = [_format_markdown([*title, f"Made from {origin}; do not edit: change the spec and run `scdgen generate`."])]
+    found = [
+        _format_markdown([*title, f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."])
+    ]
     for name, what in _WHAT.items():
         if name in files:
             found += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *split_cells(files[name])]

@@ -129,7 +129,7 @@ def summarize(outcomes: Sequence[Outcome]) -> str:
     left = [f"{outcome.target} (because of {', '.join(outcome.because)})" for outcome in outcomes if outcome.because]
     lines = [f"{len(names)} {what}: {', '.join(names)}" if names else f"0 {what}"
              for names, what in ((done, "done"), (failed, "failed"), (left, "not run"))]  # fmt: skip
-    return "\n".join([*lines, "mend the cause and run again; what is done is not done twice"])
+    return "\n".join([*lines, "fix the cause and run again; what is done is not done twice"])
 
 
 COMMANDS = (run,)

@@ -107,15 +107,15 @@ class BadValue:
     file: str | None = None
     texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
 
-    def message(self, where: str, mend: str) -> str:
+    def message(self, where: str, fix: str) -> str:
         """The line that a user reads."""
         told = ""
         if self.count is not None:
             told = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
         if self.value is None:
-            return f"{where}: {self.place}: is NULL and may not be{told}; mend {mend}, or leave out nullable: false"
+            return f"{where}: {self.place}: is NULL and may not be{told}; fix {fix}, or leave out nullable: false"
         what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is no"
-        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; mend {mend} or the type"
+        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; fix {fix} or the type"
 
 
 def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
@@ -124,7 +124,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     if broken is None:
         return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
-    message, count, sample = _told_to_users(spec, message), None, None
+    message, count, sample = _told_to_users(spec, source.advise(spec, rule, message)), None, None
     query = broken_rows(spec, rule)
     if query is not None:
         try:
@@ -154,8 +154,8 @@ def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
 def rule_name(text: str) -> tuple[str, str] | None:
     """(rule, message) in an error's text, where one of our rules stopped the statement.
 
-    >>> rule_name("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: the key id is NULL; mend it. SQLSTATE: P0001")
-    ('null_key', 'crm.t: the key id is NULL; mend it')
+    >>> rule_name("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: id is NULL. SQLSTATE: P0001")
+    ('null_key', 'crm.t: id is NULL')
     """
     found = re.search(
         r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text

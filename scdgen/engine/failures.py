@@ -31,21 +31,21 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      r".*?Did you mean one of the following\? \[([^\]]*)\]",
      DataError, "there is no column {0}{where}{hint}"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved",
-     DataError, "there is no column {0}{where}; mend the spec's expressions or the source"),
+     DataError, "there is no column {0}{where}; fix the spec's expressions or the source"),
     (rf"\[FIELD_NOT_FOUND\] No such struct field {_NAME} in (.*?)\.",
      DataError, "there is no field {0} in the structure{where}{hint}"),
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
-     DataError, "Spark has no function {0}{where}; mend its name"),
+     DataError, "Spark has no function {0}{where}; fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
-     DataError, "Spark cannot read the SQL of the spec, it breaks at {0}{where}; mend what stands before it"),
+     DataError, "Spark cannot read the SQL of the spec, it breaks at {0}{where}; fix what stands before it"),
     (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
-     DataError, "the files of the source are empty or of another format; mend them, or name their format"),
+     DataError, "the files of the source are empty or of another format; fix them, or name their format"),
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
      DataError, "two rows of one key and time are in the table; look at it with `scdgen check`, and delete one"),
     (r"\[PYTHON_EXCEPTION\b.*?\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)",
-     DataError, "a Python function that the spec calls fails with {0}; mend it"),
+     DataError, "a Python function that the spec calls fails with {0}; fix it"),
     (r"(?:UnsupportedFileSystemException|No FileSystem for scheme).*?scheme \"?(\w+)\"?",
-     DataError, "Spark knows no file system {0}; mend the path, or add the packages of this one with --conf "
+     DataError, "Spark knows no file system {0}; fix the path, or add the packages of this one with --conf "
      "spark.jars.packages=..."),
     (rf"\[DELTA_CANNOT_CREATE_LOG_PATH\].*(?:{_FILE_THERE})", EngineError, _NO_FOLDER),
     (r"\[DELTA_CANNOT_CREATE_LOG_PATH\] Cannot create (\S+?)(?:/_delta_log)?[.\s]",
@@ -78,7 +78,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      r"Error while sending or receiving",
      EngineError, "Spark has ended in the midst of the work; look for a lack of memory, and run again"),
     (r"For input string: (\".*?\")",
-     DataError, "{0} is no value that this setting takes; mend table.properties or --conf"),
+     DataError, "{0} is no value that this setting takes; fix table.properties or --conf"),
 )  # fmt: skip
 
 # What blames the spec or the data, and not the engine: SQLSTATEs of cardinality, data, constraints, syntax and names
@@ -91,7 +91,7 @@ _NO_ADVICE = r"\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\n]*?err
 # The cause in Spark's text, where a file could not be read -> what is told, with the pattern's groups in it.
 _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?: SQLSTATE|\n)",
-     "the row {0} has not as many cells as the header; mend it, or put quotes around a cell with a comma"),
+     "the row {0} has not as many cells as the header; fix it, or put quotes around a cell with a comma"),
     (r"CSV header does not conform to the schema\.\s+Header: (.*)\n\s*Schema: (.*)",
      "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
      "option enforceSchema: true to go by their places"),
@@ -100,7 +100,7 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
      "holds a line that is no JSON object, at {0}; write one object per line"),
     (r"JsonParseException|JsonEOFException", "holds a line that is no JSON object; write one object per line"),
     (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
-     "holds a row that is broken or does not fit the types of the others, read as {0}; mend it"),
+     "holds a row that is broken or does not fit the types of the others, read as {0}; fix it"),
     (r"FAILED_READ_FILE\.FILE_NOT_EXIST|FileNotFoundException",
      "a file of it is not there any more; restore it, or run again where it was being rewritten"),
     (r"Data type mismatches when reading Parquet column \[(.*?)\]",
@@ -138,7 +138,7 @@ def translate_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """The error of a check that cannot be worked out, which is not a check that fails."""
     kind, line = _kind_and_line(error)
     what = line.split("; ")[0]
-    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; mend its query or its table")
+    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; fix its query or its table")
 
 
 def explain_unreadable(text: str) -> tuple[str | None, str] | None:
@@ -151,7 +151,7 @@ def explain_unreadable(text: str) -> tuple[str | None, str] | None:
         found = re.search(pattern, text)
         if found:
             return file, told.format(*(quoted(part.strip()) for part in found.groups()))
-    return file, "cannot be read; mend the file, or name its format as it is"
+    return file, "cannot be read; fix the file, or name its format as it is"
 
 
 def local_path(uri: str) -> Path | None:

@@ -55,7 +55,7 @@ _NO_START = (
      "it can open no port on this machine; leave out settings of hosts and ports, and SPARK_LOCAL_IP"),
     (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
     (r"Unrecognized VM option|Could not create the Java Virtual Machine",
-     "Java does not know one of its options; mend spark.driver.extraJavaOptions, or JAVA_TOOL_OPTIONS"),
+     "Java does not know one of its options; fix spark.driver.extraJavaOptions, or JAVA_TOOL_OPTIONS"),
 )  # fmt: skip
 # How an error says that a setting is refused: Databricks' condition, Spark's own ones, the texts of Spark 3.
 _REFUSED = re.compile(

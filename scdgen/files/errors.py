@@ -204,7 +204,7 @@ def csv_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 header, end = cells, lines.end
             elif cells and len(cells) != len(header):
                 told = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {len(header)}"
-                raise lines.error(begin, f"{told}; mend the row, or put quotes around a cell with a comma")
+                raise lines.error(begin, f"{told}; fix the row, or put quotes around a cell with a comma")
             elif lines.end not in {"", end}:
                 raise lines.error(lines.number, f"the line ends in {lines.end}, the header in {end}; use one")
             elif cells:

@@ -75,15 +75,15 @@ class _Changes:
             return
         if old.gap != new.gap:
             shifted = self.wanted.before(self.stored.after(end))
-            mend = f"UPDATE {self.target} SET {end} = {shifted} WHERE NOT ({is_open})"
-            why = f"stored ends are written with the old one; every run stops; bring them along: {mend}; {_ADOPT}"
+            fix = f"UPDATE {self.target} SET {end} = {shifted} WHERE NOT ({is_open})"
+            why = f"stored ends are written with the old one; every run stops; bring them along: {fix}; {_ADOPT}"
             yield _line("history.gap", old.gap, new.gap, why)
         if old.open_end != new.open_end:
             value = "current_timestamp()" if self.wanted.by_run else self.wanted.open_end or "NULL"
-            mend = f"UPDATE {self.target} SET {end} = {value} WHERE {is_open}"
+            fix = f"UPDATE {self.target} SET {end} = {value} WHERE {is_open}"
             if new.open_end is None:
-                mend = f"ALTER TABLE {self.target} ALTER COLUMN {end} DROP NOT NULL; {mend}"
-            why = f"stored open versions end with the old one; every run stops; bring them along: {mend}; {_ADOPT}"
+                fix = f"ALTER TABLE {self.target} ALTER COLUMN {end} DROP NOT NULL; {fix}"
+            why = f"stored open versions end with the old one; every run stops; bring them along: {fix}; {_ADOPT}"
             yield _line("history.open_end", old.open_end, new.open_end, why)
 
     def _with_new_flag(self) -> Times:
@@ -101,10 +101,10 @@ class _Changes:
             return
         before, after = ((times.flag_of(True), times.flag_of(False)) for times in (self.stored, self.wanted))
         if before != after:
-            mend = f"UPDATE {self.target} SET {sql.quote(was.name)} = CASE WHEN {self.stored.is_open('')} "
-            mend += f"THEN {after[0]} ELSE {after[1]} END"
+            fix = f"UPDATE {self.target} SET {sql.quote(was.name)} = CASE WHEN {self.stored.is_open('')} "
+            fix += f"THEN {after[0]} ELSE {after[1]} END"
             why = "stored versions of keys that no batch touches keep the old values (the check flag_matches_end fails)"
-            yield _line("history.is_current", before, after, f"{why}; bring them along: {mend}")
+            yield _line("history.is_current", before, after, f"{why}; bring them along: {fix}")
 
     def tracked(self) -> Iterator[str]:
         """Columns whose changes open versions now, or no more; those that came or went are told as columns."""
@@ -131,15 +131,15 @@ class _Changes:
             if was == now:
                 continue
             if was and now:
-                mend = f"ALTER TABLE {self.target} RENAME COLUMN {sql.quote(was)} TO {sql.quote(now)}"
-                why = f"the stored column has the old name; every run stops; {mend} "
+                fix = f"ALTER TABLE {self.target} RENAME COLUMN {sql.quote(was)} TO {sql.quote(now)}"
+                why = f"the stored column has the old name; every run stops; {fix} "
                 why += "(needs delta.columnMapping.mode = name)"
             elif now:
                 why = f"stored rows have no such column; every run stops; add and fill it, or {_ANEW}"
             else:
-                mend = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(was or '')} DROP NOT NULL"
+                fix = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(was or '')} DROP NOT NULL"
                 why = "stored rows keep the column, rows to come have NULL in it"
-                why += "" if option == "updated_at" else f", which it does not take; every run stops; {mend}"
+                why += "" if option == "updated_at" else f", which it does not take; every run stops; {fix}"
             yield _line(place, was, now, why)
         if "row_hash" in old and "row_hash" in new and set(self.old.tracked) != set(self.new.tracked):
             why = f"{old['row_hash']} of stored rows is of the old tracked columns (the check hash_matches tells)"
@@ -157,8 +157,8 @@ class _Changes:
             elif name not in new:
                 why = "stored rows keep it, rows to come have NULL in it"
                 if not old[name].nullable:
-                    mend = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(name)} DROP NOT NULL"
-                    why += f", which it does not take; every run stops; {mend}"
+                    fix = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(name)} DROP NOT NULL"
+                    why += f", which it does not take; every run stops; {fix}"
                 if old[name].track and self.old.keeps_history:
                     why += f"; it opens no versions any more; every run stops; {_TAKE}"
                 yield _line(f"columns.{name}", old[name].type, None, why)
@@ -234,17 +234,17 @@ class _Changes:
             was, now = old.get(option), new.get(option)
             if was == now:
                 continue
-            mend = _ANEW
+            fix = _ANEW
             if option == "cluster_by":
                 names = ", ".join(map(sql.quote, (now or "").split(", ")))
-                mend = f"ALTER TABLE {self.target} CLUSTER BY {f'({names})' if now else 'NONE'}"
+                fix = f"ALTER TABLE {self.target} CLUSTER BY {f'({names})' if now else 'NONE'}"
             elif option.startswith("properties."):
                 name = sql.text_literal(option.removeprefix("properties."))
                 does = (
                     f"SET TBLPROPERTIES ({name} = {sql.text_literal(now)})" if now else f"UNSET TBLPROPERTIES ({name})"
                 )
-                mend = f"ALTER TABLE {self.target} {does}"
-            yield _line(f"table.{option}", was, now, f"{_NEW_TABLES}; {mend}")
+                fix = f"ALTER TABLE {self.target} {does}"
+            yield _line(f"table.{option}", was, now, f"{_NEW_TABLES}; {fix}")
 
 
 def _same(one: str | None, other: str | None) -> bool:

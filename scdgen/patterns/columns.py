@@ -56,8 +56,8 @@ def names_of(fields: Iterable[Field]) -> list[str]:
 def aliased(names: Iterable[str], alias: str) -> list[str]:
     """Names qualified by an alias.
 
-    >>> aliased(["`a`"], "t")
-    ['t.`a`']
+    >>> aliased(["a"], "t")
+    ['t.a']
     """
     return [f"{alias}.{name}" for name in names]
 
@@ -65,8 +65,8 @@ def aliased(names: Iterable[str], alias: str) -> list[str]:
 def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> list[str]:
     """Column by column comparisons between two aliases.
 
-    >>> equal(["`a`"], "t", "s")
-    ['t.`a` = s.`a`']
+    >>> equal(["a"], "t", "s")
+    ['t.a = s.a']
     """
     return [f"{left}.{name} {operator} {right}.{name}" for name in names]
 
@@ -136,7 +136,7 @@ def named(fields: Iterable[tuple[str, str]]) -> str:
     return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
 
 
-def wrapped(function: str, parts: Iterable[str], width: int = 88) -> str:
+def wrapped(function: str, parts: Iterable[str], width: int = 90, between: str = ", ") -> str:
     """A call on one line, or on as many as its arguments fill.
 
     >>> wrapped("F", ["a", "b"])
@@ -149,15 +149,17 @@ def wrapped(function: str, parts: Iterable[str], width: int = 88) -> str:
     )
     """
     listed = list(parts)
-    line = f"{function}({', '.join(listed)})"
+    line = f"{function}({between.join(listed)})"
     if len(line) <= width:
         return line
     lines = [""]
     for part in listed:
         if lines[-1] and len(lines[-1]) + len(part) + 6 > width:
             lines.append("")
-        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
-    return f"{function}(\n    " + ",\n    ".join(lines) + "\n)"
+        lines[-1] += f"{between if lines[-1] else ''}{part}"
+    broken = ",\n    " if between == ", " else f"\n    {between.lstrip()}"
+    inner = broken.join(part.replace("\n", "\n    ") for part in lines)
+    return f"{function}(\n    {inner}\n)"
 
 
 def comparable(name: str, kind: str) -> str:
@@ -168,10 +170,11 @@ def comparable(name: str, kind: str) -> str:
 def hash_of(columns: Iterable[tuple[str, str]]) -> str:
     """SHA-256, as hex text, of (name, type) pairs.
 
-    >>> print(hash_of([("`a`", "STRING"), ("`b`", "INT")]))
-    SHA2(TO_JSON(ARRAY(`a`, CAST(`b` AS STRING))), 256)
+    >>> print(hash_of([("a", "STRING"), ("b", "INT")]))
+    SHA2(TO_JSON(ARRAY(a, CAST(b AS STRING))), 256)
     """
-    return f"SHA2(TO_JSON({wrapped('ARRAY', (_hash_text(name, kind) for name, kind in columns))}), 256)"
+    texts = wrapped("ARRAY", (_hash_text(name, kind) for name, kind in columns))
+    return _sha2_of_json(texts)
 
 
 def row_hash(columns: Iterable[tuple[str, str]]) -> str:
@@ -179,12 +182,18 @@ def row_hash(columns: Iterable[tuple[str, str]]) -> str:
 
     NULL leaves no trace, so that a column which is added later, NULL in every row so far, changes no stored hash.
 
-    >>> print(row_hash([("`b`", "STRING"), ("`a`", "INT")]))
-    SHA2(TO_JSON(STRUCT(CAST(`a` AS STRING) AS `a`, `b`), MAP('ignoreNullFields', 'true')), 256)
+    >>> print(row_hash([("b", "STRING"), ("a", "INT")]))
+    SHA2(TO_JSON(STRUCT(CAST(a AS STRING) AS a, b), MAP('ignoreNullFields', 'true')), 256)
     """
-    texts = ((name, _hash_text(name, kind)) for name, kind in sorted(columns))
+    # Stored hashes were made in the order of the names in backticks: "a_b" before "a".
+    ordered = sorted(columns, key=lambda column: sql.unquote(column[0]).replace("`", "``") + "`")
+    texts = ((name, _hash_text(name, kind)) for name, kind in ordered)
     fields = struct(text if text == name else f"{text} AS {name}" for name, text in texts)
-    return f"SHA2(TO_JSON({fields}, MAP('ignoreNullFields', 'true')), 256)"
+    return _sha2_of_json(f"{fields}, MAP('ignoreNullFields', 'true')")
+
+
+def _sha2_of_json(values: str) -> str:
+    return wrapped("SHA2", [f"TO_JSON({values})", "256"])
 
 
 def _hash_text(name: str, kind: str) -> str:

@@ -53,7 +53,7 @@ class Session:
     def of(cls, spec: Spec, rows: Rows) -> Session:
         """The variables of a spec; ``rows`` is what the batch's variables are computed from."""
         params, needed = source.param_variables(spec)
-        where = tuple(source.predicates(spec, skip_bad=False))
+        where = tuple(source.predicates(spec))
         taken_at, last_run = source.taken_at(spec), source.last_run(spec)
         return cls(tuple(needed), tuple(params), taken_at, last_run, tuple(source.batch_variables(spec)), where, rows)
 
@@ -74,11 +74,11 @@ class Guards:
         """The guards of a spec."""
         snapshot = spec.snapshot or Snapshot()
         share = f"{snapshot.max_deleted:.6g}"
-        what = f"the snapshot would close more than {share} of the current keys"
+        what = f"more than {share} of the current keys would close"
         return cls(
             scope=sql.expression(snapshot.scope).text if snapshot.scope else None,
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
-            too_many=refusal(spec, "max_deleted", what, "raise snapshot.max_deleted if that is right"),
+            too_many=refusal(spec, "max_deleted", what),
         )
 
 
@@ -191,24 +191,21 @@ def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
     """The refusal of different rows of one ``what`` that nothing orders; ``None`` if any of them may be taken."""
     if spec.conflicts == "any":
         return None
-    hint = "mend the source, order them by source.sequence_by or set conflicts: any"
     sample = f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})"
-    return refusal(spec, "conflict", f"two different rows of one {what}", hint, sample)
+    return refusal(spec, "conflict", f"two different rows of one {what}", sample)
 
 
 def refuse_empty(spec: Spec) -> str | None:
     """The refusal of an empty extract; ``None`` if the spec allows one."""
     if (spec.snapshot or Snapshot()).allow_empty:
         return None
-    hint = "set snapshot.allow_empty: true if that is right"
-    return refusal(spec, "empty_snapshot", "the snapshot is empty", hint)
+    return refusal(spec, "empty_snapshot", "the snapshot is empty")
 
 
 def refuse_early(spec: Spec, what: str, at: str) -> str:
     """The refusal of a snapshot that is older than what it would close or remove."""
     sample = f"TO_JSON({struct([*names_of(keys_of(spec)), at])})"
-    early = f"the snapshot was not taken after the {what}"
-    return refusal(spec, "taken_at", early, "run snapshots in the order in which they were taken", sample)
+    return refusal(spec, "taken_at", f"the snapshot is not newer than a {what}", sample)
 
 
 VIEW = "_scd_plan"
@@ -261,8 +258,8 @@ class PlanShape:
         return self._label("note")
 
     def _label(self, name: str) -> str:
-        taken = {column.name.casefold() for column in self.columns}
-        return f"_scd_{name}" if f"`{name}`" in taken else name
+        taken = {sql.unquote(column.name).casefold() for column in self.columns}
+        return f"_scd_{name}" if name in taken else name
 
     def sampling(self, limit: int) -> PlanShape:
         """The same plan with up to ``limit`` rows of each action."""

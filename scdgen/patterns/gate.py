@@ -56,7 +56,7 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
 @contextmanager
 def way_out(templates: str | None) -> Iterator[None]:
     """Adds to what :func:`judge` says inside what to do; ``templates`` is the folder that made some of the texts."""
-    hint = "mend the template or leave out --templates" if templates else "mend the spec's expression that stands there"
+    hint = "fix the template or leave out --templates" if templates else "fix the spec's expression that stands there"
     try:
         yield
     except SpecError as error:

@@ -85,7 +85,9 @@ class Times:
         """A stored end read back: the start of what comes next, NULL while open."""
         end = f"{alias}.{self.end}"
         if self.by_run:
-            return f"CASE WHEN NOT ({self.is_open(alias)}) THEN {self.after(end)} END"
+            is_open = self.is_open(alias)
+            test = f"({is_open})" if " " in is_open else is_open
+            return f"CASE WHEN NOT {test} THEN {self.after(end)} END"
         return self.after(f"NULLIF({end}, {self.open_end})" if self.open_end else end)
 
     def is_open(self, alias: str = "t") -> str:

@@ -61,7 +61,7 @@ class Views:
     @property
     def hides_at(self) -> bool:
         """Whether a column hides the parameter ``at``."""
-        return "`at`" in map(str.casefold, self.read.columns)
+        return "at" in map(str.casefold, self.read.columns)
 
 
 class Pattern(PatternRules, ABC):

@@ -38,7 +38,7 @@ class Source:
 
 def source_rows(spec: Spec) -> str:
     """The typed rows of the source, without the rules that stop a statement."""
-    return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming", guarded=False))))
+    return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming"))))
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> str:
@@ -47,7 +47,7 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
     '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not evaluated
     once more for it. Runs where the statements before a MERGE have set their variables.
     """
-    rows = source.rows(spec, "incoming", guarded=False)
+    rows = source.rows(spec, "incoming")
     if spec.bad_rows != "skip":
         counted = wanted and spec.source.query is None
         return _query(Rendering("source_counts.sql.j2", Source(rows))) if counted else ""
@@ -206,7 +206,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     if not asked.get(rule):
         return None
     pattern = pattern_of(spec)
-    rows = source.rows(spec, "incoming", guarded=False)
+    rows = source.rows(spec, "incoming")
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
     target = sql.quote_parts(spec.target_parts)
@@ -233,5 +233,5 @@ def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterabl
 
     ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's own error.
     """
-    rows = source.rows(spec, "incoming", guarded=False)
+    rows = source.rows(spec, "incoming")
     return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))

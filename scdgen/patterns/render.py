@@ -23,8 +23,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
 from scdgen.patterns.columns import aliased, equal, named, struct
 from scdgen.spec.pattern import pattern_names, rules_of
-from scdgen.sql.expression import text_literal
-from scdgen.sql.layout import all_of, assigned, joined, spread
+from scdgen.sql.expression import quote, text_literal
+from scdgen.sql.layout import all_of, assigned, fill, joined, named_as, same, spread, when
 
 
 def environment(templates: str | None = None) -> SandboxedEnvironment:
@@ -54,11 +54,16 @@ FILTERS = {
     "all_of": all_of,
     "assigned": assigned,
     "equal": equal,
+    "fill": fill,
     "joined": joined,
     "literal": text_literal,
     "named": named,
+    "named_as": named_as,
+    "quoted": quote,
+    "same": same,
     "spread": spread,
     "struct": struct,
+    "when": when,
 }
 
 
@@ -97,7 +102,7 @@ def render_template(name: str, ctx: object, templates: str | None = None) -> str
         if templates is None:
             raise
         place = _place(name, error)
-        raise UsageError(f"{place}: {_what(error, ctx)}; mend the template or leave out --templates") from error
+        raise UsageError(f"{place}: {_what(error, ctx)}; fix the template or leave out --templates") from error
     return text.rstrip() + "\n"
 
 

@@ -230,7 +230,7 @@ def _merge(spec: Spec) -> Scd1Merge:
         rows = source.rows(spec, "extract", empty=refuse_empty(spec))
         batch = Scd1Batch.of(spec, rows)
         removes = spec.deletes == "remove"
-        early = refuse_early(spec, "time of a row that it would remove", "_scd_updated_at")
+        early = refuse_early(spec, "row that it removes", "_scd_updated_at")
         early_if_timed = early if removes and source.taken_at(spec) else None
         staging: Scd1Batch | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
         steps = "scd1/snapshot.sql.j2"

@@ -45,6 +45,13 @@ class Scd2Merge:
     broadcasts: bool = False
 
     @property
+    def deletes(self) -> str:
+        """What a delete, or a key that an extract lacks, does: ``mark``, ``close`` or nothing (``none``)."""
+        staging = self.staging
+        closes = staging.flags_deletes if isinstance(staging, Scd2Changes) else staging.closes_missing
+        return ("mark" if staging.marks else "close") if closes else "none"
+
+    @property
     def reads_changes(self) -> bool:
         """Whether the source holds changes: a late one can make a stored version redundant, which is then removed."""
         return isinstance(self.staging, Scd2Changes)

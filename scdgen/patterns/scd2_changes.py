@@ -17,17 +17,15 @@ from scdgen.spec.model import Spec
 class Scd2Changes(VersionSteps):
     """The steps from a batch of changes to what it does to the versions of its keys.
 
-    ``known`` are the conditions that every row meets which the batch's variables were set by, ``reachable`` those on a
-    stored version that the batch can touch. ``conflict`` is ``None`` if any of several different rows may be taken.
+    ``reachable`` are the conditions on a stored version that the batch can touch. ``conflict`` is ``None`` if any of
+    several different rows may be taken.
     """
 
     flags_deletes: bool
     keeps: bool
     late: str
     winner: str | None
-    known: tuple[str, ...]
     reachable: tuple[str, ...]
-    changed: str
     conflict: str | None
     late_refusal: str
 
@@ -36,7 +34,6 @@ class Scd2Changes(VersionSteps):
         """The facts of a spec; ``bounds`` are the conditions that let Delta skip files by the end of a version."""
         action, deleted = history.columns.get("action"), history.columns.get("deleted")
         keys = names_of(history.keys)
-        late = "a row is not later than the newest start or delete of its key"
         sample = f"TO_JSON({struct([*keys, '_scd_at'])})"
         return cls(
             target=sql.quote_parts(spec.target_parts),
@@ -50,12 +47,10 @@ class Scd2Changes(VersionSteps):
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
-            known=tuple(source.known(spec)),
             # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
             reachable=(*(() if action else bounds), *source.in_partitions(spec)),
-            changed=source.changed(spec),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
-            late_refusal=refusal(spec, "late", late, "set late_arriving: apply or ignore", sample),
+            late_refusal=refusal(spec, "late", "a late row", sample),
         )
 
     @property

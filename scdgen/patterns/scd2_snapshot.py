@@ -36,7 +36,6 @@ class Scd2Snapshot(VersionSteps):
     def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Snapshot:
         """The facts of a spec."""
         keys = names_of(history.keys)
-        late = "a row is earlier than the open version of its key"
         sample = f"TO_JSON({struct([f'n.{name}' for name in [*keys, '_scd_at']])})"
         return cls(
             target=sql.quote_parts(spec.target_parts),
@@ -54,8 +53,8 @@ class Scd2Snapshot(VersionSteps):
             reachable=history.times.reachable(source.batch_bound(spec)),
             in_partitions=tuple(source.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key", []),
-            early=refuse_early(spec, "start of a version that it would close", "_scd_from"),
-            late_refusal=refusal(spec, "late", late, "mend effective_at or set late_arriving: ignore", sample),
+            early=refuse_early(spec, "version that it closes", "_scd_from"),
+            late_refusal=refusal(spec, "late", "a late row", sample),
         )
 
     @property

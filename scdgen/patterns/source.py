@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns.columns import cast
+from scdgen.patterns.columns import cast, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -19,17 +20,46 @@ _STRICT = {
     "csv": {"header": "true", "mode": "FAILFAST", "columnPruning": "false", "enforceSchema": "false"},
     "json": {"mode": "FAILFAST"},
 }
-MEND = "mend the source or set bad_rows: skip"
 # The rule that a row breaks which came into the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
 
 
-def refusal(spec: Spec, rule: str, what: str, hint: str, sample: str | None = None) -> str:
+# What to do about a row or a batch that breaks a rule. The SQL says it in a few words, the runner adds this.
+_ADVICE = {
+    "null_key": "fix the source or set bad_rows: skip",
+    "null_time": "fix the source or set bad_rows: skip",
+    "gap": "the gap does not lead back to it; set a gap of less than a day, or the session's time zone to UTC",
+    SOURCE_CHANGED: "run again",
+    "conflict": "fix the source, order them by source.sequence_by or set conflicts: any",
+    "late": "it is not later than the newest start or delete of its key; set late_arriving: apply or ignore",
+    "empty_snapshot": "set snapshot.allow_empty: true if that is right",
+    "max_deleted": "raise snapshot.max_deleted if that is right",
+    "taken_at": "run snapshots in the order in which they were taken",
+}
+_LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effective_at or set late_arriving: ignore"
+
+
+def refusal(spec: Spec, rule: str, what: str, sample: str | None = None) -> str:
     """A RAISE_ERROR that stops the statement; the runner reads the rule's name back from the brackets."""
     message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
     if sample is None:
-        return f"RAISE_ERROR({sql.text_literal(f'{message}; {hint}')})"
-    return f"RAISE_ERROR(CONCAT({sql.text_literal(message + ', such as ')}, {sample}, {sql.text_literal('; ' + hint)}))"
+        return f"RAISE_ERROR({sql.text_literal(message)})"
+    return wrapped("RAISE_ERROR", [sql.text_literal(f"{message}: "), sample], 80, " || ")
+
+
+def advise(spec: Spec, rule: str, message: str) -> str:
+    """The message of a refusal as the runner prints it: with the sample named as one, and what to do.
+
+    >>> from scdgen.spec.load import load_spec_text
+    >>> spec = load_spec_text("{target: t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
+    >>> advise(spec, "taken_at", 't: the snapshot is not newer: {"id":1}')
+    't: the snapshot is not newer, such as {"id":1}; run snapshots in the order in which they were taken'
+    """
+    what, _, sample = message.partition(": {")
+    told = f"{what}, such as {{{sample}" if sample else message
+    advice = _LATE_IN_SNAPSHOT if rule == "late" and spec.reads_snapshot else _ADVICE.get(rule)
+    advice = "give it a time" if rule == "null_time" and "snapshot.taken_at" in what else advice
+    return told if advice is None or "; " in what else f"{told}; {advice}"
 
 
 @dataclass(frozen=True)
@@ -42,12 +72,21 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """A rule about a row: the condition of a row that breaks it, and the refusal."""
+
+    broken: str
+    refusal: str
+
+
+@dataclass(frozen=True)
 class Rows:
-    """The first step of every statement: the source's rows in the table's names and types.
+    """The first steps of every statement: the source's rows in the table's names and types, then the rules about them.
 
     ``view`` is the statement that makes a temporary view over files, ``sequence`` the names of the sequence columns.
-    ``empty`` is the refusal of a source without rows, written where the column number ``key_place`` is: a column that
-    nothing reads would not be evaluated.
+    ``skipped`` are the conditions of rows that are left out, ``known`` those of rows that the batch's variables were
+    set by (``changed`` refuses any other). ``empty`` is the refusal of a source without rows, written in the column
+    number ``key_place``: a column that nothing reads would not be evaluated.
     """
 
     name: str
@@ -58,6 +97,10 @@ class Rows:
     where: tuple[str, ...]
     sequence: tuple[str, ...]
     keys: tuple[str, ...]
+    skipped: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    known: tuple[str, ...]
+    changed: str
     empty: str | None = None
     key_place: int = 0
 
@@ -67,32 +110,59 @@ class Rows:
         return [f"{name} DESC" for name in self.sequence]
 
 
-def rows(spec: Spec, name: str, guarded: bool = True, empty: str | None = None) -> Rows:
-    """The typed rows; ``guarded``: a NULL key or time stops the statement (when the spec does not skip them)."""
+def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
+    """The typed rows, and the rules that they keep."""
     relation, query, view = _relation(spec)
-    keys = {key: key_expression(spec, key) for key in spec.keys}
-    select = []
-    for column in source_columns(spec):
-        text = typed = cast(fragment(spec, column).text, spec.columns[column].type)
-        if column in keys and guarded and spec.bad_rows == "fail":
-            stop = refusal(spec, "null_key", f"the key {column} is NULL in a source row", MEND)
-            text = f"COALESCE({text}, {stop})"
-        if guarded and column in partition_keys(spec):
-            known = f"ARRAY_CONTAINS({partition_variable(column, spec)}, {typed})"
-            text = _met(spec, f"COALESCE({known}, TRUE)", text)
-        select.append(f"{text} AS {sql.quote(column)}")
+    select = [
+        f"{cast(fragment(spec, column).text, spec.columns[column].type)} AS {sql.quote(column)}"
+        for column in source_columns(spec)
+    ]
     if spec.source.effective_at is not None:
-        select.append(f"{_guarded_time(spec) if guarded else time_expression(spec)} AS _scd_at")
+        select.append(f"{time_expression(spec)} AS _scd_at")
     if flags_deletes(spec):
         select.append(f"{deleted_expression(spec)} AS _scd_deleted")
     sequence = tuple(f"_scd_sequence_{i}" for i in range(1, len(spec.source.sequence_by) + 1))
     select += [
         f"{sql.expression(text).text} AS {alias}" for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
     ]
-    where = tuple(predicates(spec, skip_bad=guarded and spec.bad_rows == "skip"))
     names = tuple(map(sql.quote, spec.keys))
-    key_place = list(spec.columns).index(spec.keys[0])
-    return Rows(name, relation, query, view, tuple(select), where, sequence, names, empty, key_place)
+    timed = ["_scd_at"] if spec.source.effective_at is not None else []
+    return Rows(
+        name=name,
+        relation=relation,
+        query=query,
+        view=view,
+        select=tuple(select),
+        where=tuple(predicates(spec)),
+        sequence=sequence,
+        keys=names,
+        skipped=tuple(f"{column} IS NULL" for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
+        rules=tuple(_rules(spec)),
+        known=tuple(known(spec)),
+        changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
+        empty=empty,
+        key_place=list(spec.columns).index(spec.keys[0]),
+    )
+
+
+def _rules(spec: Spec) -> Iterator[Rule]:
+    """What a row may not be, in names of the table."""
+    if spec.bad_rows == "fail":
+        for key in spec.keys:
+            yield Rule(f"{sql.quote(key)} IS NULL", refusal(spec, "null_key", f"{key} is NULL"))
+    if spec.source.effective_at is None:
+        return
+    time = sql.expression(spec.source.effective_at).bare or "effective_at"
+    if spec.bad_rows == "fail":
+        yield Rule("_scd_at IS NULL", refusal(spec, "null_time", f"{time} is NULL"))
+    if not spec.keeps_history:
+        return
+    times = Times(spec)
+    if times.open_end is not None:
+        what = f"{time} is not before the open end"
+        yield Rule(f"_scd_at >= {times.open_end}", refusal(spec, "null_time", what))
+    if astray := times.astray("_scd_at"):
+        yield Rule(astray, refusal(spec, "gap", f"{time} comes {spec.history.gap} after a change of the clock"))
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
@@ -187,14 +257,6 @@ def time_expression(spec: Spec) -> str:
     return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
 
 
-def _guarded_time(spec: Spec) -> str:
-    time = time_expression(spec)
-    text = _storable(spec, time, "effective_at", " in a source row", MEND, spec.bad_rows == "skip")
-    if not _bounds_times(spec):
-        return text
-    return _met(spec, f"COALESCE({Times(spec).before(time)} >= {BATCH_FROM}, {time} IS NULL)", text)
-
-
 def known(spec: Spec) -> list[str]:
     """What the batch's variables say of the rows that they were set by, in names of the table.
 
@@ -205,40 +267,22 @@ def known(spec: Spec) -> list[str]:
     return [*since, *in_partitions(spec, "")]
 
 
-def changed(spec: Spec) -> str:
-    """The refusal of a row that is not among the :func:`known`."""
-    return refusal(spec, SOURCE_CHANGED, "the source got rows while it was read", "run again")
+def _storable(spec: Spec, time: str, option: str) -> str:
+    """A time of the whole run that a version can start at; any other stops the statement.
 
-
-def _met(spec: Spec, test: str, value: str) -> str:
-    """A value of a row that is among the :func:`known`; changes to versions have one test of all that is known."""
-    if spec.keeps_history and not spec.reads_snapshot:
-        return value
-    indented = value.replace("\n", "\n    ")
-    return f"CASE\n    WHEN {test} THEN {indented}\n    ELSE {changed(spec)}\nEND"
-
-
-def _storable(spec: Spec, time: str, option: str, where: str, hint: str, skipped: bool = False) -> str:
-    """A time that a version can start at; any other stops the statement.
-
-    That is NULL, unless such rows are ``skipped``, one that is not before the open end, and one to which the end before
-    it does not lead back.
+    That is NULL, one that is not before the open end, and one to which the end before it does not lead back.
     """
-    end, astray = (Times(spec).open_end, Times(spec).astray(time)) if spec.keeps_history else (None, None)
-    what = f"{option} is NULL{where}"
-    if end is not None:
-        what = f"{option} is NULL, or not before the open end {spec.history.open_end}{',' if where else ''}{where}"
-    stop = refusal(spec, "null_time", what, hint)
+    times = Times(spec) if spec.keeps_history else None
+    end, astray = (times.open_end, times.astray(time)) if times else (None, None)
+    stop = refusal(spec, "null_time", f"{option} is {'not before the open end' if end else 'NULL'}")
     if end is None and astray is None:
-        return time if skipped else f"COALESCE({time}, {stop})"
+        return wrapped("COALESCE", [time, stop])
     whens = []
     if astray is not None:
-        told = f"{option} comes {spec.history.gap} after a change of the clock{where}, and the gap does not lead back"
-        mend = "set a gap of less than a day, or the session's time zone to UTC"
-        whens.append(f"WHEN {astray} THEN {refusal(spec, 'gap', told, mend)}")
-    if end is not None or not skipped:
-        whens += [f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}"]
-    lines = "\n    ".join([*whens, f"ELSE {time if end is None and skipped else stop}"])
+        what = f"{option} comes {spec.history.gap} after a change of the clock"
+        whens.append(f"WHEN {astray}\n        THEN {refusal(spec, 'gap', what)}")
+    whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}")
+    lines = "\n    ".join([*whens, f"ELSE {stop}"])
     return f"CASE\n    {lines}\nEND"
 
 
@@ -252,18 +296,14 @@ def deleted_expression(spec: Spec) -> str:
     return f"COALESCE({sql.expression(spec.source.delete_when or 'FALSE').text}, FALSE)"
 
 
-def predicates(spec: Spec, skip_bad: bool) -> list[str]:
-    """The conditions on a source row, each fit to stand beside an AND."""
+def predicates(spec: Spec) -> list[str]:
+    """The conditions on a source row, each fit to be joined by AND."""
     found = []
     if spec.source.where is not None:
         part = sql.expression(spec.source.where)
         found.append(f"({part.text})" if part.loose else part.text)
     if spec.source.delete_when is not None and spec.deletes == "ignore":
         found.append(f"NOT {deleted_expression(spec)}")
-    if skip_bad:
-        found += [f"{key_expression(spec, key)} IS NOT NULL" for key in spec.keys]
-        if spec.source.effective_at is not None:
-            found.append(f"{time_expression(spec)} IS NOT NULL")
     return found
 
 
@@ -373,7 +413,7 @@ def taken_at(spec: Spec) -> Variable | None:
         return None
     text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
     time = cast(sql.expression(text).text, time_type(spec))
-    return Variable(TAKEN_AT, time_type(spec), _storable(spec, time, "snapshot.taken_at", "", "give it a time"))
+    return Variable(TAKEN_AT, time_type(spec), _storable(spec, time, "snapshot.taken_at"))
 
 
 def last_run(spec: Spec) -> Variable | None:
@@ -381,7 +421,8 @@ def last_run(spec: Spec) -> Variable | None:
     if not (spec.keeps_history and Times(spec).by_run):
         return None
     given = sql.variable("last_run") if "last_run" in spec.params else "current_timestamp()"
-    hint = "give it a value"
-    stop = refusal(spec, "null_time", "the param last_run is NULL", hint)
+    stop = refusal(spec, "null_time", "the param last_run is NULL; give it a value")
     value = cast(given, time_type(spec))
-    return Variable(LAST_RUN, time_type(spec), f"COALESCE({value}, {stop})" if "last_run" in spec.params else value)
+    return Variable(
+        LAST_RUN, time_type(spec), wrapped("COALESCE", [value, stop]) if "last_run" in spec.params else value
+    )

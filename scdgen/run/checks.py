@@ -55,7 +55,7 @@ def _run_built_in(
     if tuple(counted.columns) != queries.names:
         raise UsageError(
             f"{spec.target}: check_all.sql.j2 counts {', '.join(counted.columns)}, not {', '.join(queries.names)}; "
-            "mend the template or leave out --templates"
+            "fix the template or leave out --templates"
         )
     results = []
     for name, failures, query, order, hint in zip(
@@ -73,7 +73,7 @@ def require_passed(spec: Spec, results: Iterable[CheckResult]) -> None:
         if result.failures:
             sample = json.dumps(result.sample[0], default=str, ensure_ascii=False)
             what = f"the check {result.name} fails, such as for {sample} ({result.failures} in all)"
-            message = f"{spec.target}: cannot be adopted, {what}; mend the table first"
+            message = f"{spec.target}: cannot be adopted, {what}; fix the table first"
             raise DataError(message, rule="drift", count=result.failures, sample=sample)
 
 

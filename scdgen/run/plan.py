@@ -111,7 +111,7 @@ def open_plan(engine: Engine, compiled: Compiled) -> Iterator[PlanView]:
     found = split_statements(compiled.scripts.plan)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         what = f"must make the view {VIEW} and end with the two queries that read it"
-        raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; mend the template or leave out --templates")
+        raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; fix the template or leave out --templates")
     *before, create, counts, _ = found
     try:
         engine.execute(before)

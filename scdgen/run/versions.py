@@ -122,7 +122,7 @@ def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
         more: further fields, each with its alias.
 
     >>> render_json_row({"fields": [{"name": "id", "type": "integer"}, {"name": "at", "type": "date"}]}, ["1 AS one"])
-    "TO_JSON(STRUCT(`id` AS `id`, CAST(`at` AS STRING) AS `at`, 1 AS one), MAP('ignoreNullFields', 'false'))"
+    "TO_JSON(STRUCT(id AS id, CAST(at AS STRING) AS at, 1 AS one), MAP('ignoreNullFields', 'false'))"
     """
     return f"TO_JSON(STRUCT({', '.join([*_render_fields('', schema), *more])}), {_OPTIONS})"
 
@@ -130,10 +130,10 @@ def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
 def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0) -> str:
     """An expression of ``value``, of the type ``kind``, in a type that JSON can hold; NULL stays NULL.
 
-    >>> render_json_value("`a`", "binary")
-    'LOWER(HEX(`a`))'
-    >>> render_json_value("`a`", {"type": "array", "elementType": "decimal(9,2)"})
-    'TRANSFORM(`a`, _scd_1 -> CAST(_scd_1 AS STRING))'
+    >>> render_json_value("a", "binary")
+    'LOWER(HEX(a))'
+    >>> render_json_value("a", {"type": "array", "elementType": "decimal(9,2)"})
+    'TRANSFORM(a, _scd_1 -> CAST(_scd_1 AS STRING))'
     """
     if isinstance(kind, str):
         if kind == "binary":

@@ -104,7 +104,7 @@ def parse(text: str, name: str) -> Any:
         raise SpecError([Problem(name, 0, 0, "not valid YAML: it is nested too deeply; close its brackets")]) from error
     except (YAMLError, ValueError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0]
-        raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; mend or quote the value")]) from error
+        raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; fix or quote the value")]) from error
     if _size(tree, {}) > _MOST_VALUES:
         raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
     problems = [Problem(name, line + 1, column + 1, what) for line, column, what in _odd(tree)]
@@ -125,7 +125,7 @@ def _marked(error: MarkedYAMLError, name: str) -> Problem:
             return _problem(name, mark, what)
     mark = error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "cannot be read").splitlines()[0]
-    return _problem(name, mark, f"not valid YAML: {what}; mend the line, or put its text in quotes")
+    return _problem(name, mark, f"not valid YAML: {what}; fix the line, or put its text in quotes")
 
 
 def _problem(name: str, mark: Any, what: str) -> Problem:

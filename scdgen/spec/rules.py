@@ -15,9 +15,9 @@ Found = Iterator[tuple[Location, str]]
 
 # Names that the generated SQL gives to its own steps; a table of one part would be hidden by them.
 STEPS = {
-    "source", "changes", "extract", "timeline", "newest", "ranked", "points", "given", "opening", "known", "marked",
-    "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled", "neighbours", "folded",
-    "incoming", "judged", "t", "s", "c", "n", "o",
+    "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
+    "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
+    "neighbours", "folded", "incoming", "judged", "t", "s", "c", "n", "o",
 }  # fmt: skip
 
 

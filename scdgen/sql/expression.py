@@ -31,29 +31,52 @@ _OPERAND_ENDS = {
 }
 
 
-def quote(name: str) -> str:
-    """A name in backticks, inner backticks doubled.
+# Words that are not names without backticks: those that Spark or Databricks reserves in ANSI mode
+# (tests/spark/test_types.py takes them from Spark), values and functions without brackets, and what sqlglot misreads.
+_RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        all alter and anti any as authorization between both builtin cache call case cast check collate collation
+        collations column connect_by_root constraint copy create cross cube curdate current_catalog current_database
+        current_date current_path current_schema current_time current_timestamp current_user default delete desc
+        describe distinct drop else end escape except exclude execute false fetch filter for foreign from full glob
+        grant group having identifier if ilike in information_schema inner insert intersect interval into is join kill
+        lateral leading left like limit localtime localtimestamp lock match_recognize merge minus natural not notnull
+        null offset on only or order outer overlaps partitioned_by pivot pragma primary qualify recursive references
+        regexp returning revoke right rlike rollback rollup select semi serdeproperties session session_user some sql
+        stream sys table tablesample then time to trailing true truncate uncache union unique unknown unpivot update
+        use user using values when where while window with within xor
+        """,
+    )
+)
 
-    >>> quote("a`b")
-    '`a``b`'
+
+def quote(name: str) -> str:
+    """A name as SQL: bare, or in backticks if Spark or Databricks needs them, inner backticks doubled.
+
+    >>> quote("name"), quote("order"), quote("a`b")
+    ('name', '`order`', '`a``b`')
     """
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in _RESERVED:
+        return name
     return "`" + name.replace("`", "``") + "`"
 
 
 def unquote(name: str) -> str:
-    """The name in backticks.
+    """The name that :func:`quote` wrote.
 
-    >>> unquote("`a``b`")
-    'a`b'
+    >>> unquote("`a``b`"), unquote("a")
+    ('a`b', 'a')
     """
-    return name[1:-1].replace("``", "`")
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def quote_parts(parts: Sequence[str]) -> str:
     """A qualified name.
 
     >>> quote_parts(("crm", "dim customer"))
-    '`crm`.`dim customer`'
+    'crm.`dim customer`'
     """
     return ".".join(map(quote, parts))
 

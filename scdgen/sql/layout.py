@@ -8,26 +8,81 @@ WIDTH = 120
 
 
 def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
-    """A list between its head and its tail, indented. An expression with brackets has a line of its own.
+    """A list between its head and its tail, indented: on one line, or on as many as it fills.
 
     >>> print(spread(["a", "b"], "SELECT "))
         SELECT a, b
-    >>> print(spread(["a", "MAX(b) AS b"], "SELECT "))
+    >>> print(spread(["a", "b", "MAX(b) AS c", "d"], "SELECT "))
         SELECT
-            a,
-            MAX(b) AS b
-    >>> print(spread(["a" * 60, "b" * 60], "INSERT (", ")", by=0)[:9], "...")
-    INSERT (
-     ...
+            a, b,
+            MAX(b) AS c,
+            d
     """
     listed, pad = list(parts), " " * by
     line = f"{pad}{head}{', '.join(listed)}{tail}"
     plain = len(listed) == 1 or not any("(" in part for part in listed)
-    if plain and "\n" not in line and len(line) <= WIDTH:
+    if plain and "\n" not in line and len(line) <= WIDTH - 4:
         return line
-    inner = f"{pad}    " if head else pad
-    rows = ",\n".join(inner + part.replace("\n", f"\n{inner}") for part in listed)
+    rows = fill(listed, by + 4 if head else by)
     return (f"{pad}{head.rstrip()}\n" if head else "") + rows + (f"\n{pad}{tail}" if tail else "")
+
+
+def fill(parts: Iterable[str], by: int = 4) -> str:
+    """A list on lines that it fills; an expression with brackets, or with a name of its own, has a line to itself.
+
+    >>> print(fill(["a", "b", "b + 1 AS c", "d"], by=0))
+    a, b,
+    b + 1 AS c,
+    d
+    """
+    listed, pad = list(parts), " " * by
+    lines: list[str] = []
+    fills = False
+    for number, part in enumerate(listed, 1):
+        text = part + ("," if number < len(listed) else "")
+        plain = not any(mark in part for mark in ("\n", "(", " AS "))
+        # The steps of a MERGE are indented once more than they are written.
+        if plain and fills and len(lines[-1]) + 1 + len(text) <= WIDTH - 4:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(pad + text.replace("\n", f"\n{pad}"))
+        fills = plain
+    return "\n".join(lines)
+
+
+def same(left: str, right: str) -> str:
+    """A NULL-safe comparison, on two lines if one is too long.
+
+    >>> same("a", "b")
+    'a <=> b'
+    """
+    line = f"{left} <=> {right}"
+    if "\n" not in line and len(line) <= WIDTH - 40:
+        return line
+    return f"{left}\n    <=> " + right.replace("\n", "\n    ")
+
+
+def when(conditions: str | Iterable[str], value: str) -> str:
+    """A branch of a CASE, on several lines if one is too long.
+
+    >>> when(["a", "b"], "TRUE")
+    'WHEN a AND b THEN TRUE'
+    """
+    listed = [conditions] if isinstance(conditions, str) else list(conditions)
+    line = f"WHEN {' AND '.join(listed)}"
+    if "\n" not in line and len(line) + len(value.partition("\n")[0]) <= WIDTH - 26:
+        return f"{line} THEN {value}"
+    head = line if len(line) <= WIDTH - 22 else "WHEN " + "\n    AND ".join(listed)
+    return head + "\n    THEN " + value.replace("\n", "\n    ")
+
+
+def named_as(value: str, name: str) -> str:
+    """A value with its name, which has a line of its own after a value of several lines.
+
+    >>> named_as("a + 1", "b")
+    'a + 1 AS b'
+    """
+    return f"{value}\n    AS {name}" if "\n" in value else f"{value} AS {name}"
 
 
 def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
@@ -42,7 +97,7 @@ def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
     """
     listed, pad = list(conditions), " " * by
     line = f"{pad}{word} {' AND '.join(listed)}"
-    if "\n" not in line and len(line) <= WIDTH:
+    if "\n" not in line and len(line) <= WIDTH - 4:
         return line
     return f"{pad}{word} " + f"\n{pad}    AND ".join(part.replace("\n", f"\n{pad}    ") for part in listed)
 

@@ -118,7 +118,7 @@ def test_a_stream(far: Called, folder: Path) -> None:
     assert (status, err, operations) == (0, "", ["MERGE", "MERGE", "CREATE TABLE"])
     (folder / "in" / "day3.csv").write_text((folder / "null.csv").read_text())
     status, out, err = far(*given)
-    assert (status, out) == (1, "") and err.startswith("far.streamed: the key id is NULL in a source row"), err
+    assert (status, out) == (1, "") and err.startswith("far.streamed: id is NULL"), err
     assert err.count("\n") == 1
     assert far("show", "streamed.yml", "--format", "csv") == (0, TABLE, "")
 
@@ -127,8 +127,8 @@ def test_a_stream(far: Called, folder: Path) -> None:
     ("args", "status", "line"),
     [
         ("run people.yml --source bad.csv", 1, "bad.csv:2: column age: 'many' is no INT (1 row, such as key id=9); "
-         "mend the file or the type"),
-        ("run people.yml --source null.csv", 1, "far.people: the key id is NULL in a source row; mend the source or "
+         "fix the file or the type"),
+        ("run people.yml --source null.csv", 1, "far.people: id is NULL; fix the source or "
          'set bad_rows: skip (1 in all, such as {"effective_at":"2024-01-01T00:00:00.000Z"})'),
         ("run people.yml", 1, "far.people: there is no table or view far.landed; name one that is there, or give the "
          "rows with --source"),
@@ -136,7 +136,7 @@ def test_a_stream(far: Called, folder: Path) -> None:
          "rows with --source"),
         ("check never.yml", 1, "far.never: there is no such table; run the spec first"),
         ("run function.yml --source day1.csv", 1, "far.people: Spark has no function agee (columns.age.from in "
-         "function.yml:5); mend its name"),
+         "function.yml:5); fix its name"),
         ("history people.yml --conf spark.executor.cores=2", 3, "URL: the session does not let spark.executor.cores "
          "be set; leave it out, or set it where the session is started"),
     ],

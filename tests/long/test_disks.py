@@ -157,7 +157,7 @@ def test_a_source_whose_disk_is_gone(spark: Any, here: Called, disk: Path) -> No
                         ".parquet file (.csv.gz and .json.gz too), or a folder\n"),
         "path.yml": (1, f"disks.people: [PATH_NOT_FOUND] Path does not exist: file:{disk}/rows.csv; run again with "
                         "--debug for all of it\n"),
-        "folder.yml": (1, "disks.people: the files of the source are empty or of another format; mend them, or "
+        "folder.yml": (1, "disks.people: the files of the source are empty or of another format; fix them, or "
                           "name their format\n"),
         "table.yml": (1, "disks.people: there is no table or view disks.landed; name one that is there, or give the "
                          "rows with --source\n"),

@@ -88,10 +88,10 @@ def test_checks_of_the_spec_s_own(spark: Any, sound: str) -> None:
     mine = Runner(spark).check(spec("SELECT id, name FROM checked.sound"))[-1]
     assert (mine.name, mine.failures, mine.sample) == ("mine", 1, [{"id": 1, "name": "Ann"}])
     broken = "checked.sound: the check mine cannot be worked out: "
-    with pytest.raises(DataError, match=f"^{broken}there is no column nme; mend its query or its table$"):
+    with pytest.raises(DataError, match=f"^{broken}there is no column nme; fix its query or its table$"):
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE nme IS NULL"))
     with pytest.raises(
-        DataError, match=rf"^{broken}\[DIVIDE_BY_ZERO\] Division by zero.*; mend its query or its table$"
+        DataError, match=rf"^{broken}\[DIVIDE_BY_ZERO\] Division by zero.*; fix its query or its table$"
     ):
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE 1 / (id - 1) > 0"))
 
@@ -103,7 +103,7 @@ def test_a_template_that_counts_something_else(call: Called, sound: str) -> None
     assert (status, out) == (2, "")
     assert err == (
         "checked.sound: check_all.sql.j2 counts mine, not one_current, no_overlap, contiguous, unique_start, "
-        "end_after_start, no_repeat, flag_matches_end, key_not_null; mend the template or leave out --templates\n"
+        "end_after_start, no_repeat, flag_matches_end, key_not_null; fix the template or leave out --templates\n"
     )
 
 

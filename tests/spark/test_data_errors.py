@@ -53,8 +53,8 @@ def frame(spark: SparkSession, *rows: tuple[Any, ...]) -> Any:
 # One case per rule, for what the error holds; the whole lines stand in tests/cases/errors/spark/rules.yml.
 CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int | None, str]] = [
     # name, spec, rows, params, rule, count, what the message holds
-    ("null key", changes(), [(None, "x", T2), (2, "y", T2), (None, "z", T3)], {}, "null_key", 2, "the key id is NULL"),
-    ("null time", changes(), [(1, "x", None)], {}, "null_time", 1, "effective_at is NULL"),
+    ("null key", changes(), [(None, "x", T2), (2, "y", T2), (None, "z", T3)], {}, "null_key", 2, "id is NULL"),
+    ("null time", changes(), [(1, "x", None)], {}, "null_time", 1, "at is NULL"),
     ("conflict with equal sequence", changes("sequence_by: [lsn],"), [(1, "x", T2, 5), (1, "y", T2, 5)], {}, "conflict",
      1, "sequence_by"),
     ("late", changes(more="late_arriving: fail"), [(1, "x", T1), (1, "y", T3)], {}, "late", 1, "not later than"),
@@ -97,7 +97,7 @@ def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
         (spark.createDataFrame([(1, "x", T1, "I")], "id int, title string, at string, op string"),
          "errors.t: there is no column name (columns.name); there are "),
         (spark.createDataFrame([("one", "x", T1, "I")], "id string, name string, at string, op string"),
-         "errors.t: column id: 'one' is no INT (1 row, such as key id=one); mend the source or the type"),
+         "errors.t: column id: 'one' is no INT (1 row, such as key id=one); fix the source or the type"),
     ):  # fmt: skip
         with pytest.raises(ScdgenError) as caught:
             runner.run(spec, bad)

@@ -126,7 +126,7 @@ def test_the_last_try(spark: SparkSession) -> None:
     with growing(spark, LATE) as came, pytest.raises(DataError) as refused:
         Runner(spark, retries=0).run(spec)
     assert came and refused.value.rule == "source_changed"
-    assert str(refused.value) == "growing.last: the source got rows while it was read; run again"
+    assert str(refused.value) == "growing.last: the source changed during the run; run again"
     assert shown(spark, "growing.last") == stored
 
 

@@ -112,7 +112,7 @@ def test_a_run_that_fails_has_a_row(spark: Any, here: Called) -> None:
     assert status == 1 and "0 done" in err
     (row,) = metrics(spark)
     message = err.splitlines()[0]
-    assert message.startswith("measured.people: the key id is NULL in a source row; mend the source"), message
+    assert message.startswith("measured.people: id is NULL; fix the source"), message
     assert (row["target"], row["error"], row["inserted"], row["version"]) == ("measured.people", message, None, None)
     land(spark, (1, "Ann", "2024-01-01"))
     assert here("run", "specs", "--metrics", "measured.runs")[0] == 0

@@ -84,12 +84,12 @@ def test_a_failure_in_the_midst(
     assert status == 1
     assert [counted(line) for line in out] == ["pipe.days: 4 inserted, 0 updated (0 closed), 0 removed, 0 unchanged"]
     error, *told = err.splitlines()
-    assert error.startswith("pipe.first: the key cookie is NULL in a source row; mend the source or set bad_rows: skip")
+    assert error.startswith("pipe.first: cookie is NULL; fix the source or set bad_rows: skip")
     assert told == [
         "1 done: pipe.days",
         "1 failed: pipe.first",
         "2 not run: pipe.cookie (because of pipe.first), pipe.report (because of pipe.first)",
-        "mend the cause and run again; what is done is not done twice",
+        "fix the cause and run again; what is done is not done twice",
     ]
     assert rows_of(spark, "pipe.first") == [("c0", spark.sql("SELECT DATE '2023-12-31'").first()[0])]
     assert not spark.catalog.tableExists("pipe.cookie") and not spark.catalog.tableExists("pipe.report")

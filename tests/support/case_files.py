@@ -35,7 +35,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 
 
 class CaseError(ValueError):
-    """A case file that is wrong; the message says where and how to mend it."""
+    """A case file that is wrong; the message says where and how to fix it."""
 
 
 @dataclass(frozen=True)

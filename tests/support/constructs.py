@@ -27,7 +27,7 @@ _PARTS = {
     "Update", "UserDefinedFunction", "Var", "Whens",
 }  # fmt: skip
 _NAMES = {
-    "Add": "+", "And": "AND", "Case": "CASE", "ClusterProperty": "CLUSTER BY",
+    "Add": "+", "And": "AND", "Case": "CASE", "DPipe": "||", "ClusterProperty": "CLUSTER BY",
     "CommentColumnConstraint": "COMMENT", "CTE": "WITH", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
     "Div": "/", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING", "Filter": "FILTER", "GT": ">",
     "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN", "Interval": "INTERVAL",

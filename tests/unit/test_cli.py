@@ -44,13 +44,13 @@ def test_generate_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     (specs / "t.yml").write_text(SPEC + "views: {current: crm.v}\n")
     assert run(capsys, "generate", specs, "--out", out)[0] == 0
     merge = out / "crm.t" / "merge.sql"
-    assert "Made from specs/t.yml;" in merge.read_text(), "the spec as seen from beside the output"
+    assert "Generated from specs/t.yml." in merge.read_text(), "the spec as seen from beside the output"
     assert run(capsys, "generate", "--check", specs, "--out", out) == (0, "", "")
     merge.write_text(merge.read_text().replace("MERGE", "merge"))
     (specs / "t.yml").write_text(SPEC)
     status, diff, err = run(capsys, "generate", "--check", specs, "--out", out)
     assert status == 1
-    assert "-merge INTO `crm`.`t` AS t" in diff and "+MERGE INTO `crm`.`t` AS t" in diff
+    assert "-merge INTO crm.t AS t" in diff and "+MERGE INTO crm.t AS t" in diff
     assert "views.sql (on disk)" in diff, "a file that the spec no longer asks for"
     assert '-    "current": "crm.v",\n+    "current": null,\n' in diff and "spec.json (on disk)" in diff
     assert "3 generated files differ; run: scdgen generate" in err
@@ -85,7 +85,7 @@ def test_templates_override(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     (tmp_path / "create.sql.j2").write_text("-- ours\nCREATE TABLE {{ ctx.target }} (a INT);\n")
     out = tmp_path / "out"
     assert run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)[0] == 0
-    assert (out / "geo.airports" / "create.sql").read_text() == "-- ours\nCREATE TABLE `geo`.`airports` (a INT);\n"
+    assert (out / "geo.airports" / "create.sql").read_text() == "-- ours\nCREATE TABLE geo.airports (a INT);\n"
     (tmp_path / "create.sql.j2").write_text("CREATE TABLE {{ ctx.nothing }};")
     status, _, err = run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)
     assert status == 2 and "create.sql.j2:1: there is no attribute 'nothing'" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,8 @@ def check_steps(spec: Spec) -> None:
     expected = []
     for number, line in enumerate(lines[start:], start):
         if cte := re.fullmatch(r"    (?:WITH )?(\w+) AS \(", line):
-            expected.append((cte[1], lines[number + 1]))
+            comments = itertools.takewhile(lambda line: line.lstrip().startswith("--"), lines[number + 1 :])
+            expected.append((cte[1], " ".join(["--", *(line.strip().removeprefix("-- ") for line in comments)])))
         elif line.startswith(("WHEN ", "    ON ")):
             expected.append((line.split()[0], lines[number - 1]))
     found = list(steps(script))
@@ -160,7 +162,7 @@ def test_variables_have_the_comment_of_their_declaration() -> None:
     found = {step.name: step.comment for step in steps(render(load_spec("specs/visitor/visitor_lookup.yml")).merge)}
     assert found["SET VARIABLE since"] == ""
     assert found["SET VARIABLE _scd_last_run"].startswith("The time of this run")
-    assert found["SET VARIABLE _scd_partitions_1"].startswith("What bounds the read")
+    assert found["SET VARIABLE _scd_partitions_1"].startswith("The partitions of the batch's keys")
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])

@@ -109,7 +109,7 @@ def test_headers() -> None:
         ("a.csv", b'id,x\n1,"a"b\n',
          "a.csv:2: text follows a closing quote; write a quote inside a quoted cell twice"),
         ("a.csv", b"id,x\n1\n",
-         "a.csv:2: 1 cell where the header has 2; mend the row, or put quotes around a cell with a comma"),
+         "a.csv:2: 1 cell where the header has 2; fix the row, or put quotes around a cell with a comma"),
         ("a.csv", b"id\n1\r\n2\n", "a.csv:2: the line ends in CRLF, the header in LF; use one"),
         ("a.csv", b"id\r\n1\n2\r\n", "a.csv:2: the line ends in LF, the header in CRLF; use one"),
         ("a.csv", b"id\r\n1\r\n2", None),

@@ -21,28 +21,28 @@ GOOD = render(SPEC).files()
 
 MUTATIONS = [
     # file, what, instead, a piece of the objection
-    ("merge.sql", "    ON t.`id` = s.`id` AND", "    ON", None),
-    ("merge.sql", "ON t.`id` = s.`id`", "ON t.`idd` = s.`id`", "t.idd is not there"),
-    ("merge.sql", "s.`start_date` AND", "s.`strt` AND", "s.strt is not there"),
+    ("merge.sql", "    ON t.id = s.id AND", "    ON", None),
+    ("merge.sql", "ON t.id = s.id", "ON t.idd = s.id", "t.idd is not there"),
+    ("merge.sql", "s.start_date AND", "s.strt AND", "s.strt is not there"),
     ("merge.sql", "        _scd_opens,\n", "        _scd_openz,\n", "_scd_openz"),
     ("merge.sql", "FROM versions", "FROM vversions", "does not resolve"),
     ("merge.sql", "_scd_batch_from)\n--", "_scd_batch_fron)\n--", "_scd_batch_fron is not there"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND {{ x }} THEN", "left over"),
     ("merge.sql", "WHEN MATCHED THEN", "WHEN MATCHED AND :x THEN", "placeholder"),
-    ("merge.sql", ", `end_date`, `is_current`)\n", ", `is_current`)\n", "the INSERT lists"),
-    ("merge.sql", "s.`end_date`, s.`is", "s.`is", "differ in number"),
-    ("merge.sql", "`end_date` = s", "`ende_date` = s", "which the table does not have"),
+    ("merge.sql", ", end_date, is_current)\n", ", is_current)\n", "the INSERT lists"),
+    ("merge.sql", "s.end_date, s.is", "s.is", "differ in number"),
+    ("merge.sql", "end_date = s", "ende_date = s", "which the table does not have"),
     ("merge.sql", ") AS s\n", ") AS u\n", "MERGE INTO … AS t USING"),
     ("plan.sql", "AS _scd_row\n    FROM _scd_plan", "AS _scd_row,\n    FROM _scd_plan", "stray comma in line"),
     ("plan.sql", "SELECT\n    _scd_action", "SELECT\n    , _scd_action", "stray comma in line"),
     ("plan.sql", "FROM changes\n", "FROM chnges\n", "does not resolve"),
     ("plan.sql", "    FROM _scd_plan\n", "    FROM _scd_plam\n", "does not resolve"),
     ("plan.sql", "COUNT_IF(_scd_closes)", "COUNT_IF(_scd_closed)", "does not resolve"),
-    ("plan.sql", "        _scd_late,\n", "        _scd_latest,\n", "does not resolve"),
+    ("plan.sql", " _scd_late,", " _scd_latest,", "does not resolve"),
     ("plan.sql", "CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS\n", "TRUNCATE TABLE a;\n", "no place in plan.sql"),
-    ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "DROP SCHEMA `crm`", "DROP"),
-    ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "OPTIMIZE `crm`.`x`", "does not know"),
-    ("create.sql", "CREATE SCHEMA IF NOT EXISTS `crm`", "VACUUM `crm`.`x`", "does not know"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "DROP SCHEMA crm", "DROP"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "OPTIMIZE crm.x", "does not know"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "VACUUM crm.x", "does not know"),
     ("checks.sql", "SELECT *\n", "DELETE\n", "DELETE"),
     ("views.sql", "CREATE OR REPLACE VIEW", "CREATE OR VIEW", "does not know"),
 ]  # fmt: skip
@@ -72,7 +72,7 @@ def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
 
 def test_empty_on_and_empty_text() -> None:
     merge = GOOD["merge.sql"]
-    start, end = merge.index("    ON t."), merge.index("-- A stored version that opens")
+    start, end = merge.index("    ON t."), merge.index("-- The version before it now")
     assert any("no ON" in found for found in objections("merge.sql", merge[:start] + "ON\n" + merge[end:]))
     assert objections("merge.sql", "\n")
     assert objections("merge.sql", "-- nothing\n")
@@ -216,7 +216,7 @@ def test_a_path_of_databricks_goes_into_the_sql_as_written(pattern: str, path: s
         "columns": {"id": {"type": "bigint", "from": "payload:id"}, "name": {"type": "string", "from": path}},
     }  # fmt: skip
     merge = render(load_spec_text(json.dumps(document))).merge
-    assert f"CAST({path} AS STRING) AS `name`" in merge and "CAST(payload:id AS BIGINT)" in merge
+    assert f"CAST({path} AS STRING) AS name" in merge and "CAST(payload:id AS BIGINT)" in merge
     assert "CAST(payload:at::timestamp AS TIMESTAMP)" in merge and "WHERE payload:kind = 'x'" in merge
     assert "payload:lsn::bigint AS _scd_sequence_1" in merge and "COALESCE(payload:deleted::boolean, FALSE)" in merge
 

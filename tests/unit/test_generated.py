@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from scdgen import load_spec, load_spec_text, render
 from scdgen.spec.resolved import to_json
+from scdgen.sql import quote
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
@@ -39,8 +40,11 @@ def test_form(path: Path) -> None:
     assert not re.search(r"[ \t]$", text, re.MULTILINE), "blanks at the end of a line"
     assert "\t" not in text and "\n\n\n" not in text
     assert not re.search(r"20\d\d-\d\d-\d\d \d\d:|/root/|/home/|\bUPDATE SET \*|\bINSERT \*", text)
-    assert text.startswith("-- `")
+    assert re.match(r"-- [a-z_]+\.[a-z_]+\b", text)
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
+    assert [name for name in re.findall(r"`(\w+)`", code) if quote(name) == name] == [], "backticks nobody needs"
     for line in text.splitlines():
+        assert len(line) <= 120, line
         indent = len(line) - len(line.lstrip())
         assert indent % 4 == 0, f"{line!r} is not indented by fours"
 
@@ -72,7 +76,7 @@ def test_only_what_a_spec_needs() -> None:
 def test_a_simple_merge_fits_on_a_screen_or_two() -> None:
     """Changes, one key, no deletes: the whole statement."""
     text = (ROOT / "generated/crm.customer/merge.sql").read_text()
-    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 70
+    assert len(text[text.index("MERGE INTO") :].splitlines()) <= 95
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
@@ -80,7 +84,7 @@ def test_each_step_and_each_when_says_why(path: Path) -> None:
     lines = path.read_text().splitlines()
     for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
         step = re.fullmatch(r" *(?:WITH )?(\w+) AS \(", line)
-        if step and step[1] not in {"source", "run", "whole"}:  # the user's own query, and windows
+        if step and step[1] not in {"source", "ties", "in_version", "whole_life"}:  # the user's own query, and windows
             assert after.lstrip().startswith("-- "), line
         if line.startswith(("WHEN ", "    ON ")) and path.name == "merge.sql":
             assert before.lstrip().startswith("-- "), line
@@ -92,7 +96,7 @@ def test_names_are_quoted() -> None:
         'columns: {order: int, "a`b": string, "größe": string}\n'
     )
     merge = render(spec).merge
-    assert "MERGE INTO `crm`.`dim customer` AS t" in merge
+    assert "MERGE INTO crm.`dim customer` AS t" in merge
     assert "FROM `select`.`from`" in merge
     assert "t.`order` = s.`order`" in merge
     assert "s.`a``b`" in merge and "s.`größe`" in merge
@@ -105,7 +109,7 @@ def test_a_flag_of_numbers_is_written_as_numbers() -> None:
         "history: {is_current: {name: is_current, type: int, open: 1, closed: 0}}\n"
     )
     merge = render(load_spec_text(text)).merge
-    assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS `is_current`\n" in merge
+    assert "        CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current\n" in merge
 
 
 def _fields(struct: exp.Struct) -> list[str]:

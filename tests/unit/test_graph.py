@@ -208,7 +208,7 @@ def test_what_does_not_hang_on_a_failure_is_run() -> None:
         "1 done: crm.f\n"
         "2 failed: crm.a, crm.d\n"
         "3 not run: crm.b (because of crm.a), crm.c (because of crm.a), crm.e (because of crm.a, crm.d)\n"
-        "mend the cause and run again; what is done is not done twice"
+        "fix the cause and run again; what is done is not done twice"
     )
 
 

@@ -78,8 +78,8 @@ def test_a_file_s_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
     made = [path.read_text(encoding="utf-8") for path in sorted((tmp_path / "out").rglob("*.sql"))]
     assert len(made) == 4
     for text in made:
-        named = [line for line in text.splitlines() if line.startswith("-- Made from ")]
-        assert len(named) == 1 and named[0].endswith("; do not edit: change the spec and run `scdgen generate`.")
+        named = [line for line in text.splitlines() if line.startswith("-- Generated from ")]
+        assert len(named) == 1 and named[0].endswith(". To change it, edit the spec and run `scdgen generate`.")
         assert not any(character in text for character in "\r\u2028\u202e")
         assert all(not line.startswith("DROP") for line in text.splitlines())
 

@@ -49,7 +49,7 @@ def test_names_that_cannot_be_meant(
 
 def test_the_sql_is_as_the_columns_say() -> None:
     schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").render_create())
-    assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS `ops`"
+    assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS ops"
     found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
     assert found == [(name, kind) for name, kind, _ in COLUMNS]
     comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]

@@ -85,7 +85,7 @@ def test_titles() -> None:
             "",
             "`Customers, from a full extract; a customer that is gone from it is closed`",
             "",
-            "Made from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.",
+            "Generated from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.",
         ],
         ["## create", "", "Creates the table if it does not exist."],
         ["## merge", "", "Changes the table. Run the cells in order: they share session variables."],
@@ -117,7 +117,7 @@ def test_a_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: s
     spec, files = with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
     with pytest.raises(SpecError) as refused:
         render_notebook(spec, files)
-    told = f"a notebook takes the line {line.strip()!r} in views.sql for its own; mend the template"
+    told = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
     assert str(refused.value) == f"specs/t.yml: {told}"
 
 

@@ -124,7 +124,7 @@ def test_a_check_of_a_pattern_of_another_package(plugged: None) -> None:
     queries = check_all(spec)
     assert queries.names == ("unique_key", "key_not_null", "name_given")
     assert queries.hints[-1] == "usually a form left blank"
-    assert queries.rows[-1].endswith("FROM `crm`.`t` AS t\nWHERE t.name = ''")
+    assert queries.rows[-1].endswith("FROM crm.t AS t\nWHERE t.name = ''")
     assert "t.name = '' AS _scd_name_given" in queries.counts and "COUNT_IF(_scd_name_given)" in queries.counts
     assert "-- name_given: a name is never empty.\n" in render(spec).checks
     with pytest.raises(SpecError, match="the check 'name_given' is there already"):

@@ -38,7 +38,7 @@ def log(*made: str) -> list[Commit]:
 def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
     found = plan_undo(SPEC, run, log(*made))
     assert (found.back_to, found.newest, {commit.run for commit in found.made}) == (back_to, len(made) - 1, {run})
-    assert found.render_sql(SPEC) == f"RESTORE TABLE `a`.`b` TO VERSION AS OF {back_to}"
+    assert found.render_sql(SPEC) == f"RESTORE TABLE a.b TO VERSION AS OF {back_to}"
 
 
 @pytest.mark.parametrize(

@@ -64,10 +64,10 @@ def test_defaults_are_filled_in_and_what_means_nothing_is_left_out() -> None:
         "name": "is_current", "type": "BOOLEAN", "open": True, "closed": False,
     }  # fmt: skip
     assert found["2c"]["table"]["properties"] == {"delta.enableDeletionVectors": "true"}
-    plain = {"type": "STRING", "from": "`name`", "comment": None, "nullable": True}
+    plain = {"type": "STRING", "from": "name", "comment": None, "nullable": True}
     assert found["2c"]["columns"]["name"] == {**plain, "track": True, "nulls": "value"}
     assert found["1c"]["columns"]["name"] == {**plain, "merge": "last"}
-    assert found["2c"]["columns"]["id"] == {"type": "INT", "from": "`id`", "comment": None, "nullable": False}
+    assert found["2c"]["columns"]["id"] == {"type": "INT", "from": "id", "comment": None, "nullable": False}
 
 
 def test_order_and_form() -> None:

@@ -13,26 +13,26 @@ from scdgen.patterns.changes import explain_changes
 from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
-T = "`crm`.`customer`"
+T = "crm.customer"
 CASES: list[tuple[str, str, Any, list[str]]] = [
     ("2c", "pattern", "scd1", ["pattern: scd2 -> scd1: stored rows are versions, many of a key; every run stops; "
      "make the table anew from the whole source"]),
     ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; "
      "make the table anew from the whole source"]),
     ("2c", "history.gap", "1 day", ["history.gap: none -> 1 day: stored ends are written with the old one; every run "
-     f"stops; bring them along: UPDATE {T} SET `valid_to` = `valid_to` - INTERVAL '1' DAY "
-     "WHERE NOT (`valid_to` IS NULL); then take the table over with `scdgen run --adopt`"]),
+     f"stops; bring them along: UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY "
+     "WHERE NOT (valid_to IS NULL); then take the table over with `scdgen run --adopt`"]),
     ("2c", "history.open_end", "9999-12-31", ["history.open_end: none -> 9999-12-31: stored open versions end with "
-     f"the old one; every run stops; bring them along: UPDATE {T} SET `valid_to` = TIMESTAMP '9999-12-31' "
-     "WHERE `valid_to` IS NULL; then take the table over with `scdgen run --adopt`"]),
+     f"the old one; every run stops; bring them along: UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31' "
+     "WHERE valid_to IS NULL; then take the table over with `scdgen run --adopt`"]),
     ("2c", "history.type", "date", ["history.type: timestamp -> date: stored starts and ends are of the old type; "
      "every run stops; make the table anew from the whole source"]),
     ("2c", "history.valid_to", "until", ["history.valid_to: valid_to -> until: the stored column has the old name; "
-     f"every run stops; ALTER TABLE {T} RENAME COLUMN `valid_to` TO `until` (needs delta.columnMapping.mode = name)"]),
+     f"every run stops; ALTER TABLE {T} RENAME COLUMN valid_to TO until (needs delta.columnMapping.mode = name)"]),
     ("2c", "history.is_current", {"name": "is_current", "type": "boolean", "open": False, "closed": True},
      ["history.is_current: TRUE, FALSE -> FALSE, TRUE: stored versions of keys that no batch touches keep the old "
-      f"values (the check flag_matches_end fails); bring them along: UPDATE {T} SET `is_current` = CASE WHEN "
-      "`valid_to` IS NULL THEN FALSE ELSE TRUE END"]),
+      f"values (the check flag_matches_end fails); bring them along: UPDATE {T} SET is_current = CASE WHEN "
+      "valid_to IS NULL THEN FALSE ELSE TRUE END"]),
     ("2c", "columns.name.track", False, ["columns.name.track: true -> false: stored versions that differ in it alone "
      "are one now (see no_repeat); every run stops; make the table anew from the whole source"]),
     ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
@@ -41,7 +41,7 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
      '"not given" from now on, where a batch touches its key; else make the table anew from the whole source']),
     ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
      "add_columns has added it; the first value that comes for a key opens a version"]),
-    ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: `name` -> "
+    ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> "
      "upper(full_name): stored values are made by the old one; to bring them along, make the table "
      "anew from the whole source"]),
     ("2c", "columns.name.type", "int", ["columns.name.type: STRING -> INT: stored values are of the old type; every "
@@ -53,7 +53,7 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
     ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
      "and goes into the new one as one value; else make the table anew from the whole source"]),
     ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
-     f"table that is there stays as it is; ALTER TABLE {T} CLUSTER BY (`city`)"]),
+     f"table that is there stays as it is; ALTER TABLE {T} CLUSTER BY (city)"]),
     ("2c", "bad_rows", "skip", []),
     ("2c", "late_arriving", "ignore", []),
     ("1s", "snapshot.max_deleted", 0.5, []),

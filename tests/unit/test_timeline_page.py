@@ -110,7 +110,7 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
     assert render_page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
     (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
-    with pytest.raises(UsageError, match=r"show\.html\.j2:1: there is no attribute 'nothing'; mend the template"):
+    with pytest.raises(UsageError, match=r"show\.html\.j2:1: there is no attribute 'nothing'; fix the template"):
         render_page(made(ROWS), None, str(tmp_path))
 
 
