@@ -36,7 +36,7 @@ def warning(line: str) -> None:
 
 
 def note(line: str) -> None:
-    """A remark on stderr that is no error; in the JSON log a ``note``."""
+    """A remark on stderr that is not an error; in the JSON log a ``note``."""
     _remark("note", "info", line)
 
 

@@ -106,7 +106,7 @@ def exit_status(reports: Sequence[Report]) -> int:
 
 
 def format_reports(reports: Sequence[Report]) -> str:
-    """A line per check and per sampled row, then a hint per built-in check that fails; '' if there is no check."""
+    """A line per check and per sampled row, then a hint per built-in check that fails; '' if no check."""
     rows = [row for report in reports for result in report.results for row in _format_rows(report.target, result)]
     if not rows:
         return ""

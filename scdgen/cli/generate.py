@@ -204,7 +204,7 @@ def _print_meanings(spec: Spec, place: Path) -> None:
     elif file.is_file():
         lines = [f"{file} is not as scdgen writes it; {unknown}"]
     elif place.is_dir():
-        lines = [f"there is no {file} to compare with; {unknown}"]
+        lines = [f"no {file} to compare with; {unknown}"]
     else:
         lines = ["nothing was generated before, so that there is nothing to compare with"]
     for line in lines:

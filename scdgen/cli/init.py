@@ -114,7 +114,7 @@ def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> D
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and path.exists():
             raise UsageError(of_system(error, path)) from error
-        what = "there is no such file; give the path of one" if isinstance(error, OSError) else NO_UTF8
+        what = "no such file; give the path of one" if isinstance(error, OSError) else NO_UTF8
         raise UsageError(f"{path}: {what}") from error
     return draft_from_dbt(path, text, name, target, given)
 

@@ -63,14 +63,14 @@ def _usage_line(error: click.ClickException) -> str:
     see = f"; see: {command} --help"
     if isinstance(error, click.NoSuchOption) and context is not None:
         names = [name for param in context.command.params for name in param.opts if name.startswith("--")]
-        return f"{command}: there is no option {error.option_name}{nearest(error.option_name, names) or see}"
+        return f"{command}: no option {error.option_name}{nearest(error.option_name, names) or see}"
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
         return f"{command}: {error.param.make_metavar(context)} is missing{see}"
     if isinstance(error, click.BadParameter) and error.param is not None:
         return f"{command}: {error.param.opts[0]}: {error.message.rstrip('.')}{see}"
     unknown = re.match(r"No such command '(.*?)'", error.format_message())
     if unknown:
-        return f"{command}: there is no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
+        return f"{command}: no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
     what = error.format_message().rstrip(".")
     return f"{command}: {what[:1].lower()}{what[1:]}{see}"
 

@@ -91,7 +91,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def merge_options(command: F) -> F:
     """What a command that merges takes in addition to its input: --retries, --metrics and --log-format."""
-    metrics = "A Delta table that gets a row per run and table; made where there is none."
+    metrics = "A Delta table that gets a row per run and table; created if it does not exist."
     retries = "How often a run begins again where another writer was first, or its source grew."
     for option in (
         log_option,
@@ -137,7 +137,7 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
     for item in given:
         name, equals, value = item.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {item}: is no name and value; write it as NAME=VALUE")
+            raise UsageError(f"{option} {item}: is not a name and value; write it as NAME=VALUE")
         pairs[name] = value
     return pairs
 
@@ -201,7 +201,7 @@ def open_runner(
 
     folder = Path(options.warehouse)
     if not options.remote and not folder.exists():  # perhaps the wrong folder
-        output.print_hint(f"there is no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
+        output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
     with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
         if metrics is not None:
             metrics.prepare(spark)
@@ -258,7 +258,7 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
         elif item.exists():
             raise UsageError(f"{item}: is neither a file nor a folder; give the path of a spec")
         else:
-            raise UsageError(f"{item}: there is no such file or folder; give the path of a spec")
+            raise UsageError(f"{item}: no such file or folder; give the path of a spec")
     return list(dict.fromkeys(found))
 
 

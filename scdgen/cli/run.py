@@ -43,7 +43,7 @@ def run(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, retries: int,
     metrics: str | None, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Merge: create the table where there is none, merge the source, print what was done.
+    """Merge: create the table if it does not exist, merge the source, print what was done.
 
     Several specs run in the order in which they read one another's tables.
 

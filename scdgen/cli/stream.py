@@ -43,7 +43,7 @@ def parse_interval(text: str) -> str:
     """
     found = re.fullmatch(r"([1-9]\d*)\s*([smhd])", text)
     if not found:
-        raise UsageError(f"--interval {text}: is no interval; write a number and s, m, h or d, such as 10m")
+        raise UsageError(f"--interval {text}: is not a valid interval; write a number and s, m, h or d, such as 10m")
     return f"{found[1]} {_UNITS[found[2]]}"
 
 

@@ -232,7 +232,7 @@ def parse_time(stored: object, kind: str) -> int | None:
         return int(str(stored))
     found = _TIME.fullmatch(str(stored))
     if found is None:
-        raise ValueError(f"'{stored}' is no {kind}")
+        raise ValueError(f"'{stored}' is not a valid {kind}")
     year = int(found[1])
     if not 1 <= year <= 9999:
         return _FIRST if year < 1 else _LAST

@@ -77,7 +77,7 @@ class Engine:
             self.spark.sql(statement).collect()
 
     def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
-        """The numbers of :func:`scdgen.patterns.queries.source_counts`; where there is no query, none is skipped."""
+        """The numbers of :func:`scdgen.patterns.queries.source_counts`; where no query, none is skipped."""
         if not query:
             return None, 0
         rows, skipped = self.spark.sql(query).collect()[0]
@@ -193,7 +193,7 @@ def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
         text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
         if text and not _asked(spark, f"SELECT CAST({text[0]} AS {param.type})"):
             value = text[1].replace("\\'", "'").replace("\\\\", "\\")
-            told = f"the param '{name}': {quoted(value)} is no {param.type}; give another one"
+            told = f"the param '{name}': {quoted(value)} is not a valid {param.type}; give another one"
             return UsageError(f"{spec.origin}: {told}")
     return None
 

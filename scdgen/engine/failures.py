@@ -26,14 +26,14 @@ _NO_FOLDER = "a file is in the place of the table's folder; remove it, or name a
 _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
-     DataError, "there is no table or view {0}; name one that is there, or give the rows with --source"),
+     DataError, "no table or view {0}; name one that is there, or give the rows with --source"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved"
      r".*?Did you mean one of the following\? \[([^\]]*)\]",
-     DataError, "there is no column {0}{where}{hint}"),
+     DataError, "no column {0}{where}{hint}"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved",
-     DataError, "there is no column {0}{where}; fix the spec's expressions or the source"),
+     DataError, "no column {0}{where}; fix the spec's expressions or the source"),
     (rf"\[FIELD_NOT_FOUND\] No such struct field {_NAME} in (.*?)\.",
-     DataError, "there is no field {0} in the structure{where}{hint}"),
+     DataError, "no field {0} in the structure{where}{hint}"),
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
      DataError, "Spark has no function {0}{where}; fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
@@ -54,7 +54,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      EngineError, "the table was written by a newer Delta Lake than this; install a newer delta-spark"),
     (r"\[UNSUPPORTED_FEATURE\.TABLE_OPERATION\].*?MERGE INTO|MERGE destination only supports Delta sources|"
      r"MERGE INTO TABLE is not supported",
-     DataError, "it is no Delta table, or the session has no Delta Lake; name another table, or start Spark with "
+     DataError, "it is not a Delta table, or the session has no Delta Lake; name another table, or start Spark with "
      "delta-spark"),
     (r"\[DATA_SOURCE_NOT_FOUND\b.*?data source: `?delta",
      EngineError, "this session has no Delta Lake; start Spark with delta-spark"),
@@ -78,7 +78,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      r"Error while sending or receiving",
      EngineError, "Spark has ended in the midst of the work; look for a lack of memory, and run again"),
     (r"For input string: (\".*?\")",
-     DataError, "{0} is no value that this setting takes; fix table.properties or --conf"),
+     DataError, "{0} is not a value that this setting takes; fix table.properties or --conf"),
 )  # fmt: skip
 
 # What blames the spec or the data, and not the engine: SQLSTATEs of cardinality, data, constraints, syntax and names
@@ -97,8 +97,8 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
      "option enforceSchema: true to go by their places"),
     (r"Unescaped quote character", "text follows a closing quote; write a quote inside a quoted cell twice"),
     (r"JsonParseException: Unrecognized token '(.*?)'",
-     "holds a line that is no JSON object, at {0}; write one object per line"),
-    (r"JsonParseException|JsonEOFException", "holds a line that is no JSON object; write one object per line"),
+     "holds a line that is not a JSON object, at {0}; write one object per line"),
+    (r"JsonParseException|JsonEOFException", "holds a line that is not a JSON object; write one object per line"),
     (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
      "holds a row that is broken or does not fit the types of the others, read as {0}; fix it"),
     (r"FAILED_READ_FILE\.FILE_NOT_EXIST|FileNotFoundException",

@@ -100,7 +100,7 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
 def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSession:
     """A Spark Connect session. Raises :class:`EngineError` where nobody answers."""
     if not url.startswith(("sc://", "local")):
-        raise UsageError(f"--remote {url}: is no address of a Spark Connect server; write it as sc://host:port")
+        raise UsageError(f"--remote {url}: is not an address of a Spark Connect server; write it as sc://host:port")
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -238,7 +238,7 @@ def _require_java() -> None:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not shutil.which(java):
-        where = f"JAVA_HOME is {home}, but there is no bin/java in it" if home else "no java on the PATH"
+        where = f"JAVA_HOME is {home}, but no bin/java in it" if home else "no java on the PATH"
         raise EngineError(f"Java was not found ({where}); {_JAVA}")
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)

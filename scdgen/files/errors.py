@@ -72,7 +72,7 @@ def explained(
     if missing and missing[1].lower() in read_columns(spec):
         names = source.rows.columns
         hint = nearest(missing[1], names) or f"; its columns are {', '.join(names)}"
-        return DataError(f"{source.files.named(None)[0]}: there is no column {missing[1]}{hint}")
+        return DataError(f"{source.files.named(None)[0]}: no column {missing[1]}{hint}")
     told = _unreadable(source.files, text)
     if told is not None:
         return find_mistake(source.files.kind, source.files.local) or DataError(_not_nested(spec, source.files) or told)
@@ -116,7 +116,7 @@ def _unseen(files: Files, text: str) -> str | None:
 
 
 def _not_nested(spec: Spec, files: Files) -> str | None:
-    """The first value of JSON that is no structure where its column is one."""
+    """The first value of JSON that is not a structure where its column is one."""
     if files.kind != "json":
         return None
     nested = {}
@@ -181,7 +181,7 @@ class _Lines:
                     if odd and odd[0] == "\0":
                         raise self.error(self.number, "holds a NUL character; save the file as UTF-8 text")
                     if odd:
-                        byte = f"the byte 0x{ord(odd[0]) - 0xDC00:02X} is no UTF-8"
+                        byte = f"the byte 0x{ord(odd[0]) - 0xDC00:02X} is not UTF-8"
                         raise self.error(self.number, f"{byte}; save the file as UTF-8")
                     self.end = line[len(line.rstrip("\r\n")) :].replace("\r", "CR").replace("\n", "LF")
                     yield line
@@ -230,7 +230,7 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             value = None
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(row, dict) for row in listed):
-            told = f"{quoted(line.strip())} is no JSON object"
+            told = f"{quoted(line.strip())} is not a JSON object"
             raise lines.error(lines.number, f"{told}; write one object per line (JSON lines)")
         for row in listed:
             yield lines.number, row

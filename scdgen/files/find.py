@@ -64,7 +64,7 @@ def find(path: str) -> Files:
         return _folder(path, place)
     kind = _kind(place)
     if not place.exists():
-        raise UsageError(f"{path}: there is no such file or folder; give the path of {_TAKES}")
+        raise UsageError(f"{path}: no such file or folder; give the path of {_TAKES}")
     if kind is None:
         raise UsageError(f"{path}: cannot tell its format by its name; give {_TAKES}")
     return Files(path, kind, (_sniffed(place, kind),))
@@ -102,10 +102,10 @@ def _sniffed(file: Path, kind: str) -> Path:
     with file.open("rb") as stream:
         begin = stream.read(4)
     if kind == "parquet" and begin not in {b"PAR1", b"PARE"}:
-        raise DataError(f"{file}: is no Parquet file; give it the ending of its format")
+        raise DataError(f"{file}: is not a Parquet file; give it the ending of its format")
     if kind != "parquet" and begin == b"PAR1":
         raise DataError(f"{file}: is a Parquet file; give it the ending .parquet")
     if begin and (begin[:2] == b"\x1f\x8b") != (file.suffix.lower() == _PACKED) and kind != "parquet":
-        what = "is no gzip file; take the ending .gz away" if file.suffix.lower() == _PACKED else "is a gzip file"
+        what = "is not a gzip file; take the ending .gz away" if file.suffix.lower() == _PACKED else "is a gzip file"
         raise DataError(f"{file}: {what}{'' if ';' in what else '; give it the ending .gz'}")
     return file

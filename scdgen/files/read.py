@@ -137,7 +137,7 @@ def _csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame]:
         lost = next((x for other in headers for x in other if x.lower() in wanted - known), None)
         if lost:
             hint = nearest(lost, header) or "; add it, or keep files of other columns apart"
-            raise DataError(f"{paths[0]}: there is no column {lost}, which other files have{hint}")
+            raise DataError(f"{paths[0]}: no column {lost}, which other files have{hint}")
     kept = [name for name in first if all(name.lower() in {x.lower() for x in other} for other in others)]
     frames = []
     for header, paths in headers.items():

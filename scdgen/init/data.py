@@ -74,11 +74,11 @@ class Sample:
 
 
 def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:
-    """Columns, types and the first rows of a path or a table; raises :class:`UsageError` where there is none."""
+    """Columns, types and the first rows of a path or a table; raises :class:`UsageError` if it does not exist."""
     if table is not None:
         name = sql.quote_parts(sql.split_name(table))
         if not spark.catalog.tableExists(name):
-            raise UsageError(f"--table {table}: there is no such table; check its name, --warehouse and --remote")
+            raise UsageError(f"--table {table}: no such table; check its name, --warehouse and --remote")
         return _read_rows(spark.table(name), table, None, {})
     assert path is not None
     kind = files.find(path).kind
@@ -219,7 +219,9 @@ def _put_meanings(
         used.append(column)
         if before := find_before_images(column):
             listed = ", ".join(sql.text_literal(mark) for mark in before)
-            draft.put("source.where", f"{text} NOT IN ({listed})", "Rows as they were before an update are no changes.")
+            draft.put(
+                "source.where", f"{text} NOT IN ({listed})", "Rows as they were before an update are not changes."
+            )
     return used
 
 
@@ -267,7 +269,7 @@ def _quote_column(name: str) -> str:
 
 
 def guess_type_of_text(values: Iterable[Any]) -> str | None:
-    """The type of times that are written as text; ``None`` where one is no time.
+    """The type of times that are written as text; ``None`` where one is not a time.
 
     >>> [guess_type_of_text([text]) for text in ("2024-05-01", "2024-05-01T10:00:00Z", "x")]
     ['DATE', 'TIMESTAMP', None]
@@ -316,7 +318,7 @@ def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | Non
 
 
 def find_before_images(column: Seen) -> tuple[str, ...]:
-    """The values that mark a row as it was before an update, which is no change."""
+    """The values that mark a row as it was before an update, which is not a change."""
     return tuple(sorted({str(v) for v in column.values if str(v).lower() in {"update_preimage", "-u"}}))
 
 

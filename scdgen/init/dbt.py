@@ -68,7 +68,7 @@ _LEFT = {
     "quote_columns": "names are always quoted",
     "full_refresh": "a run never rebuilds the history",
     "static_analysis": "scdgen checks the SQL itself",
-    "unique_tmp_table_suffix": "there is no temporary table",
+    "unique_tmp_table_suffix": "no temporary table",
     "zorder": "cluster_by takes its place",
     "auto_liquid_cluster": "name the columns in table.cluster_by",
     "databricks_tags": "tag the table once; a run never replaces it",

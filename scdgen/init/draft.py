@@ -67,7 +67,7 @@ class Draft:
         self.notes.setdefault(place, []).append(text)
 
     def text(self, name: str = "the draft") -> str:
-        """The YAML, read again and rendered; raises :class:`SpecError` where the draft is no spec."""
+        """The YAML, read again and rendered; raises :class:`SpecError` where the draft is not a spec."""
         inner = _build_mapping(self.options, (), self.notes, Spec)
         homeless = [line for place, lines in self.notes.items() if not _holds(self.options, place) for line in lines]
         out = io.StringIO()
@@ -145,7 +145,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     for part in split_list(text or ""):
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not colon or not name or not kind:
-            raise UsageError(f"--columns {part}: is no name and type; write it as name:type, such as id:int")
+            raise UsageError(f"--columns {part}: is not a name and type; write it as name:type, such as id:int")
         found[name] = check_type(kind, f"--columns {part}")
     return found
 
@@ -318,7 +318,7 @@ def _list_columns(text: str) -> list[str]:
 
 
 def track_only(draft: Draft, tracked: Iterable[str]) -> list[str]:
-    """Write ``track: false`` at every other column that is no key; their names."""
+    """Write ``track: false`` at every other column that is not a key; their names."""
     kept = {*tracked, *draft.options["keys"]}
     others = [name for name in draft.options["columns"] if name not in kept]
     for name in others:

@@ -14,7 +14,7 @@ from scdgen.patterns.history import Times
 from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
 from scdgen.sql.tokens import DIALECT
 
-_ANEW = "make the table anew from the whole source"
+_RECREATE = "recreate the table from the whole source"
 _TAKE = "take the table over with `scdgen run --adopt`"
 _ADOPT = f"then {_TAKE}"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
@@ -24,7 +24,7 @@ def explain_changes(old: Spec, new: Spec) -> list[str]:
     """A line for each option that has changed and that stored rows depend on; none where nothing has."""
     if old.pattern != new.pattern:
         what = "stored rows have no versions" if new.keeps_history else "stored rows are versions, many of a key"
-        return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; {_ANEW}")]
+        return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; {_RECREATE}")]
     change = _Changes(old, new)
     parts = (change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
              change.values, change.table)  # fmt: skip
@@ -58,10 +58,10 @@ class _Changes:
         """Other keys: other rows belong together."""
         old, new = self.old.keys, self.new.keys
         if set(old) != set(new):
-            yield _line("keys", old, new, "stored rows belong together by the old key; every run stops; " + _ANEW)
+            yield _line("keys", old, new, "stored rows belong together by the old key; every run stops; " + _RECREATE)
         elif old != new and self.new.keeps_history and self.new.history.surrogate_key:
             why = f"the order is part of {self.new.history.surrogate_key}, which stored rows have of the old one"
-            yield _line("keys", old, new, f"{why}; {_ANEW}")
+            yield _line("keys", old, new, f"{why}; {_RECREATE}")
 
     def times(self) -> Iterator[str]:
         """How starts and ends are written."""
@@ -70,7 +70,7 @@ class _Changes:
             return
         end, is_open = self.stored.end, self._with_new_flag().is_open("")
         if old.type != new.type:
-            why = f"stored starts and ends are of the old type; every run stops; {_ANEW}"
+            why = f"stored starts and ends are of the old type; every run stops; {_RECREATE}"
             yield _line("history.type", old.type, new.type, why)
             return
         if old.gap != new.gap:
@@ -117,9 +117,11 @@ class _Changes:
             if self.new.unchanged == "keep":
                 why = f"stored versions stay; every run stops; {_TAKE}"
             elif now:
-                why = f"a stored version holds its newest value alone; every run stops; {_TAKE}, or {_ANEW}"
+                why = f"a stored version holds its newest value alone; every run stops; {_TAKE}, or {_RECREATE}"
             else:
-                why = f"stored versions that differ in it alone are one now (see no_repeat); every run stops; {_ANEW}"
+                why = (
+                    f"stored versions that differ in it alone are one now (see no_repeat); every run stops; {_RECREATE}"
+                )
             yield _line(f"columns.{name}.track", was, now, why)
 
     def history(self) -> Iterator[str]:
@@ -135,7 +137,7 @@ class _Changes:
                 why = f"the stored column has the old name; every run stops; {fix} "
                 why += "(needs delta.columnMapping.mode = name)"
             elif now:
-                why = f"stored rows have no such column; every run stops; add and fill it, or {_ANEW}"
+                why = f"stored rows have no such column; every run stops; add and fill it, or {_RECREATE}"
             else:
                 fix = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(was or '')} DROP NOT NULL"
                 why = "stored rows keep the column, rows to come have NULL in it"
@@ -163,7 +165,7 @@ class _Changes:
                     why += f"; it opens no versions any more; every run stops; {_TAKE}"
                 yield _line(f"columns.{name}", old[name].type, None, why)
             elif old[name].type != new[name].type:
-                why = f"stored values are of the old type; every run stops; {_ANEW}"
+                why = f"stored values are of the old type; every run stops; {_RECREATE}"
                 yield _line(f"columns.{name}.type", old[name].type, new[name].type, why)
             elif old[name].nullable != new[name].nullable and name not in self.new.keys:
                 yield _line(f"columns.{name}.nullable", old[name].nullable, new[name].nullable, _NEW_TABLES)
@@ -175,7 +177,7 @@ class _Changes:
             why = (
                 "the first snapshot ends every key that it lacks"
                 if new.reads_snapshot
-                else "a missing key is no delete any more"
+                else "a missing key is not a delete any more"
             )
             yield _line("source.feed", old.source.feed, new.source.feed, f"stored rows stay; {why}")
         gone = (
@@ -197,11 +199,11 @@ class _Changes:
         )  # fmt: skip
         for option, before, after, what in options:
             if not _same(before, after):
-                yield _line(option, before, after, f"{what}; to bring stored rows along, {_ANEW}")
+                yield _line(option, before, after, f"{what}; to bring stored rows along, {_RECREATE}")
         if old.unchanged != new.unchanged and new.keeps_history:
             why = "equal neighbours stay until a batch touches their key (until then the check no_repeat fails)"
             if new.unchanged == "keep":
-                why = f"changes of before that changed nothing were not stored; for them too, {_ANEW}"
+                why = f"changes of before that changed nothing were not stored; for them too, {_RECREATE}"
             yield _line("unchanged", old.unchanged, new.unchanged, why)
 
     def values(self) -> Iterator[str]:
@@ -210,7 +212,7 @@ class _Changes:
         for name in self.both:
             before, after = old.column_source(name), new.column_source(name)
             if not _same(before, after) and old.columns[name].type == new.columns[name].type:
-                why = f"stored values are made by the old one; to bring them along, {_ANEW}"
+                why = f"stored values are made by the old one; to bring them along, {_RECREATE}"
                 yield _line(f"columns.{name}.from", before, after, why)
             if name in new.keys:
                 continue
@@ -220,11 +222,12 @@ class _Changes:
                     why = "stored values that took the place of a NULL stay"
                 else:
                     why = 'a NULL that is stored means "not given" from now on, where a batch touches its key'
-                    why += f"; else {_ANEW}"
+                    why += f"; else {_RECREATE}"
                 yield _line(f"columns.{name}.nulls", was, now, why)
             merged, merges = old.columns[name].merge, new.columns[name].merge
             if merged != merges and not new.keeps_history:
-                why = f"what is stored came about by the old one, and goes into the new one as one value; else {_ANEW}"
+                why = "what is stored came about by the old one, and goes into the new one as one value; "
+                why += f"else {_RECREATE}"
                 yield _line(f"columns.{name}.merge", merged, merges, why)
 
     def table(self) -> Iterator[str]:
@@ -234,7 +237,7 @@ class _Changes:
             was, now = old.get(option), new.get(option)
             if was == now:
                 continue
-            fix = _ANEW
+            fix = _RECREATE
             if option == "cluster_by":
                 names = ", ".join(map(sql.quote, (now or "").split(", ")))
                 fix = f"ALTER TABLE {self.target} CLUSTER BY {f'({names})' if now else 'NONE'}"

@@ -101,7 +101,7 @@ VERSION_CHECKS = (
         "flag_matches_end",
         "rows",
         why="the flag says what the end says.",
-        hint="usually an UPDATE of only one of the two columns; set the flag anew from the end, which the views go by",
+        hint="usually an UPDATE of only one of the two columns; set the flag again from the end, which the views go by",
     ),
     Check(
         "hash_matches",
@@ -109,7 +109,7 @@ VERSION_CHECKS = (
         why="the stored hash is that of the tracked columns.",
         hint=(
             "usually tracked columns that were changed by hand, or a hash of another formula; "
-            "set it anew with the expression of this check in checks.sql"
+            "set it again with the expression of this check in checks.sql"
         ),
     ),
 )

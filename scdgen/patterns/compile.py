@@ -111,7 +111,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """
     for name in params:
         if name not in spec.params:
-            raise UsageError(f"{spec.origin}: there is no param '{name}'{_known(name, spec.params)}")
+            raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
     texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
     given = {
         name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()

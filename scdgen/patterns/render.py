@@ -123,7 +123,7 @@ def _shown(file: str) -> str:
 
 def _what(error: Exception, ctx: object) -> str:
     if isinstance(error, TemplateNotFound):
-        return f"there is no template '{error.name}'"
+        return f"no template '{error.name}'"
     if isinstance(error, UnicodeDecodeError):
         return NO_UTF8.split(";")[0]
     if isinstance(error, RecursionError):
@@ -132,7 +132,7 @@ def _what(error: Exception, ctx: object) -> str:
         return of_system(error, "it").split("; ")[0]
     said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
     if missing := re.search(r"object' has no attribute '(\w+)'", said):
-        return f"there is no attribute '{missing[1]}'{nearest(missing[1], vars(ctx))}"
+        return f"no attribute '{missing[1]}'{nearest(missing[1], vars(ctx))}"
     if unclosed := re.search(r"looking for the following tags: (.*?)\. The innermost block .* is '(\w+)'", said):
         return f"'{unclosed[2]}' is never closed with {unclosed[1]}"
     line = (said.splitlines() or [type(error).__name__])[0]

@@ -307,7 +307,7 @@ def _history_problems(spec: Spec) -> Found:
         yield ("history", "gap"), f"gap: '{history.gap}' {message}"
     if history.open_end not in (None, "last_run") and not _fits(history.type, history.open_end):
         example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
-        message = f"open_end: '{history.open_end}' is no {history.type}; write null or {example[history.type]}"
+        message = f"open_end: '{history.open_end}' is not a valid {history.type}; write null or {example[history.type]}"
         yield ("history", "open_end"), message
     if history.open_end == "last_run" and history.is_current is None:
         message = "needs is_current, which tells the open version; leave is_current as it is by default"
@@ -322,7 +322,7 @@ def _history_problems(spec: Spec) -> Found:
         kinds = {"BOOLEAN": (bool,), "STRING": (str,)}.get(flag.type, (int,))
         for option, value in (("open", flag.open), ("closed", flag.closed)):
             if not isinstance(value, kinds) or (kinds == (int,) and isinstance(value, bool)):
-                yield place, f"is_current: {option}: '{value}' is no {flag.type}; write a value of that type"
+                yield place, f"is_current: {option}: '{value}' is not a valid {flag.type}; write a value of that type"
 
 
 def _gap_problem(kind: str, gap: str | int | None) -> str:

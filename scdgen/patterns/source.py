@@ -51,9 +51,9 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     """The message of a refusal as the runner prints it: with the sample named as one, and what to do.
 
     >>> from scdgen.spec.load import load_spec_text
-    >>> spec = load_spec_text("{target: t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
-    >>> advise(spec, "taken_at", 't: the snapshot is not newer: {"id":1}')
-    't: the snapshot is not newer, such as {"id":1}; run snapshots in the order in which they were taken'
+    >>> spec = load_spec_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
+    >>> advise(spec, "taken_at", 'a.t: the snapshot is not newer: {"id":1}')
+    'a.t: the snapshot is not newer, such as {"id":1}; run snapshots in the order in which they were taken'
     """
     what, _, sample = message.partition(": {")
     told = f"{what}, such as {{{sample}" if sample else message

@@ -161,7 +161,9 @@ def _parse_limit(text: str, known: Sequence[str]) -> Limit:
     action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
     if action not in known:
         listed = ", ".join(known)
-        raise UsageError(f"--fail-on {text}: there is no action '{action}'{nearest(action, known)} (one of {listed})")
+        raise UsageError(f"--fail-on {text}: no action '{action}'{nearest(action, known)} (one of {listed})")
     if not percent and "." in number:
-        raise UsageError(f"--fail-on {text}: {number} is no number of rows; write a whole number, or {number}%")
+        raise UsageError(
+            f"--fail-on {text}: {number} is not a valid number of rows; write a whole number, or {number}%"
+        )
     return Limit("".join(text.split()), action, comparison, Decimal(number), percent)

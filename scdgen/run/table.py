@@ -48,7 +48,7 @@ class TargetTable:
     def find_commit(self, run_id: str) -> tuple[int, Commit | None]:
         """The newest Delta version, and the run's own newest commit, which other writers' may follow.
 
-        With an empty ``run_id`` there is no own commit: the run wrote nothing, or could not write its name.
+        With an empty ``run_id`` there is nothing to name: the run wrote nothing, or could not write its name.
         """
         newest = read_log(self.spark, self.name, 1)
         if not run_id:
@@ -174,7 +174,7 @@ def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> It
             what = f"history.{options[name]}" if name in options else "keys" if name in spec.keys else "updated_at"
             yield (
                 f"the table has no column '{name}' ({what}), which rows already stored would need; "
-                "take it out of the spec or make the table anew"
+                "take it out of the spec or recreate the table"
             )
         elif spec.schema_evolution != "add_columns":
             yield f"the table has no column '{name}'; set schema_evolution: add_columns or take it out of the spec"
@@ -192,7 +192,7 @@ def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
         if _plain(kind) != _plain(column.type):
             yield (
                 f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
-                "write the table's type or make the table anew"
+                "write the table's type or recreate the table"
             )
 
 
@@ -218,15 +218,15 @@ def _unknown(spec: Spec, table: Existing) -> Iterator[str]:
 
 def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
     wanted = definition(spec)
-    anew = "make the table anew, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
+    recreate = "recreate the table, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
     for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
         was, now = table.properties.get(option, ""), wanted.get(option, "")
         if was != now:
-            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {anew}"
+            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {recreate}"
     for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
         before, after = _read(table.properties.get(option)), _read(wanted.get(option))
         if before != after - added:
-            yield f"the table was made with {label}: {_listed(before)}, the spec says {_listed(after)}; {anew}"
+            yield f"the table was made with {label}: {_listed(before)}, the spec says {_listed(after)}; {recreate}"
 
 
 def _read(text: str | None) -> set[str]:

@@ -71,7 +71,7 @@ class VersionRows:
 def require_table(spark: SparkSession, spec: Spec) -> None:
     """Raise :class:`DataError` if the target does not exist."""
     if not TargetTable(spark, spec).exists():
-        raise DataError(f"{spec.target}: there is no such table; run the spec first")
+        raise DataError(f"{spec.target}: no such table; run the spec first")
 
 
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
@@ -85,7 +85,7 @@ def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, temp
     failed = spark.sql(f"SELECT {', '.join(tried)}").collect()[0] if tried else ()
     for (option, text, kind), is_null in zip(given, failed, strict=True):
         if is_null:
-            raise UsageError(f"{option}: {quoted(text)} is no {kind}; write it as `scdgen show` prints it")
+            raise UsageError(f"{option}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
     return spark.sql(query)
 
 

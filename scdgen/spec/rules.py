@@ -69,7 +69,7 @@ def _snapshot(spec: Spec) -> Found:
         for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
             names = _all_columns(spec)
             hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
-            message = f"scope: '{name}' is no column of the target{hint}"
+            message = f"scope: '{name}' is not a column of the target{hint}"
             yield ("snapshot", "scope"), message
 
 

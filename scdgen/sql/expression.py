@@ -316,7 +316,7 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
     placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
     if placeholders != names:
         hint = "write a param as :name, set apart from what stands before it"
-        raise ValueError(f"'{_short(text)}' holds a placeholder that is no param; {hint}")
+        raise ValueError(f"'{_short(text)}' holds a placeholder that is not a param; {hint}")
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = {
         tuple(part.name for part in table.parts)

@@ -36,7 +36,7 @@ def main() -> int:
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
-        parser.error(f"{unknown[0]} is no part; write some of {', '.join(PARTS)}")
+        parser.error(f"{unknown[0]} is not a part; write some of {', '.join(PARTS)}")
     python = environment(FOLDER, "env", [*DBT, MACK, "matplotlib>=3.9", "-e", f"{ROOT}[fast,spark]"])
     sqlmesh = environment(FOLDER, "sqlmesh", [SQLMESH])
     results = FOLDER / "results"

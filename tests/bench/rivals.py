@@ -127,7 +127,7 @@ def make_sqlmesh(spark: SparkSession, size: Size, old: str) -> None:
 
 
 def environment(folder: Path, name: str, packages: list[str]) -> Path:
-    """The Python of a virtual environment with these packages, which is made where there is none."""
+    """The Python of a virtual environment with these packages, which is created if it does not exist."""
     python = folder / name / "bin" / "python"
     ready = folder / name / ".ready"
     if not ready.exists():

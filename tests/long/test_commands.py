@@ -82,13 +82,17 @@ def test_a_day_of_work(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "status", "says"),
     [
-        (["run", "customer.yml", "--source", "missing.csv"], 2, "missing.csv: there is no such file"),
-        (["run", "customer.yml", "--source", "bad.csv"], 1, "bad.csv:2: column age: 'many' is no INT (1 row, "),
+        (["run", "customer.yml", "--source", "missing.csv"], 2, "missing.csv: no such file"),
+        (
+            ["run", "customer.yml", "--source", "bad.csv"],
+            1,
+            "bad.csv:2: column age: 'many' is not a valid INT (1 row, ",
+        ),
         (["show", "customer.yml", "--key", "number=1"], 2, "--key number: is not a key of main.crm.customer"),
         (
             ["check", "never.yml"],
             1,
-            "main.crm.never: there is no such table; run the spec first",
+            "main.crm.never: no such table; run the spec first",
         ),
     ],
 )

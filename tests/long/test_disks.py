@@ -153,13 +153,13 @@ def test_a_source_whose_disk_is_gone(spark: Any, here: Called, disk: Path) -> No
             said[command[0]] = (status, err)
     assert not spark.catalog.tableExists("disks.people")
     assert said == {
-        "file.yml": (2, f"{disk}/rows.csv: there is no such file or folder; give the path of a .csv, .json, .jsonl or "
+        "file.yml": (2, f"{disk}/rows.csv: no such file or folder; give the path of a .csv, .json, .jsonl or "
                         ".parquet file (.csv.gz and .json.gz too), or a folder\n"),
         "path.yml": (1, f"disks.people: [PATH_NOT_FOUND] Path does not exist: file:{disk}/rows.csv; run again with "
                         "--debug for all of it\n"),
         "folder.yml": (1, "disks.people: the files of the source are empty or of another format; fix them, or "
                           "name their format\n"),
-        "table.yml": (1, "disks.people: there is no table or view disks.landed; name one that is there, or give the "
+        "table.yml": (1, "disks.people: no table or view disks.landed; name one that is there, or give the "
                          "rows with --source\n"),
     }  # fmt: skip
 

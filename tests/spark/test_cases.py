@@ -90,7 +90,7 @@ class _Table:
         frame = self.spark.table(self.case.target)
         missing = [name for name in block.columns if name not in frame.columns]
         if missing:
-            pytest.fail(f"{self.case.name}: {place}: {missing} are no columns of {frame.columns}", pytrace=False)
+            pytest.fail(f"{self.case.name}: {place}: {missing} are not columns of {frame.columns}", pytrace=False)
         _same(f"{self.case.name}: {place}", block, frame.select(*map(quote, block.columns)))
 
     def check(self) -> None:

@@ -68,7 +68,7 @@ def test_a_table_that_is_not_there_keeps_no_other_from_its_checks(call: Called, 
     Path("a.yml").write_text(SPEC.replace("TARGET", "checked.never"))
     Path("b.yml").write_text(sound)
     status, out, err = call("check", "a.yml", "b.yml", "--junit", "checks.xml")
-    assert (status, err) == (1, "checked.never: there is no such table; run the spec first\n")
+    assert (status, err) == (1, "checked.never: no such table; run the spec first\n")
     assert {tuple(line.split()) for line in out.splitlines()[2:]} == {
         ("checked.sound", name, "ok") for name in (
             "one_current", "no_overlap", "contiguous", "unique_start", "end_after_start", "no_repeat",
@@ -88,7 +88,7 @@ def test_checks_of_the_spec_s_own(spark: Any, sound: str) -> None:
     mine = Runner(spark).check(spec("SELECT id, name FROM checked.sound"))[-1]
     assert (mine.name, mine.failures, mine.sample) == ("mine", 1, [{"id": 1, "name": "Ann"}])
     broken = "checked.sound: the check mine cannot be worked out: "
-    with pytest.raises(DataError, match=f"^{broken}there is no column nme; fix its query or its table$"):
+    with pytest.raises(DataError, match=f"^{broken}no column nme; fix its query or its table$"):
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE nme IS NULL"))
     with pytest.raises(
         DataError, match=rf"^{broken}\[DIVIDE_BY_ZERO\] Division by zero.*; fix its query or its table$"

@@ -95,17 +95,17 @@ def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
     spec = load_spec_text(changes())
     for bad, text in (
         (spark.createDataFrame([(1, "x", T1, "I")], "id int, title string, at string, op string"),
-         "errors.t: there is no column name (columns.name); there are "),
+         "errors.t: no column name (columns.name); there are "),
         (spark.createDataFrame([("one", "x", T1, "I")], "id string, name string, at string, op string"),
-         "errors.t: column id: 'one' is no INT (1 row, such as key id=one); fix the source or the type"),
+         "errors.t: column id: 'one' is not a valid INT (1 row, such as key id=one); fix the source or the type"),
     ):  # fmt: skip
         with pytest.raises(ScdgenError) as caught:
             runner.run(spec, bad)
         assert text in str(caught.value)
         assert "\n" not in str(caught.value)
-    with pytest.raises(DataError, match=r"there is no table or view nowhere\.at_all; name one that is there"):
+    with pytest.raises(DataError, match=r"no table or view nowhere\.at_all; name one that is there"):
         runner.run(load_spec_text(changes().replace("nowhere", "nowhere.at_all")))
-    with pytest.raises(DataError, match="there is no such table"):
+    with pytest.raises(DataError, match="no such table"):
         runner.check(load_spec_text(changes().replace("errors.t", "errors.missing")))
 
 
@@ -113,9 +113,9 @@ def test_params(spark: SparkSession) -> None:
     runner, spec = Runner(spark), load_spec_text(snapshot())
     with pytest.raises(UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass --param taken"):
         runner.run(spec, frame(spark, (1, "a")))
-    with pytest.raises(UsageError, match=r"there is no param 'taken_on'; did you mean 'taken'"):
+    with pytest.raises(UsageError, match=r"no param 'taken_on'; did you mean 'taken'"):
         runner.run(spec, frame(spark, (1, "a")), {"taken_on": T1})
-    with pytest.raises(UsageError, match="is no TIMESTAMP"):  # text that looks like SQL is a text, and no time
+    with pytest.raises(UsageError, match="is not a valid TIMESTAMP"):  # text that looks like SQL is a text, and no time
         runner.run(spec, frame(spark, (1, "a")), {"taken": "current_timestamp()) OR (1=1"})
 
 

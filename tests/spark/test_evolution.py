@@ -91,7 +91,7 @@ def test_a_failed_run_takes_the_new_columns_back(spark: SparkSession, runner: Ru
     assert runner.run(evolved, source=frame(spark, (1, "Ann", "Oslo", "a@x", 1, day(2)))).added == ("email", "visits")
 
 
-ANEW = "make the table anew, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
+RECREATE = "recreate the table, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
 DRIFTS = {
     "a new column": (
         (MORE,),
@@ -100,30 +100,30 @@ DRIFTS = {
     ),
     "a type": (
         ("id: bigint, name: string, city: int",),
-        ["the column 'id' is INT in the table and BIGINT in the spec; write the table's type or make the table anew",
-         "the column 'city' is STRING in the table and INT in the spec; write the table's type or make the table anew"],
+        ["the column 'id' is INT in the table and BIGINT in the spec; write the table's type or recreate the table",
+         "the column 'city' is STRING in the table and INT in the spec; write the table's type or recreate the table"],
     ),
     "a history column": (
         (COLUMNS, "history: {surrogate_key: sk}\nschema_evolution: add_columns"),
         ["the table has no column 'sk' (history.surrogate_key), which rows already stored would need; take it out of "
-         "the spec or make the table anew"],
+         "the spec or recreate the table"],
     ),
     "the type of the history": (
         (COLUMNS, "history: {type: date}"),
-        ["the column 'valid_from' is TIMESTAMP in the table and DATE in the spec; write the table's type or make the "
-         "table anew",
-         "the column 'valid_to' is TIMESTAMP in the table and DATE in the spec; write the table's type or make the "
-         "table anew",
-         f"the table was made with history: timestamp, the spec says date; {ANEW}"],
+        ["the column 'valid_from' is TIMESTAMP in the table and DATE in the spec; write the table's type or "
+         "recreate the table",
+         "the column 'valid_to' is TIMESTAMP in the table and DATE in the spec; write the table's type or "
+         "recreate the table",
+         f"the table was made with history: timestamp, the spec says date; {RECREATE}"],
     ),
     "the gap": (
         (COLUMNS, "history: {gap: 1 day, open_end: '9999-12-31 00:00:00'}"),
         ["the table was made with history: timestamp, the spec says timestamp, gap 1 day, open_end 9999-12-31 00:00:00"
-         f"; {ANEW}"],
+         f"; {RECREATE}"],
     ),
     "a tracked column": (
         ("id: int, name: string, city: {type: string, track: false}",),
-        [f"the table was made with tracked columns: city, name, the spec says name; {ANEW}"],
+        [f"the table was made with tracked columns: city, name, the spec says name; {RECREATE}"],
     ),
     "nullable: false": (
         ("id: int, name: string, city: string, email: {type: string, nullable: false, track: false}",

@@ -147,7 +147,7 @@ def test_delta_parquet_and_tables(spark: Any, here: Called) -> None:
         spec = load_spec_text(here("init", "--from", path, "--keys", "id")[1])
         assert (spec.source.path, spec.source.format, spec.keys) == (path, kind, ("id",))
     status, _, err = here("init", "--table", "init_t.nothing")
-    assert (status, err.startswith("--table init_t.nothing: there is no such table")) == (2, True)
+    assert (status, err.startswith("--table init_t.nothing: no such table")) == (2, True)
 
 
 def test_columns_of_a_dbt_snapshot_from_data(here: Called) -> None:

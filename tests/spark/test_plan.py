@@ -300,7 +300,7 @@ columns:
 @pytest.mark.long
 @pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
 def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: str) -> None:
-    """Types that are no text, and names that the plan uses itself."""
+    """Types that are not text, and names that the plan uses itself."""
     spark.sql("DROP TABLE IF EXISTS planned.odd")
     text = ODD.format(pattern=pattern, untracked=", track: false" if pattern == "scd2" else "")
     spec, runner = load_spec_text(text), Runner(spark)

@@ -150,7 +150,7 @@ def test_the_readme_shows_what_a_timeline_prints(spark: Any, call: Called) -> No
     one = ("--key", "company=DE", "--key", "customer_no=0008")
     assert call("show", path, *one, "--as-of", "2024-03-10", "--format", "json") == (0, "", ""), "no empty line"
     _, out, _ = call("show", path, *one, "--as-of", "2024-02-01", "--format", "timeline")
-    assert "deleted" not in out, "that the version after it is not asked for is no delete"
+    assert "deleted" not in out, "that the version after it is not asked for is not a delete"
     _, out, _ = call("show", path, *one, "--current")
     assert out.splitlines()[2] == "DE       0008         Bob   Jena  2024-04-15 00:00:00  NULL      true        I"
     spark.sql("DROP TABLE crm.customer_cdc")
@@ -176,9 +176,9 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["--key", "id=one"], "--key id: 'one' is no INT; write it as `scdgen show` prints it\n"),
+        (["--key", "id=one"], "--key id: 'one' is not a valid INT; write it as `scdgen show` prints it\n"),
         (["--key", "id=1", "--key", "id=2"], "--key id: is given twice; give one value, or leave"),
-        (["--as-of", "yesterweek"], "--as-of: 'yesterweek' is no TIMESTAMP; write it as `scdgen show` prints it\n"),
+        (["--as-of", "yesterweek"], "--as-of: 'yesterweek' is not a valid TIMESTAMP; write it as `scdgen show` prints it\n"),  # noqa: E501
         (["--html", "a.html", "--format", "csv"], "--html a.html: writes a page in place of printing;"),
     ],
 )  # fmt: skip

@@ -60,7 +60,7 @@ def only_closed(spark: SparkSession) -> set[Path]:
 
 
 def take_away(spark: SparkSession, gone: set[Path]) -> None:
-    assert gone, "there is no file of closed versions alone"
+    assert gone, "no file of closed versions alone"
     for file in gone:
         file.unlink()
     with pytest.raises(Exception, match=r"FILE_NOT_EXIST|FileNotFound|FAILED_READ_FILE"):

@@ -153,11 +153,11 @@ columns:
     rest = '"id": 1, "live": true, "stops": [], "counts": {}, "home": {"city": ""}, "raw": ""'
     for line, says in (
         ('"tags": "x", "place": {"zip": 1, "street": ""}',
-         "new.json:1: column tags: 'x' is no ARRAY<STRING>; fix the file or the type\n"),
+         "new.json:1: column tags: 'x' is not a valid ARRAY<STRING>; fix the file or the type\n"),
         ('"tags": [], "place": {"Zip": 1, "street": ""}',
          "new.json: column place: the objects have no zip; did you mean 'Zip'?\n"),
         ('"tags": [], "place": {"zip": "x1", "street": ""}',
-         "new.json: column place: 'x1' is no INT; fix the file or the type\n"),
+         "new.json: column place: 'x1' is not a valid INT; fix the file or the type\n"),
     ):  # fmt: skip
         write("new.json", f"{{{rest}, {line}}}\n")
         assert here("plan", "nested.yml", "--source", "new.json") == (1, "", says)
@@ -211,7 +211,7 @@ def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: P
         assert rows_of(spark, "files.people") == STORED
     frame.selectExpr("id", "name", "3e10D AS age", "at", "lsn", "op").coalesce(1).write.parquet(str(tmp_path / "big"))
     status, _, err = here("run", "people.yml", "--source", "big")
-    says = "column age: '3.0E10' is no INT (3 rows, such as key id=1); fix the file or the type"
+    says = "column age: '3.0E10' is not a valid INT (3 rows, such as key id=1); fix the file or the type"
     assert (status, re.sub(r"big/part-\S+\.parquet", "big/part", err)) == (1, f"big/part: {says}\n")
 
 
@@ -225,7 +225,7 @@ def test_empty_files_are_no_changes(spark: Any, here: Called) -> None:
 
 # What is wrong in other files stands in tests/cases/errors/spark/source_files.yml.
 BAD = HEADER + '1,Ann,30,2024-01-01,1,I\n3,"a\nb",abc,2024-01-01,1,I\n'
-SAYS = "age.csv:3: column age: 'abc' is no INT (1 row, such as key id=3); fix the file or the type\n"
+SAYS = "age.csv:3: column age: 'abc' is not a valid INT (1 row, such as key id=3); fix the file or the type\n"
 
 
 def test_what_does_not_convert_stops_a_run(spark: Any, here: Called) -> None:
@@ -292,9 +292,9 @@ PATHS: list[tuple[str, dict[str, str], str]] = [
      "p/b.csv: its header is 'name, id, age, at, lsn, op' where 'id, name, age, at, lsn, op' is read; give every file "
      "the same columns in one order, each named once, or set the option enforceSchema: true to go by their places"),
     ("csv", {"p/a.csv": FIRST + "3,C,abc,2024-01-01,1,I\n"},
-     "column age: 'abc' is no INT (1 row, such as key id=3); fix the source or the type"),
+     "column age: 'abc' is not a valid INT (1 row, such as key id=3); fix the source or the type"),
     ("json", {"p/a.json": '{"id": 1, "age": "x", "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n'},
-     "column age: 'x' is no INT (1 row, such as key id=1); fix the source or the type"),
+     "column age: 'x' is not a valid INT (1 row, such as key id=1); fix the source or the type"),
 ]  # fmt: skip
 
 
@@ -315,6 +315,6 @@ def test_a_malformed_line_in_a_path_of_the_spec(spark: Any, here: Called) -> Non
         assert Runner(spark).run(spec).version >= 0
     before = rows_of(spark, "files.people")
     write("p/a.json", '{"id": 1, "age": 3, "name": "B", "at": "2025-01-01", "lsn": 1, "op": "I"}\nnope\n')
-    with pytest.raises(DataError, match=r"p: holds a line that is no JSON object, at 'nope'; write one"):
+    with pytest.raises(DataError, match=r"p: holds a line that is not a JSON object, at 'nope'; write one"):
         Runner(spark).run(spec)
     assert rows_of(spark, "files.people") == before

@@ -29,7 +29,7 @@ def test_a_batch_counts_once(spark: Any) -> None:
     assert rows_of(spark, "web.once")[0][1] == 1
     assert runner.run_once(spec, other, {}, "app", 8).updated == 1
     assert runner.run_once(spec, first, {}, "another", 7).updated == 1, "another stream has numbers of its own"
-    assert runner.run(spec, source=other).updated == 1, "a plain run is no batch"
+    assert runner.run(spec, source=other).updated == 1, "a plain run is not a batch"
 
 
 def test_a_table_as_a_stream(spark: Any, tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_errors(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
          f"{direct}: none of the specs names the stream's checkpoint; write stream.checkpoint in a spec, or pass "
          "--checkpoint"),
         ((direct, "--interval", "10"), 2,
-         "--interval 10: is no interval; write a number and s, m, h or d, such as 10m"),
+         "--interval 10: is not a valid interval; write a number and s, m, h or d, such as 10m"),
         ((direct, "--interval", "1m", "--available-now"), 2,
          "--available-now and --interval exclude each other; give one"),
-        ((direct, "--source", "gone", "--checkpoint", "cp"), 2, "gone: there is no such file or folder"),
+        ((direct, "--source", "gone", "--checkpoint", "cp"), 2, "gone: no such file or folder"),
         ((direct, "--source", "in/views-0001.json", "--checkpoint", "cp"), 1,
          "in/views-0001.json: is one file; a stream reads a folder, into which files come"),
         ((str(ROOT / "specs/visitor/visitor_lookup.yml"), "--checkpoint", "cp"), 2,

@@ -49,7 +49,7 @@ class Block:
         """The rows as values of the columns' types (``name -> type``)."""
         for name in self.columns:
             if name not in types:
-                raise CaseError(f"there is no column '{name}'{nearest(name, types)} (the columns: {', '.join(types)})")
+                raise CaseError(f"no column '{name}'{nearest(name, types)} (the columns: {', '.join(types)})")
         return [
             tuple(
                 None if cell is None else value_of(cell, types[name], name)
@@ -71,7 +71,7 @@ def value_of(cell: str, kind: str, name: str) -> Any:
     try:
         return read(cell)
     except (ValueError, KeyError, ArithmeticError) as error:
-        raise CaseError(f"column '{name}': '{cell}' is no {kind}") from error
+        raise CaseError(f"column '{name}': '{cell}' is not a valid {kind}") from error
 
 
 def block_of(text: str) -> Block:

@@ -313,13 +313,15 @@ def merge_current(
         deletes = [index for index, change in enumerate(group) if change.deleted]
         live = group[deletes[-1] + 1 :] if deletes else group
         stored = result.get(key)
-        anew = stored is None or bool(deletes and (updated_at is None or group[deletes[-1]].at >= stored[updated_at]))
+        starts_again = stored is None or bool(
+            deletes and (updated_at is None or group[deletes[-1]].at >= stored[updated_at])
+        )
         if not live:
-            if anew:
+            if starts_again:
                 result.pop(key, None)
             continue
         row = _combined(live, merges, updated_at)
-        if stored is not None and not anew:
+        if stored is not None and not starts_again:
             row = _with_stored(stored, row, merges, updated_at)
         result[key] = row
     return result

@@ -27,9 +27,9 @@ WRONG = [
     ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
     ("1.50   |", "'1.50  |", "batch 1: rows: '1  | '1.50  | 2024-01-01': a quoted cell is 'text', and '' in it is "
      "one quote"),
-    ("1.50", "much", "batch 1: rows: column 'amount': 'much' is no decimal(10,2)"),
-    ("2024-01-01", "01.01.2024", "batch 1: rows: column 'at': '01.01.2024' is no timestamp"),
-    ("id | amount | at", "id | amout | at", "batch 1: rows: there is no column 'amout'; did you mean 'amount'? "
+    ("1.50", "much", "batch 1: rows: column 'amount': 'much' is not a valid decimal(10,2)"),
+    ("2024-01-01", "01.01.2024", "batch 1: rows: column 'at': '01.01.2024' is not a valid timestamp"),
+    ("id | amount | at", "id | amout | at", "batch 1: rows: no column 'amout'; did you mean 'amount'? "
      "(the columns: id, amount, at)"),
     ("id | amount | at", "id | at | at", "batch 1: rows: a column is named twice in 'id | at | at'"),
     ("decimal(10,2)", "money", "batch 1: rows: column 'amount': type 'money' is not for cases; use one of string, "

@@ -28,7 +28,7 @@ DAMAGED = Report(
         CheckResult("mine", 1, []),
     ),
 )
-MISSING = Report("crm.c", STARTED, 0.0, (), DataError("crm.c: there is no such table\x00"))
+MISSING = Report("crm.c", STARTED, 0.0, (), DataError("crm.c: no such table\x00"))
 
 
 def test_text() -> None:
@@ -97,7 +97,7 @@ timestamp="2024-05-01T06:30:00" time="2.000" tests="2" failures="2" errors="0" s
 tests="1" failures="0" errors="1" skipped="0">
     <properties />
     <testcase name="can_be_checked" classname="crm.c" time="0.000">
-      <error type="DataError" message="crm.c: there is no such table\\x00" />
+      <error type="DataError" message="crm.c: no such table\\x00" />
     </testcase>
     <system-out />
     <system-err />

@@ -88,7 +88,7 @@ def test_templates_override(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert (out / "geo.airports" / "create.sql").read_text() == "-- ours\nCREATE TABLE geo.airports (a INT);\n"
     (tmp_path / "create.sql.j2").write_text("CREATE TABLE {{ ctx.nothing }};")
     status, _, err = run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)
-    assert status == 2 and "create.sql.j2:1: there is no attribute 'nothing'" in err
+    assert status == 2 and "create.sql.j2:1: no attribute 'nothing'" in err
     (tmp_path / "create.sql.j2").write_text("DROP TABLE {{ ctx.target }};")
     status, _, err = run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)
     assert status == 1 and "the SQL is refused: a DROP statement has no place in create.sql" in err

@@ -32,7 +32,7 @@ FILES = [ROOT_FILE, *(path for pattern in read(ROOT_FILE)["include"] for path in
 
 
 def values(node: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """(field, value) of everything that is no mapping and no list."""
+    """(field, value) of everything that is not a mapping and no list."""
     if isinstance(node, dict):
         for key, below in node.items():
             name = "*" if place in OWN_NAMES else key

@@ -131,7 +131,7 @@ def test_text_as_time_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 
 def test_columns_of_dbt_itself_may_be_described(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """They are no columns of the source, whatever they are called."""
+    """They are not columns of the source, whatever they are called."""
     texts = {"ID": "k", "From_": "a", "dbt_valid_to": None}
     described = {name: {"name": name, "description": text} for name, text in texts.items()}
     renamed = {"snapshot_meta_column_names": {"dbt_valid_from": "from_", "dbt_valid_to": None}}

@@ -55,9 +55,9 @@ def test_files_of_a_path(names: list[str], given: str, kind: str, found: list[st
     ("name", "data", "says"),
     [
         ("a.csv", gzip.compress(b"id\n", mtime=0), "a.csv: is a gzip file; give it the ending .gz"),
-        ("a.csv.gz", b"id\n1\n", "a.csv.gz: is no gzip file; take the ending .gz away"),
+        ("a.csv.gz", b"id\n1\n", "a.csv.gz: is not a gzip file; take the ending .gz away"),
         ("a.json", b"PAR1....PAR1", "a.json: is a Parquet file; give it the ending .parquet"),
-        ("a.parquet", b"", "a.parquet: is no Parquet file; give it the ending of its format"),
+        ("a.parquet", b"", "a.parquet: is not a Parquet file; give it the ending of its format"),
     ],
 )
 def test_a_file_that_is_not_what_its_name_says(name: str, data: bytes, says: str) -> None:
@@ -115,9 +115,9 @@ def test_headers() -> None:
         ("a.csv", b"id\r\n1\r\n2", None),
         ("a.csv", b"id\r1\r2\r", None),
         ("a.csv", "id\n\ufffd\n", None),
-        ("a.csv", b"id\n\xe9\n", "a.csv:2: the byte 0xE9 is no UTF-8; save the file as UTF-8"),
+        ("a.csv", b"id\n\xe9\n", "a.csv:2: the byte 0xE9 is not UTF-8; save the file as UTF-8"),
         ("a.csv", b"id\n1\0\n", "a.csv:2: holds a NUL character; save the file as UTF-8 text"),
-        ("a.json", b'{"a": 1}\n{"a": "\xe9"}\n', "a.json:2: the byte 0xE9 is no UTF-8; save the file as UTF-8"),
+        ("a.json", b'{"a": 1}\n{"a": "\xe9"}\n', "a.json:2: the byte 0xE9 is not UTF-8; save the file as UTF-8"),
         ("a.json", b'{"a": {"b": 1, "b": 2}}\n', "a.json:1: the key 'b' is given twice; keep one"),
         ("a.parquet", b"\0", None),
     ],
@@ -142,7 +142,7 @@ def test_json_lines() -> None:
 @pytest.mark.parametrize("line", ["5", '"x"', "null", "[1]", '{"a": 1}, ', '{"a": 1}x', "{'a': 1}", "{", "[" * 100000])
 def test_what_is_no_json_object(line: str) -> None:
     file = write("a.json", f'{{"a": 1}}\n{line}\n')
-    with pytest.raises(DataError, match=r"^a\.json:2: '.*' is no JSON object; write one object per line"):
+    with pytest.raises(DataError, match=r"^a\.json:2: '.*' is not a JSON object; write one object per line"):
         list(json_rows(file))
 
 

@@ -234,7 +234,7 @@ def test_params_go_to_the_specs_that_declare_them() -> None:
     assert str(refused.value) == ("--param sinse: none of the specs has this param; did you mean 'since'?")
     with pytest.raises(UsageError) as refused:
         bind_each(both[:1], {"sinse": "2024-01-01"})
-    assert str(refused.value) == ("crm_p.yml: there is no param 'sinse'; did you mean 'since'?")
+    assert str(refused.value) == ("crm_p.yml: no param 'sinse'; did you mean 'since'?")
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])

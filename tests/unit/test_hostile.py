@@ -57,7 +57,7 @@ def test_sql_that_is_more_than_an_expression(option: str) -> None:
 
 
 def test_text_stays_text() -> None:
-    """Quotes and comment marks in what is no SQL: the same words stand in a comment or a string."""
+    """Quotes and comment marks in what is not SQL: the same words stand in a comment or a string."""
     hostile = "it's */ -- ; DROP TABLE a.b; \\' ` ${x}"
     spec = load_spec_text(PLAIN + json.dumps({"description": hostile})[1:-1] + "\n")
     scripts = render(spec)

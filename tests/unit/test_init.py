@@ -253,15 +253,15 @@ def test_folder_without_a_manifest(capsys: pytest.CaptureFixture[str], tmp_path:
         (["--dbt", "a", "--keys", "b"], "--keys: goes with data alone"),
         (["--from", "a.csv", "--name", "b"], "--name: chooses a snapshot of a dbt project"),
         (["--dbt", "a", "--target", "a.b.c.d"], "--target: 'a.b.c.d' has 4 parts"),
-        (["--dbt", "nowhere.json"], "nowhere.json: there is no such file"),
-        (["--from", "nowhere.csv"], "nowhere.csv: there is no such file"),
+        (["--dbt", "nowhere.json"], "nowhere.json: no such file"),
+        (["--from", "nowhere.csv"], "nowhere.csv: no such file"),
         (
             ["--dbt", "tests/cases/imports/customers.in.json", "--name", "nothing"],
             "holds customers_snapshot, other_snapshot",
         ),
         (
             ["--dbt", "tests/cases/imports/orders_snapshot.in.json", "--columns", "a"],
-            "--columns a: is no name and type; write it as name:type",
+            "--columns a: is not a name and type; write it as name:type",
         ),
         (["--dbt", "tests/cases/imports/orders_snapshot.in.json", "--columns", "a:b"], "'b' is not a Spark data type"),
     ],

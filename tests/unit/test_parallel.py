@@ -26,7 +26,7 @@ columns: {{id: int, name: string}}
 
 
 def write(folder: Path, wrong: tuple[int, ...] = ()) -> Path:
-    """A folder of specs; the ones of these numbers have a key that is no column."""
+    """A folder of specs; the ones of these numbers have a key that is not a column."""
     folder.mkdir()
     for number in range(COUNT):
         text = SPEC.format(number=number, key="no" if number in wrong else "id")
@@ -76,7 +76,7 @@ def test_mistakes_in_the_order_of_the_specs(tmp_path: Path) -> None:
     ("template", "status", "says"),
     [
         ("DROP TABLE {{ ctx.target }};", 1, "t_41.yml: create.sql: the SQL is refused: a DROP statement has no place"),
-        ("{{ ctx.nothing }}", 2, "there is no attribute 'nothing'"),
+        ("{{ ctx.nothing }}", 2, "no attribute 'nothing'"),
         ("{{ 1 // 0 }}", 2, "integer division or modulo by zero"),
     ],
 )

@@ -167,10 +167,10 @@ HOW = "write an action, a comparison and a number or a percentage of the current
         ("close>ten", HOW),
         ("10%<close", HOW),
         ("", HOW),
-        ("closed>1", "there is no action 'closed'; did you mean 'close'? (one of open, close, correct, fold, delete, "
+        ("closed>1", "no action 'closed'; did you mean 'close'? (one of open, close, correct, fold, delete, "
                      "unchanged, late)"),
-        ("refresh>1", "there is no action 'refresh' (one of open, close, correct, fold, delete, unchanged, late)"),
-        ("close>0.1", "0.1 is no number of rows; write a whole number, or 0.1%"),
+        ("refresh>1", "no action 'refresh' (one of open, close, correct, fold, delete, unchanged, late)"),
+        ("close>0.1", "0.1 is not a valid number of rows; write a whole number, or 0.1%"),
     ],
 )  # fmt: skip
 def test_malformed_limits(condition: str, says: str) -> None:

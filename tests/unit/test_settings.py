@@ -47,7 +47,7 @@ class FakeConf:
 
 
 def session(conf: FakeConf, cast: str = "") -> Any:
-    """A session; ``cast`` is what it says of a text that is no number, NULL where it is empty."""
+    """A session; ``cast`` is what it says of a text that is not a valid number, NULL where it is empty."""
 
     def collect() -> list[tuple[None]]:
         if cast:

@@ -16,9 +16,9 @@ from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, 
 T = "crm.customer"
 CASES: list[tuple[str, str, Any, list[str]]] = [
     ("2c", "pattern", "scd1", ["pattern: scd2 -> scd1: stored rows are versions, many of a key; every run stops; "
-     "make the table anew from the whole source"]),
+     "recreate the table from the whole source"]),
     ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; "
-     "make the table anew from the whole source"]),
+     "recreate the table from the whole source"]),
     ("2c", "history.gap", "1 day", ["history.gap: none -> 1 day: stored ends are written with the old one; every run "
      f"stops; bring them along: UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY "
      "WHERE NOT (valid_to IS NULL); then take the table over with `scdgen run --adopt`"]),
@@ -26,7 +26,7 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
      f"the old one; every run stops; bring them along: UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31' "
      "WHERE valid_to IS NULL; then take the table over with `scdgen run --adopt`"]),
     ("2c", "history.type", "date", ["history.type: timestamp -> date: stored starts and ends are of the old type; "
-     "every run stops; make the table anew from the whole source"]),
+     "every run stops; recreate the table from the whole source"]),
     ("2c", "history.valid_to", "until", ["history.valid_to: valid_to -> until: the stored column has the old name; "
      f"every run stops; ALTER TABLE {T} RENAME COLUMN valid_to TO until (needs delta.columnMapping.mode = name)"]),
     ("2c", "history.is_current", {"name": "is_current", "type": "boolean", "open": False, "closed": True},
@@ -34,24 +34,24 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
       f"values (the check flag_matches_end fails); bring them along: UPDATE {T} SET is_current = CASE WHEN "
       "valid_to IS NULL THEN FALSE ELSE TRUE END"]),
     ("2c", "columns.name.track", False, ["columns.name.track: true -> false: stored versions that differ in it alone "
-     "are one now (see no_repeat); every run stops; make the table anew from the whole source"]),
+     "are one now (see no_repeat); every run stops; recreate the table from the whole source"]),
     ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
-     '"not given" from now on, where a batch touches its key; else make the table anew from the whole source']),
+     '"not given" from now on, where a batch touches its key; else recreate the table from the whole source']),
     ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
-     '"not given" from now on, where a batch touches its key; else make the table anew from the whole source']),
+     '"not given" from now on, where a batch touches its key; else recreate the table from the whole source']),
     ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
      "add_columns has added it; the first value that comes for a key opens a version"]),
     ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> "
-     "upper(full_name): stored values are made by the old one; to bring them along, make the table "
-     "anew from the whole source"]),
+     "upper(full_name): stored values are made by the old one; to bring them along, recreate the table "
+     "from the whole source"]),
     ("2c", "columns.name.type", "int", ["columns.name.type: STRING -> INT: stored values are of the old type; every "
-     "run stops; make the table anew from the whole source"]),
+     "run stops; recreate the table from the whole source"]),
     ("2c", "unchanged", "keep", ["unchanged: skip -> keep: changes of before that changed nothing were not stored; "
-     "for them too, make the table anew from the whole source"]),
+     "for them too, recreate the table from the whole source"]),
     ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
      "again; a stored key that is not in the next snapshot any more goes by on_delete"]),
     ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
-     "and goes into the new one as one value; else make the table anew from the whole source"]),
+     "and goes into the new one as one value; else recreate the table from the whole source"]),
     ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
      f"table that is there stays as it is; ALTER TABLE {T} CLUSTER BY (city)"]),
     ("2c", "bad_rows", "skip", []),
@@ -111,7 +111,7 @@ def test_every_option_that_matters_is_told(kind: str, option: str, value: Any) -
     assert bool(there) == bool(back)
 
 
-KEYS = "keys: id -> id, region: stored rows belong together by the old key; every run stops; make the table anew from "
+KEYS = "keys: id -> id, region: stored rows belong together by the old key; every run stops; recreate the table from "
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert status == 1 and printed.splitlines()[-1] == f"crm.customer: {file} is not as scdgen writes it; {unknown}"
     file.unlink()
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
-    assert status == 1 and printed.splitlines()[-1] == f"crm.customer: there is no {file} to compare with; {unknown}"
+    assert status == 1 and printed.splitlines()[-1] == f"crm.customer: no {file} to compare with; {unknown}"
     assert f"+++ {file} (of the spec)" in printed and "+++ " + str(out / "crm.customer/merge.sql") in printed
     file.write_text(resolved.replace('"late_arriving": "apply"', '"late_arriving": "fail"'))
     create.write_text("CREATE")

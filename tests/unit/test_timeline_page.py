@@ -85,7 +85,7 @@ def test_any_value_comes_through_as_it_is() -> None:
         [NASTY, "Bob", None],
     ]
     assert found["lanes"][0]["versions"][1]["old"] == {"1": NASTY}
-    assert "{{ 7 * 7 }}" in Read(text).texts["p"], "a value is no template"
+    assert "{{ 7 * 7 }}" in Read(text).texts["p"], "a value is not a template"
     placeholder = next(a["placeholder"] for _, a in Read(text).elements if a.get("id") == "search")
     assert placeholder == f"id={NASTY}"
 
@@ -103,14 +103,14 @@ def test_what_is_left_out_is_said() -> None:
     text = render_page(made(ROWS, limit=3))
     assert "Only the first 3 rows are shown" in text and "goes on</p>" not in text
     assert "Only the " not in render_page(made(ROWS))
-    assert "an empty place is no delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
+    assert "an empty place is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
 
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
     assert render_page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
     (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
-    with pytest.raises(UsageError, match=r"show\.html\.j2:1: there is no attribute 'nothing'; fix the template"):
+    with pytest.raises(UsageError, match=r"show\.html\.j2:1: no attribute 'nothing'; fix the template"):
         render_page(made(ROWS), None, str(tmp_path))
 
 
@@ -151,7 +151,7 @@ _ERRORS = "<script>const errors = []; addEventListener('error', event => errors.
 
 
 def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
-    """What a reader finds in the page; None, and a warning, where there is no Chromium."""
+    """What a reader finds in the page; None, and a warning, if Chromium is not installed."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
