@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text
+from scdgen.engine.session import set_while
+from scdgen.sql import quote
 from tests.conftest import as_of, rows_of, runnable
 
 if TYPE_CHECKING:
@@ -189,3 +191,36 @@ def test_decimals_keep_their_digits(spark: SparkSession) -> None:
     for _ in range(2):
         Runner(spark).run(spec, source=source)
         assert rows_of(spark, "types.dec") == sorted([one, other], key=repr)
+
+
+@pytest.mark.long
+def test_every_keyword_of_spark_is_a_name(spark: SparkSession) -> None:
+    """Bare or in backticks, as ``quote`` decides, with the keywords reserved that ANSI mode reserves."""
+    words = sorted(row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect())
+    assert len(words) > 300
+    spark.sql("CREATE SCHEMA IF NOT EXISTS types")
+    settings = {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}
+    with set_while(spark, settings):
+        for start in range(0, len(words), 75):
+            chunk = words[start : start + 75]
+            columns = "".join(f'  "{word}": int\n' for word in chunk)
+            spec = load_spec_text(
+                f"target: types.words_{start}\npattern: scd2\nsource: {{table: nowhere, effective_at: _at}}\n"
+                f'keys: ["{chunk[0]}"]\ncolumns:\n{columns}'
+            )
+            spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
+            fields = ", ".join(f"{number} AS `{word}`" for number, word in enumerate(chunk))
+            source = spark.sql(f"SELECT {fields}, TIMESTAMP '2024-01-01' AS _at")
+            assert Runner(spark).run(spec, source=source).inserted == 1
+            stored = spark.table(spec.target).collect()[0]
+            assert [stored[word] for word in chunk] == list(range(len(chunk)))
+
+
+@pytest.mark.long
+def test_every_keyword_of_spark_names_a_view(spark: SparkSession) -> None:
+    words = [row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect()]
+    with set_while(spark, {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}):
+        for word in words:
+            spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(word)} AS SELECT 1 AS {quote(word)}")
+            assert spark.table(f"`{word}`").columns == [word]
+            spark.catalog.dropTempView(word)
