@@ -114,7 +114,7 @@ class BadValue:
             told = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
         if self.value is None:
             return f"{where}: {self.place}: is NULL and may not be{told}; fix {fix}, or leave out nullable: false"
-        what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is no"
+        what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is not a valid"
         return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; fix {fix} or the type"
 
 

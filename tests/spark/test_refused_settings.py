@@ -37,7 +37,7 @@ def test_a_run_is_right_and_names_itself_nowhere(refusing: Any) -> None:
     spec, runner = load_spec_text(SPEC), Runner(refusing)
     schema = "id int, name string, at string"
     bad = refusing.createDataFrame([(1, "Ann", "2024-01-01"), (None, "Bob", "2024-01-01")], schema)
-    with pytest.raises(DataError, match="the key id is NULL"):
+    with pytest.raises(DataError, match="id is NULL"):
         runner.run(spec, bad)
     assert not runner.exists(spec), "a table that a failed run made is gone again"
     for day, name in ((1, "Ann"), (2, "Anna")):

@@ -80,5 +80,5 @@ def test_the_runner_says_what_does_not_fit(spark: Any) -> None:
     rows = spark.readStream.format("rate").load()
     with pytest.raises(UsageError, match=r"reads web\.clicks, and .* reads web\.page_views; one stream has one source"):
         Runner(spark).stream([*given, other], rows, "cp")
-    with pytest.raises(DataError, match="the key id is NULL"):
+    with pytest.raises(DataError, match="id is NULL"):
         Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
