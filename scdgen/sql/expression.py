@@ -37,16 +37,17 @@ _RESERVED = frozenset(
     re.findall(
         r"\w+",
         """
-        all alter and anti any as authorization between both builtin cache call case cast check collate collation
-        collations column connect_by_root constraint copy create cross cube curdate current_catalog current_database
-        current_date current_path current_schema current_time current_timestamp current_user default delete desc
-        describe distinct drop else end escape except exclude execute false fetch filter for foreign from full glob
-        grant group having identifier if ilike in information_schema inner insert intersect interval into is join kill
-        lateral leading left like limit localtime localtimestamp lock match_recognize merge minus natural not notnull
-        null offset on only or order outer overlaps partitioned_by pivot pragma primary qualify recursive references
-        regexp returning revoke right rlike rollback rollup select semi serdeproperties session session_user some sql
-        stream sys table tablesample then time to trailing true truncate uncache union unique unknown unpivot update
-        use user using values when where while window with within xor
+        all alter analyze and anti any as authorization begin between both builtin cache call case cast check collate
+        collation collations column comment commit connect_by_root constraint copy create cross cube curdate
+        current_catalog current_database current_date current_path current_schema current_time current_timestamp
+        current_user declare default delete desc describe distinct drop else end escape except exclude execute explain
+        false fetch filter for foreign from full glob grant group having identifier if ilike in information_schema
+        inner insert intersect interval into is join kill lateral leading left like limit load localtime
+        localtimestamp lock match_recognize merge minus natural not notnull null offset on only optimize or order
+        outer overlaps partitioned_by pivot pragma prepare primary qualify recursive references refresh regexp rename
+        returning revoke right rlike rollback rollup select semi serdeproperties session session_user set show some
+        sql stream sys table tablesample then time to trailing true truncate uncache union unique unknown unpivot
+        update use user using vacuum values when where while window with within xor
         """,
     )
 )

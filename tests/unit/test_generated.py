@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
 
 from scdgen import load_spec, load_spec_text, render
 from scdgen.spec.resolved import to_json
-from scdgen.sql import quote
+from scdgen.sql import expression, quote
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
@@ -146,3 +147,10 @@ def test_how_structures_are_found() -> None:
     first = "(SELECT FIRST_VALUE(STRUCT(a, b AS z)) AS s FROM t)"
     behind = f"SELECT s <=> STRUCT(a, f(b)), s <=> STRUCT(a, f(b) AS z) FROM {first};"
     assert list(_structs(behind)) == [(["a", "z"], ["a", "col2"]), (["a", "z"], ["a", "z"])]
+
+
+def test_each_bare_name_is_read_as_a_column() -> None:
+    """A column without ``from`` is read as an expression: ``comment`` and ``refresh`` begin statements of Spark."""
+    words = {word.lower() for word in Databricks.Tokenizer.KEYWORDS if word.isidentifier()}
+    assert len(words) > 100
+    assert [word for word in sorted(words) if expression(quote(word)).bare != word] == []
