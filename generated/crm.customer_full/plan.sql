@@ -8,7 +8,9 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = CASE
     WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
-    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is not before the open end')
+    ELSE RAISE_ERROR(
+        '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end; give it a time'
+    )
 END;
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
@@ -43,8 +45,7 @@ ranked AS (
     -- Exact copies of a row count once.
     SELECT
         *,
-        STRUCT(name) <=> FIRST_VALUE(STRUCT(name)) OVER by_key AS _scd_agrees,
-        ROW_NUMBER() OVER by_key AS _scd_row
+        LAG(STRUCT(name)) OVER by_key AS _scd_before
     FROM extract
     WINDOW by_key AS (PARTITION BY customer_no ORDER BY customer_no)
 ),
@@ -54,8 +55,8 @@ snapshot AS (
     FROM ranked
     WHERE
         CASE
-            WHEN _scd_row = 1 THEN TRUE
-            WHEN _scd_agrees THEN FALSE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(name) THEN FALSE
             ELSE RAISE_ERROR(
                 '[SCDGEN_CONFLICT] crm.customer_full: two different rows of one key: '
                 || TO_JSON(STRUCT(customer_no))

@@ -9,7 +9,7 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = COALESCE(
     CAST(session.taken AS TIMESTAMP),
-    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
+    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time')
 );
 
 MERGE INTO geo.airports AS t USING (
@@ -50,10 +50,7 @@ MERGE INTO geo.airports AS t USING (
         -- Exact copies of a row count once.
         SELECT
             *,
-            STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)
-                <=> FIRST_VALUE(STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)) OVER by_key
-                AS _scd_agrees,
-            ROW_NUMBER() OVER by_key AS _scd_row
+            LAG(STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)) OVER by_key AS _scd_before
         FROM extract
         WINDOW by_key AS (PARTITION BY icao ORDER BY icao)
     ),
@@ -63,8 +60,10 @@ MERGE INTO geo.airports AS t USING (
         FROM ranked
         WHERE
             CASE
-                WHEN _scd_row = 1 THEN TRUE
-                WHEN _scd_agrees THEN FALSE
+                WHEN _scd_before IS NULL THEN TRUE
+                WHEN _scd_before
+                    <=> STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)
+                    THEN FALSE
                 ELSE RAISE_ERROR(
                     '[SCDGEN_CONFLICT] geo.airports: two different rows of one key: '
                     || TO_JSON(STRUCT(icao))

@@ -61,7 +61,8 @@ timeline AS (
     UNION ALL
     SELECT
         t.visitor_cookie_id, t.user_id, t.vcid_first_two, _scd_at, _scd_deleted, NULL,
-        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END, _scd_rank
+        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END,
+        _scd_rank
     FROM web.visitor_lookup_direct AS t
     LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
         LATERAL VIEW STACK(

@@ -136,7 +136,7 @@ def named(fields: Iterable[tuple[str, str]]) -> str:
     return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
 
 
-def wrapped(function: str, parts: Iterable[str], width: int = 90, between: str = ", ") -> str:
+def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
     """A call on one line, or on as many as its arguments fill.
 
     >>> wrapped("F", ["a", "b"])
@@ -149,16 +149,15 @@ def wrapped(function: str, parts: Iterable[str], width: int = 90, between: str =
     )
     """
     listed = list(parts)
-    line = f"{function}({between.join(listed)})"
+    line = f"{function}({', '.join(listed)})"
     if len(line) <= width:
         return line
     lines = [""]
     for part in listed:
         if lines[-1] and len(lines[-1]) + len(part) + 6 > width:
             lines.append("")
-        lines[-1] += f"{between if lines[-1] else ''}{part}"
-    broken = ",\n    " if between == ", " else f"\n    {between.lstrip()}"
-    inner = broken.join(part.replace("\n", "\n    ") for part in lines)
+        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
+    inner = ",\n    ".join(line.replace("\n", "\n    ") for line in lines)
     return f"{function}(\n    {inner}\n)"
 
 

@@ -30,10 +30,9 @@ def _query(rendering: Rendering, templates: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """source_rows.sql and source_counts.sql. A row is skipped if one of the columns ``skipped`` is NULL."""
+    """source_rows.sql and source_counts.sql."""
 
     rows: Rows
-    skipped: tuple[str, ...] = ()
 
 
 def source_rows(spec: Spec) -> str:
@@ -47,12 +46,9 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
     '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not evaluated
     once more for it. Runs where the statements before a MERGE have set their variables.
     """
-    rows = source.rows(spec, "incoming")
-    if spec.bad_rows != "skip":
-        counted = wanted and spec.source.query is None
-        return _query(Rendering("source_counts.sql.j2", Source(rows))) if counted else ""
-    names = (*rows.keys, *(("_scd_at",) if spec.source.effective_at is not None else ()))
-    return _query(Rendering("source_counts.sql.j2", Source(rows, names)))
+    if spec.bad_rows != "skip" and not (wanted and spec.source.query is None):
+        return ""
+    return _query(Rendering("source_counts.sql.j2", Source(source.rows(spec, "incoming"))))
 
 
 def run_counts(spec: Spec) -> str | None:
@@ -179,14 +175,17 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
 class Diagnose:
     """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that name one of them.
 
-    ``content`` is what two rows of a key that nothing orders may not differ in.
+    ``broken`` are the conditions of a single row that breaks it; ``content`` and ``flags_deletes`` say what two
+    unordered rows of a key may not differ in.
     """
 
     rule: str
     target: str
     rows: Rows
     sample: tuple[str, ...]
+    broken: tuple[str, ...]
     content: tuple[str, ...]
+    flags_deletes: bool
     times: Times | None
 
 
@@ -196,21 +195,16 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     Runs in the session of the failed statement, whose variables are still set.
     """
     has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
-    asked = {
-        "null_key": True,
-        "null_time": has_time,
-        "gap": has_time and times is not None and times.astray("_scd_at") is not None,
-        "conflict": True,
-        "late": times is not None and not spec.reads_snapshot,
-    }
-    if not asked.get(rule):
+    pattern, rows = pattern_of(spec), source.rows(spec, "incoming")
+    broken = tuple(found.broken for found in rows.rules if found.name == rule)
+    late = rule == "late" and times is not None and not spec.reads_snapshot
+    if not (broken or late or rule == "conflict"):
         return None
-    pattern = pattern_of(spec)
-    rows = source.rows(spec, "incoming")
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
     target = sql.quote_parts(spec.target_parts)
-    facts = Diagnose(rule, target, rows, sample, pattern.conflicting(spec), times)
+    content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
+    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times)
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

@@ -43,7 +43,7 @@ class Scd0Rows:
     @property
     def content(self) -> tuple[str, ...]:
         """What two rows of a key that nothing orders may not differ in."""
-        return tuple(field.comparable for field in self.values)
+        return tuple(field.comparable for field in self.values) or self.keys
 
 
 @dataclass(frozen=True)

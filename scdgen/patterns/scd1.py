@@ -94,7 +94,7 @@ class Scd1Batch:
     @property
     def content(self) -> tuple[str, ...]:
         """What two rows of a key that nothing orders may not differ in."""
-        return (*(["_scd_deleted"] if self.flags_deletes else []), *(field.comparable for field in self.ordered))
+        return tuple(field.comparable for field in self.ordered) or self.keys
 
     @property
     def combines(self) -> bool:
@@ -213,7 +213,7 @@ class Scd1(Pattern):
         return Rendering("scd1/plan.sql.j2", Scd1Plan(shape, merge))
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
-        """The columns whose order counts, and whether a row is a delete."""
+        """The columns whose order counts."""
         return _merge(spec).batch.content
 
     def problems(self, spec: Spec) -> Found:

@@ -229,7 +229,7 @@ class Scd2(Pattern):
         )
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
-        """The values, and whether a row is a delete; of a snapshot also the time of the row."""
+        """The values; of a snapshot also the time of the row."""
         return _merge(spec).staging.content
 
     def count_extract(self, planned: Mapping[str, int]) -> int:

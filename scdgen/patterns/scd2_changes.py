@@ -56,7 +56,7 @@ class Scd2Changes(VersionSteps):
     @property
     def content(self) -> tuple[str, ...]:
         """What two rows of a key that nothing orders may not differ in."""
-        return (*(["_scd_deleted"] if self.flags_deletes else []), *(field.comparable for field in self.values))
+        return tuple(field.comparable for field in self.values) or self.keys
 
     @property
     def tracked(self) -> tuple[Field, ...]:

@@ -60,4 +60,4 @@ class Scd2Snapshot(VersionSteps):
     @property
     def content(self) -> tuple[str, ...]:
         """What two rows of a key that nothing orders may not differ in."""
-        return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else []))
+        return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys

@@ -42,9 +42,14 @@ _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effecti
 def refusal(spec: Spec, rule: str, what: str, sample: str | None = None) -> str:
     """A RAISE_ERROR that stops the statement; the runner reads the rule's name back from the brackets."""
     message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
+    call = "RAISE_ERROR"
     if sample is None:
-        return f"RAISE_ERROR({sql.text_literal(message)})"
-    return wrapped("RAISE_ERROR", [sql.text_literal(f"{message}: "), sample], 80, " || ")
+        return wrapped(call, [sql.text_literal(message)], 104)
+    parts = [sql.text_literal(f"{message}: "), sample]
+    line = f"{call}({' || '.join(parts)})"
+    if len(line) <= 80 and "\n" not in line:
+        return line
+    return f"{call}(\n    " + "\n    || ".join(parts) + "\n)"
 
 
 def advise(spec: Spec, rule: str, message: str) -> str:
@@ -58,7 +63,6 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     what, _, sample = message.partition(": {")
     told = f"{what}, such as {{{sample}" if sample else message
     advice = _LATE_IN_SNAPSHOT if rule == "late" and spec.reads_snapshot else _ADVICE.get(rule)
-    advice = "give it a time" if rule == "null_time" and "snapshot.taken_at" in what else advice
     return told if advice is None or "; " in what else f"{told}; {advice}"
 
 
@@ -73,8 +77,9 @@ class Variable:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule about a row: the condition of a row that breaks it, and the refusal."""
+    """A rule about a row: its name, the condition of a row that breaks it, and the refusal."""
 
+    name: str
     broken: str
     refusal: str
 
@@ -147,22 +152,25 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
 
 def _rules(spec: Spec) -> Iterator[Rule]:
     """What a row may not be, in names of the table."""
+
+    def rule(name: str, broken: str, what: str) -> Rule:
+        return Rule(name, broken, refusal(spec, name, what))
+
     if spec.bad_rows == "fail":
         for key in spec.keys:
-            yield Rule(f"{sql.quote(key)} IS NULL", refusal(spec, "null_key", f"{key} is NULL"))
+            yield rule("null_key", f"{sql.quote(key)} IS NULL", f"{key} is NULL")
     if spec.source.effective_at is None:
         return
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
     if spec.bad_rows == "fail":
-        yield Rule("_scd_at IS NULL", refusal(spec, "null_time", f"{time} is NULL"))
+        yield rule("null_time", "_scd_at IS NULL", f"{time} is NULL")
     if not spec.keeps_history:
         return
     times = Times(spec)
     if times.open_end is not None:
-        what = f"{time} is not before the open end"
-        yield Rule(f"_scd_at >= {times.open_end}", refusal(spec, "null_time", what))
+        yield rule("null_time", f"_scd_at >= {times.open_end}", f"{time} is not before the open end")
     if astray := times.astray("_scd_at"):
-        yield Rule(astray, refusal(spec, "gap", f"{time} comes {spec.history.gap} after a change of the clock"))
+        yield rule("gap", astray, f"{time} comes {spec.history.gap} after a change of the clock")
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
@@ -274,15 +282,15 @@ def _storable(spec: Spec, time: str, option: str) -> str:
     """
     times = Times(spec) if spec.keeps_history else None
     end, astray = (times.open_end, times.astray(time)) if times else (None, None)
-    stop = refusal(spec, "null_time", f"{option} is {'not before the open end' if end else 'NULL'}")
+    stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}; give it a time")
     if end is None and astray is None:
         return wrapped("COALESCE", [time, stop])
     whens = []
     if astray is not None:
         what = f"{option} comes {spec.history.gap} after a change of the clock"
-        whens.append(f"WHEN {astray}\n        THEN {refusal(spec, 'gap', what)}")
+        whens.append(f"WHEN {astray}\n    THEN {refusal(spec, 'gap', what)}")
     whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}")
-    lines = "\n    ".join([*whens, f"ELSE {stop}"])
+    lines = "\n".join([*whens, f"ELSE {stop}"]).replace("\n", "\n    ")
     return f"CASE\n    {lines}\nEND"
 
 

@@ -1,4 +1,4 @@
-"""How lists stand in the generated SQL: in one line where they fit, else a line for each."""
+"""Lists and long expressions in the generated SQL: on one line if they fit, else on as many as they fill."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) ->
 
 
 def fill(parts: Iterable[str], by: int = 4) -> str:
-    """A list on lines that it fills; an expression with brackets, or with a name of its own, has a line to itself.
+    """A list on lines that it fills; a CASE, a call, and what has a name with AS have a line to themselves.
 
     >>> print(fill(["a", "b", "b + 1 AS c", "d"], by=0))
     a, b,
@@ -40,7 +40,7 @@ def fill(parts: Iterable[str], by: int = 4) -> str:
     fills = False
     for number, part in enumerate(listed, 1):
         text = part + ("," if number < len(listed) else "")
-        plain = not any(mark in part for mark in ("\n", "(", " AS "))
+        plain = not any(mark in part for mark in ("\n", "(", " AS ", "CASE "))
         # The steps of a MERGE are indented once more than they are written.
         if plain and fills and len(lines[-1]) + 1 + len(text) <= WIDTH - 4:
             lines[-1] += f" {text}"

@@ -126,8 +126,8 @@ def test_a_stream(far: Called, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "status", "line"),
     [
-        ("run people.yml --source bad.csv", 1, "bad.csv:2: column age: 'many' is not a valid INT (1 row, such as key id=9); "  # noqa: E501
-         "fix the file or the type"),
+        ("run people.yml --source bad.csv", 1, "bad.csv:2: column age: 'many' is not a valid INT (1 row, such as "
+         "key id=9); fix the file or the type"),
         ("run people.yml --source null.csv", 1, "far.people: id is NULL; fix the source or "
          'set bad_rows: skip (1 in all, such as {"effective_at":"2024-01-01T00:00:00.000Z"})'),
         ("run people.yml", 1, "far.people: no table or view far.landed; name one that is there, or give the "

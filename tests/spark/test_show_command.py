@@ -178,7 +178,8 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
     [
         (["--key", "id=one"], "--key id: 'one' is not a valid INT; write it as `scdgen show` prints it\n"),
         (["--key", "id=1", "--key", "id=2"], "--key id: is given twice; give one value, or leave"),
-        (["--as-of", "yesterweek"], "--as-of: 'yesterweek' is not a valid TIMESTAMP; write it as `scdgen show` prints it\n"),  # noqa: E501
+        (["--as-of", "yesterweek"],
+         "--as-of: 'yesterweek' is not a valid TIMESTAMP; write it as `scdgen show` prints it\n"),
         (["--html", "a.html", "--format", "csv"], "--html a.html: writes a page in place of printing;"),
     ],
 )  # fmt: skip

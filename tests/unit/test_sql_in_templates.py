@@ -34,7 +34,7 @@ ALLOWED = {
     "patterns/scd2.py": 1,
     "patterns/scd2_changes.py": 1,
     "patterns/scd2_snapshot.py": 1,
-    "patterns/source.py": 31,
+    "patterns/source.py": 30,
     "run/delta.py": 7,
     "run/metrics.py": 8,
     "run/source.py": 3,
