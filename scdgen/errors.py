@@ -150,3 +150,17 @@ def quoted(text: str, width: int = 60) -> str:
     """
     text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     return f"'{text if len(text) <= width else text[: width - 3] + '...'}'"
+def describe_one_name(name: str) -> str | None:
+    """What is wrong with the header of a CSV that is one name, if it holds what may separate several.
+
+    >>> describe_one_name("id;name")
+    "the header is one name, 'id;name', which ';' seems to separate"
+    >>> describe_one_name("id")
+    """
+    found = re.search(r"[;,|\t^~]", name)
+    if found is None:
+        return None
+    sep = found[0].replace("\t", "\\t")
+    return f"the header is one name, {quoted(name)}, which '{sep}' seems to separate"
+
+

@@ -18,6 +18,7 @@ import click
 from scdgen import log
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_status
 from scdgen.files import errors as files_errors
+from scdgen.files.dialect import check_options
 from scdgen.spec.load import Lines, load_spec
 from scdgen.spec.model import Spec
 
@@ -117,6 +118,22 @@ def input_options(command: F) -> F:
     source = click.option("--source", metavar="PATH", help=text)
     param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
     return source(param(command))
+
+
+def csv_options(command: F) -> F:
+    """--source-option."""
+    text = "How a CSV is read where that cannot be told, such as encoding=ISO-8859-1 or sep=';'; may be repeated."
+    return click.option("--source-option", multiple=True, metavar="K=V", help=text)(command)
+
+
+def parse_source_options(given: Sequence[str], source: str | None, named_by: str = "--source") -> dict[str, str]:
+    """Options of Spark's CSV reader; raises :class:`UsageError`, before Spark starts, for those that do not fit."""
+    option = "--source-option"
+    found = check_options(parse_pairs(given, option), option)
+    if found and (source is None or files_errors.find_files(source).kind != "csv"):
+        what = "no file is given" if source is None else f"{source} is not one"
+        raise UsageError(f"{option} {given[0]}: says how a CSV of {named_by} is read, and {what}; leave it out")
+    return found
 
 
 def json_option(what: str) -> Callable[[F], F]:
@@ -294,18 +311,19 @@ def _load_or_error(path: Path) -> Spec | SpecError:
 
 @contextlib.contextmanager
 def open_source(
-    spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object]
+    spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object], options: Mapping[str, str]
 ) -> Iterator[DataFrame | None]:
     """The rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
 
-    They are in the types that the spec's expressions need. Raises :class:`UsageError` if the path is not there or of no
-    known format, and :class:`DataError` if a file is not what its name says. If what is run inside fails because of the
-    files, raises :class:`DataError` with the file, the line if it is known, the column and the value.
+    They are in the types that the spec's expressions need; ``options`` are those of a CSV. Raises :class:`UsageError`
+    if the path is not there or of no known format, and :class:`DataError` if a file is not what its name says. If what
+    is run inside fails because of the files, raises :class:`DataError` with the file, the line if it is known, the
+    column and the value.
     """
     if path is None:
         yield None
         return
-    source = files_errors.open_files(spark, spec, path)
+    source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows
     except ScdgenError as error:

@@ -11,6 +11,7 @@ from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     bind_params,
+    csv_options,
     engine_options,
     input_options,
     json_option,
@@ -18,6 +19,7 @@ from scdgen.cli.options import (
     load_specs,
     open_runner,
     open_source,
+    parse_source_options,
     specs_argument,
 )
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @input_options
+@csv_options
 @json_option("table")
 @limit_option(5, "Rows to show per action.", name="--sample")
 @click.option(
@@ -39,8 +42,8 @@ if TYPE_CHECKING:
     help="Exit 1 where the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
 )
 def plan(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, as_json: bool,
-    sample: int, fail_on: tuple[str, ...], debug: bool,
+    specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
+    engine: EngineOptions, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
     """Show what a run would do: counts, and per action some rows, old and new side by side. Writes nothing.
 
@@ -53,13 +56,14 @@ def plan(
     loaded = load_specs(specs)
     limits = parse_limits(fail_on, loaded)
     params = bind_params(loaded, source, param)
+    options = parse_source_options(source_option, source)
     failures = []
     with open_runner(loaded, engine) as runner:
         for spec in loaded:
             values = params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                open_source(runner.spark, spec, source, values) as given,
+                open_source(runner.spark, spec, source, values, options) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))

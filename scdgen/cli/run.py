@@ -13,6 +13,7 @@ from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     bind_params,
+    csv_options,
     engine_options,
     input_options,
     json_option,
@@ -21,6 +22,7 @@ from scdgen.cli.options import (
     open_metrics,
     open_runner,
     open_source,
+    parse_source_options,
     report_error,
     specs_argument,
 )
@@ -36,12 +38,13 @@ Counts = dict[str, Any]
 @specs_argument
 @engine_options
 @input_options
+@csv_options
 @merge_options
 @json_option("table")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, retries: int,
-    metrics: str | None, as_json: bool, adopt: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
+    engine: EngineOptions, retries: int, metrics: str | None, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -54,6 +57,7 @@ def run(
     """
     loaded = load_specs(specs)
     params = bind_params(loaded, source, param)
+    options = parse_source_options(source_option, source)
     measured = open_metrics(metrics, loaded)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
@@ -64,7 +68,7 @@ def run(
             log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin)
             with (
                 output.progress(f"merging into {spec.target}"),
-                open_source(runner.spark, spec, source, values) as rows,
+                open_source(runner.spark, spec, source, values, options) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt)
             log.event("run done", **counts)

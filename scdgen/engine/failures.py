@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors
-from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, quoted
+from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, describe_one_name, nearest, quoted
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -228,7 +228,10 @@ def _hint(parts: list[str]) -> str:
     """The way out for a name that is not there, from those that are."""
     if len(parts) < 2:
         return ""
-    last = {name.rpartition(".")[2]: name for name in parts[1].split(", ")}
+    names = parts[1].split(", ")
+    if len(names) == 1 and (told := describe_one_name(names[0].strip("`"))):
+        return f"; {told}; set the separator in source.options.sep"
+    last = {name.rpartition(".")[2]: name for name in names}
     found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
     return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}"
 

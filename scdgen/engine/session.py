@@ -34,6 +34,8 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    # Spark 4 reads files in windows-1252, as Excel writes them, only with this.
+    "spark.sql.legacy.javaCharsets": "true",
     # As Spark 4 has them: Spark 3 refuses to write a date before 1582.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scdgen.engine.failures import local_path
 from scdgen.errors import DataError, UsageError
+from scdgen.files.dialect import Dialect, find_dialect
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _PACKED = ".gz"
@@ -16,11 +18,20 @@ _TAKES = "a .csv, .json, .jsonl or .parquet file (.csv.gz and .json.gz too), or 
 
 @dataclass(frozen=True)
 class Files:
-    """What ``--source`` names: ``shown`` as given, its format, and the local files in order (none: a URL or Delta)."""
+    """What ``--source`` names: ``shown`` as given, its format, and the local files in order (none: a URL or Delta).
+
+    ``given`` are options of Spark's CSV reader, ``likely`` those of the files that these stand for.
+    """
 
     shown: str
     kind: str
     local: tuple[Path, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+    likely: Mapping[str, str] = field(default_factory=dict)
+
+    def dialect(self, file: Path) -> Dialect:
+        """How one of the files, a CSV, is written."""
+        return find_dialect(file, self.given, self.likely)
 
     @property
     def folder(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scdgen import sql
-from scdgen.errors import nearest
+from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec
 from scdgen.spec.pattern import pattern_names, rules_of
 
@@ -130,6 +130,10 @@ def _keys(spec: Spec) -> Found:
 
 def _columns(spec: Spec) -> Found:
     seen: dict[str, str] = {}
+    if spec.source.format == "csv" and len(spec.columns) == 1:
+        (name, column), *_ = spec.columns.items()
+        if column.from_ is None and (told := describe_one_name(name)):
+            yield ("columns", name), f"columns: {told}; set it in source.options.sep, and list the columns"
     for name, column in spec.columns.items():
         if name.lower() in seen:
             message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
