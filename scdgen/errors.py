@@ -12,14 +12,28 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_LONGEST, _LONGEST_QUOTE = 320, 80  # characters of a message, and of a text that it quotes
+STATEMENT = "    "  # what a line of a message begins with that is a statement to paste
+
 
 def printable(text: str) -> str:
     r"""A line that a terminal shows as it is: what would move, hide or turn text around is written as its code.
 
+    Text in quotes is cut at 80 characters, and the middle is left out of what is longer than 320, but for statements.
+
     >>> print(printable("a\x1b[31m\u202eb\nc"), printable("y" * 500))
     a\x1b[31m\u202eb\nc yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+    >>> print(printable(f"a: '{'many words ' * 50}' is long; cut it"))
+    a: 'many words many words many words many words many words many words many word...' is long; cut it
+    >>> shown = printable("many words " * 500 + "; give fewer")
+    >>> len(shown), shown[-18:]
+    (320, 'words ; give fewer')
     """
-    text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
+    if not text.startswith(STATEMENT):
+        text = re.sub(r"(?<![\w'])'([^'\n]{79,})'(?!\w)", lambda found: quoted(found[1], _LONGEST_QUOTE - 2), text)
+        text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST - 125]} ... {text[-120:]}"
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in hidden else c for c in text)
 
@@ -142,14 +156,6 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean '{spelled[found[0]]}'?" if found else ""
 
 
-def quoted(text: str, width: int = 60) -> str:
-    r"""A value in quotes as a message shows it: on one line, and not too long.
-
-    >>> print(quoted("a\nb"), quoted("x" * 70, width=5))
-    'a\nb' 'xx...'
-    """
-    text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    return f"'{text if len(text) <= width else text[: width - 3] + '...'}'"
 def describe_one_name(name: str) -> str | None:
     """What is wrong with the header of a CSV that is one name, if it holds what may separate several.
 
@@ -164,3 +170,11 @@ def describe_one_name(name: str) -> str | None:
     return f"the header is one name, {quoted(name)}, which '{sep}' seems to separate"
 
 
+def quoted(text: str, width: int = 60) -> str:
+    r"""A value in quotes as a message shows it: on one line, and not too long.
+
+    >>> print(quoted("a\nb"), quoted("x" * 70, width=5))
+    'a\nb' 'xx...'
+    """
+    text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    return f"'{text if len(text) <= width else text[: width - 3] + '...'}'"

@@ -144,8 +144,8 @@ def _read_data(path: str | None, table: str | None, engine: EngineOptions, optio
     if path is not None:
         find.find(path)  # a path that is not there is said before Spark starts
     tables = [split_name(table)] if table is not None else []
-    with open_session(engine, tables) as spark, output.progress(f"reading {path or table}"):
-        return read_sample(spark, path, table)
+    with open_session(engine, tables, only_reads=path is None) as spark, output.progress(f"reading {path or table}"):
+        return read_sample(spark, path, table, options)
 
 
 COMMANDS = (schema, init)

@@ -185,8 +185,13 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 
 @contextlib.contextmanager
-def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> Iterator[SparkSession]:
-    """The embedded session, which knows the catalogs of ``tables`` and ends with this block, or a remote one."""
+def open_session(
+    options: EngineOptions, tables: Iterable[tuple[str, ...]], only_reads: bool = False
+) -> Iterator[SparkSession]:  # fmt: skip
+    """The embedded session, which knows the catalogs of ``tables`` and ends with this block, or a remote one.
+
+    If it ``only_reads`` tables, those of the embedded session must be in a folder that exists.
+    """
     from scdgen.cli import output
     from scdgen.engine import session
 
@@ -195,7 +200,7 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
         spark: SparkSession = (
             session.remote_session(options.remote, settings)
             if options.remote
-            else session.local_session(options.warehouse, settings)
+            else session.local_session(options.warehouse, settings, only_reads)
         )
     try:
         if not options.remote:
@@ -208,8 +213,9 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
 
 @contextlib.contextmanager
 def open_runner(
-    specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
-) -> Iterator[Runner]:
+    specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None,
+    only_reads: bool = False,
+) -> Iterator[Runner]:  # fmt: skip
     """A runner on the embedded session, which ends with this block, or on a remote one."""
     from scdgen.cli import output
     from scdgen.run.delta import new_run_id
@@ -217,9 +223,10 @@ def open_runner(
     from scdgen.spec.graph import find_table_names
 
     folder = Path(options.warehouse)
-    if not options.remote and not folder.exists():  # perhaps the wrong folder
+    if not options.remote and not only_reads and not folder.exists():  # perhaps the wrong folder
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
-    with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
+    names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
+    with open_session(options, names, only_reads) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, retries, new_run_id(), metrics)

@@ -32,7 +32,7 @@ _WIDTH = 100
 @specs_argument
 @engine_options
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
-@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time.")
+@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time, such as 2024-05-01 or yesterday.")
 @click.option("--current", is_flag=True, help="Only the open versions.")
 @click.option(
     "--format",
@@ -71,10 +71,12 @@ def show(
     wanted = VersionFilter(_parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         wanted.render_query(spec, engine.templates)  # raises, before Spark starts, what the spec cannot answer
-    with open_runner(loaded, engine) as runner:
+    with open_runner(loaded, engine, only_reads=True) as runner:
         for place, spec in enumerate(loaded):
             with output.progress(f"reading {spec.target}"):
                 found = read_versions(runner.spark, spec, wanted, limit, engine.templates)
+            if found.as_of is not None:
+                click.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if kind == "html":
                 _write_page(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":

@@ -66,11 +66,17 @@ _REFUSED = re.compile(
 _ANSI = "spark.sql.ansi.enabled"
 
 
-def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None) -> SparkSession:
+def local_session(
+    warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None, only_reads: bool = False
+) -> SparkSession:  # fmt: skip
     """Start Spark with Delta in this process, and make the tables below ``warehouse`` known by name.
 
-    Raises :class:`EngineError` in one line where pyspark, Java or the Delta packages are missing.
+    Raises :class:`EngineError` in one line where pyspark, Java or the Delta packages are missing, and
+    :class:`UsageError` if the session ``only_reads`` tables and the folder of tables does not exist.
     """
+    if only_reads and not conf and not Path(warehouse).exists():
+        told = f"no folder {Path(warehouse).absolute()}, and so no table"
+        raise UsageError(f"--warehouse {warehouse}: {told}; name the folder of earlier runs, or run the spec first")
     _require_java()
     try:
         from delta import configure_spark_with_delta_pip

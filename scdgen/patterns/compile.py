@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest
+from scdgen.errors import UsageError, nearest, quoted
 from scdgen.patterns.facts import Create, Head
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.pattern import Rendering, Views, pattern_of
@@ -19,6 +19,7 @@ from scdgen.patterns.queries import run_counts
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import param_variables
 from scdgen.spec.model import Spec
+from scdgen.sql.literal import find_form
 from scdgen.sql.tokens import with_table
 
 V = TypeVar("V")
@@ -107,12 +108,17 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """Put a view in the place of the source, and values in the place of the params' defaults.
 
     A value becomes a text literal cast to the param's type; no value can become SQL. Raises :class:`UsageError` for
-    a param that the spec does not have, and for those without value and default.
+    a param that the spec does not have, for a value that is none of its type, and for those without value and default.
     """
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
     texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
+    for name, text in texts.items():
+        kind = spec.params[name].type
+        if form := find_form(text, kind):
+            told = f"{quoted(text)} is not a valid {kind}; write it as {form}"
+            raise UsageError(f"{spec.origin}: the param '{name}': {told}")
     given = {
         name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
     }

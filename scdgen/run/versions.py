@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
@@ -55,12 +55,13 @@ class VersionRows:
 
     Values are of the types of JSON: times, decimals and binary (hex) are text. A row of scd2 also has ``_scd_until``,
     the start of what comes next, NULL while the version is open, and ``_scd_open``. ``following`` is the row after
-    the last one if a limit left some out.
+    the last one if a limit left some out. ``as_of`` is the time that a word such as ``yesterday`` stood for.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[Mapping[str, Any]]
     following: Mapping[str, Any] | None = None
+    as_of: str | None = None
 
     @property
     def tuples(self) -> list[tuple[Any, ...]]:
@@ -76,17 +77,27 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
 
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
     """The rows in order. Raises :class:`UsageError` for a key or time that the spec does not have or cannot read."""
-    query = wanted.render_query(spec, templates)
+    return spark.sql(resolve_words(spark, spec, wanted, templates).render_query(spec, templates))
+
+
+def resolve_words(
+    spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None
+) -> VersionFilter:  # fmt: skip
+    """The filter with a time for a word such as ``yesterday``; raises :class:`UsageError` for what cannot be read."""
+    wanted.render_query(spec, templates)
     given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in wanted.keys.items()]
     if wanted.as_of is not None:
         given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
+    if not given:
+        return wanted
     # Depending on the session's ANSI mode, the CAST of the query would fail with Spark's error or find nothing.
-    tried = [f"TRY_CAST({sql.text_literal(text)} AS {kind}) IS NULL" for _, text, kind in given]
-    failed = spark.sql(f"SELECT {', '.join(tried)}").collect()[0] if tried else ()
-    for (option, text, kind), is_null in zip(given, failed, strict=True):
-        if is_null:
+    tried = [f"CAST(TRY_CAST({sql.text_literal(text)} AS {kind}) AS STRING)" for _, text, kind in given]
+    values = spark.sql(f"SELECT {', '.join(tried)}").collect()[0]
+    for (option, text, kind), value in zip(given, values, strict=True):
+        if value is None:
             raise UsageError(f"{option}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
-    return spark.sql(query)
+    is_word = wanted.as_of is not None and str(wanted.as_of).strip()[:1].isalpha()
+    return replace(wanted, as_of=values[-1]) if is_word else wanted
 
 
 def read_versions(
@@ -100,7 +111,8 @@ def read_versions(
     """
     with Engine(spark).translated(spec):
         require_table(spark, spec)
-        rows = select_versions(spark, spec, wanted, templates)
+        resolved = resolve_words(spark, spec, wanted, templates)
+        rows = spark.sql(resolved.render_query(spec, templates))
         times = Times(spec)
         more = (
             [f"CAST({times.until()} AS STRING) AS {UNTIL}", f"{times.is_open()} AS {OPEN}"]
@@ -111,7 +123,8 @@ def read_versions(
         collected = limited.alias("t").selectExpr(render_json_row(rows.schema.jsonValue(), more)).collect()
     values = [json.loads(row[0]) for row in collected]
     cut = bool(limit) and len(values) > limit
-    return VersionRows(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None)
+    as_of = str(resolved.as_of) if resolved is not wanted else None
+    return VersionRows(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None, as_of)
 
 
 def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:

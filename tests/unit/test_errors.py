@@ -70,8 +70,36 @@ def test_each_line_has_a_way_out(found: Found) -> None:
     assert found.case.status != 0 and found.case.errors
     for line in found.case.errors:
         assert WAY_OUT.search(line), line
-        assert len(line) < 400, line
+        assert len(line) <= 320, line
         assert not re.search(r"Traceback|_scd_\w+_\d|\"_scd_|Py4J|SQLSTATE|<class|<_|object at 0x", line), line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,name\n" + "1,Ann\n" * 20_000,
+        "word " * 30_000,
+        "target: " + "x" * 200_000,
+        "target: a.b\npattern: scd2\nsource: {table: t, effective_at: at}\nkeys: [id]\ncolumns: {id: 'in"
+        + "t " * 50_000
+        + "'}",
+        "target: a.b\npattern: '" + "scd2 " * 50_000 + "'",
+        "target: a.b\npattern: scd1\nsource: {table: t}\nkeys: [no]\ncolumns:\n"
+        + "".join(f"  column_{n}: int\n" for n in range(2_000)),
+    ],
+    ids=["csv", "words", "one word", "type", "pattern", "names"],
+)
+def test_no_line_is_long(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A CSV was answered with all of it on one line."""
+    monkeypatch.chdir(tmp_path)
+    Path("spec.yml").write_text(text)
+    status, _, lines = called("validate spec.yml", capsys.readouterr)
+    assert status == 1 and lines
+    for line in lines:
+        assert len(line) <= 320, line
+        assert all(len(quote) <= 80 for quote in re.findall(r"(?<!\w)'([^']*)'", line)), line
 
 
 def test_the_list_of_errors_is_current() -> None:
