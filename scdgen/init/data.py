@@ -14,7 +14,8 @@ from scdgen.errors import UsageError, describe_one_name, nearest, quoted
 from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding
 from scdgen.init.draft import Draft, join_name
-from scdgen.init.times import find_epoch, find_order, find_patterns, require_reads
+from scdgen.patterns.columns import cast
+from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
 from scdgen.sql.expression import data_type
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool) -> Seen:
     """A column with the expressions for its patterns, for its seconds since 1970 or for its decimal commas."""
     text, is_text = _quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
     if patterns and (not patterns[0].isalpha() or is_given or _CLOCK.search(column.name)):
-        source = text if is_text else f"CAST({text} AS STRING)"
+        source = text if is_text else cast(text, "STRING")
         moments = tuple(f"to_timestamp({source}, {sql.text_literal(pattern)})" for pattern in patterns)
         column = replace(column, moments=moments, patterns=patterns)
         is_date = not re.search("[Hh]", re.sub("'.*?'", "", patterns[0]))
@@ -196,7 +197,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool) -> Seen:
         read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
         return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
     if column.type in _WHOLE and _CLOCK.search(column.name) and (call := find_epoch(column.values)):
-        number = f"CAST({text} AS BIGINT)" if is_text else text
+        number = cast(text, "BIGINT") if is_text else text
         return replace(column, moments=(f"{call}({number})",))
     if column.type == "STRING" and _has_decimal_commas(column.values):
         point = f"replace({text}, '.', '')" if any("." in v for v in column.values if v is not None) else text
@@ -343,15 +344,15 @@ def _put_meanings(
     sequence = guess_sequence([c for c in free if c not in used])
     if sequence is not None:
         text = _quote_column(sequence.name)
-        cast = f"CAST({text} AS BIGINT)" if sample.format == "csv" else text
-        also = "; the values of a CSV are text" if cast != text else ""
-        draft.put("source.sequence_by", [cast], f"Guessed from the name{also}.")
+        number = cast(text, "BIGINT") if sample.format == "csv" else text
+        also = "; the values of a CSV are text" if number != text else ""
+        draft.put("source.sequence_by", [number], f"Guessed from the name{also}.")
         used.append(sequence)
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
         text, listed = _quote_column(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
-        flag = f"CAST({text} AS BOOLEAN)" if sample.format == "csv" else text
+        flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
         used.append(column)

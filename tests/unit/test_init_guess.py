@@ -18,8 +18,8 @@ from scdgen.init.data import (
     guess_sequence,
     guess_time,
 )
-from scdgen.init.times import find_patterns
 from scdgen.spec.model import Spec
+from scdgen.sql.dates import find_patterns
 
 
 @pytest.mark.parametrize(
