@@ -6,8 +6,10 @@ has changed since is noticed before it writes rows of another meaning next to th
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,6 +18,18 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
+from scdgen.patterns.migrate import (
+    ADOPT,
+    Step,
+    add_history_column,
+    begin_history,
+    rehash,
+    rename_column,
+    retype_column,
+    rewrite_ends,
+    set_tracked,
+    with_statements,
+)
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
 from scdgen.spec.model import Spec
@@ -152,32 +166,88 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
     stored = {name.lower(): kind for name, kind in table.columns.items()}
     missing = find_missing(spec, stored)
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
-    problems = [*_missing(spec, missing, added), *_types(spec, stored), *_unknown(spec, table)]
-    if adopt and added and not problems:
-        names = ", ".join(sql.unquote(column.name) for column in added)
-        problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
-    if not adopt and not table.adopted:
-        hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
-        problems.append(f"the table was not made by scdgen; {hint}")
-    elif not adopt:
-        problems += _properties(spec, table, {sql.unquote(column.name) for column in added})
+    was = table.properties.get(PATTERN)
+    if not adopt and was not in (None, spec.pattern):
+        problems = [_pattern(spec, str(was), missing)]
+    else:
+        renamed = _find_renamed(spec, table, missing)
+        lost = {name for name in renamed.values() if name in _stored_names(table)}
+        problems = [
+            *_missing(spec, missing, added, renamed, lost),
+            *_types(spec, stored),
+            *_unknown(spec, table, renamed),
+        ]
+        if adopt and added and not problems:
+            names = ", ".join(sql.unquote(column.name) for column in added)
+            problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
+        if not adopt and not table.adopted:
+            hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
+            problems.append(f"the table was not made by scdgen; {hint}")
+        elif not adopt:
+            problems += _properties(spec, table, {sql.unquote(column.name) for column in added}, renamed)
     if problems:
         raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
     return added
 
 
-def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> Iterator[str]:
+def _stored_names(table: Existing) -> set[str]:
+    """The columns that the stored versions depend on: keys and tracked columns, by the table's properties."""
+    return _read(table.properties.get(KEYS)) | _read(table.properties.get(TRACKED))
+
+
+def _find_renamed(spec: Spec, table: Existing, missing: Iterable[Target]) -> dict[str, str]:
+    """Column that the table lacks -> the one of its type that the spec has not, if only one can be meant."""
+    known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
+    free = {name: kind for name, (kind, _) in table.columns.items() if name.lower() not in known}
     options = {name: option for option, name in spec.history.names()}
+    found: dict[str, str] = {}
+    for column in missing:
+        fits = [name for name, kind in free.items() if _plain(kind) == _plain(column.type)]
+        name = sql.unquote(column.name)
+        like = difflib.get_close_matches(name, fits, n=1) or [x for x in fits if x == options.get(name)]
+        if like or len(fits) == 1:
+            found[name] = (like or fits)[0]
+            free.pop(found[name])
+    return found
+
+
+def _pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
+    line = f"the table was made with pattern: {was}, the spec says {spec.pattern}"
+    if HISTORY in definition(spec):
+        return with_statements(f"{line}; its rows have no versions", spec, begin_history(spec), adopt=True)
+    if spec.keeps_history or any(missing):
+        return f"{line}; name another target"
+    return f"{line}; name another target, so that this table keeps what it has, or use {ADOPT} where its rows fit"
+
+
+def _missing(
+    spec: Spec, missing: list[Target], added: tuple[Target, ...], renamed: Mapping[str, str], lost: set[str]
+) -> Iterator[str]:
+    options = {name: option for option, name in spec.history.names()} if spec.keeps_history else {}
     for column in missing:
         name = sql.unquote(column.name)
-        if column not in added:
-            what = f"history.{options[name]}" if name in options else "keys" if name in spec.keys else "updated_at"
-            yield (
-                f"the table has no column '{name}' ({what}), which rows already stored would need; "
-                "take it out of the spec or recreate the table"
+        old, line = renamed.get(name), f"the table has no column '{name}'"
+        if old is not None and (column not in added or old in lost or spec.schema_evolution != "add_columns"):
+            hashed = rehash(spec) if name in spec.tracked else rehash(spec, "surrogate_key")
+            steps = [rename_column(old, name), *(hashed if name in spec.columns else ())]
+            others = [f"take '{old}' out of the property {TRACKED}"] if old in lost and column in added else []
+            others += (
+                ["set schema_evolution: add_columns"] if spec.schema_evolution == "fail" and column in added else []
             )
+            what = f"and the spec no '{old}' of the same type; renamed?"
+            what += f" If not, {' and '.join(others)}" if others else ""
+            yield with_statements(f"{line}, {what}", spec, steps, adopt=name in spec.columns)
+        elif column not in added:
+            option = options.get(name)
+            what = f"history.{option}" if option else "keys" if name in spec.keys else "updated_at"
+            told = f"{line} ({what}), which rows already stored would need; take it out of the spec"
+            if option:
+                yield with_statements(f"{told} or add it", spec, add_history_column(spec, option, name))
+            else:
+                told += ", or add it and fill it for them" if what == "keys" else ""
+                yield with_statements(told, spec, [Step("add", column.name, type=column.type)])
         elif spec.schema_evolution != "add_columns":
-            yield f"the table has no column '{name}'; set schema_evolution: add_columns or take it out of the spec"
+            yield f"{line}; set schema_evolution: add_columns or take it out of the spec"
         elif column.required:
             yield (
                 f"the new column '{name}' is nullable: false, but rows already stored have no value for it; "
@@ -189,11 +259,15 @@ def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
     for column in pattern_of(spec).columns(spec):
         name = sql.unquote(column.name)
         kind, _ = stored.get(name.lower(), (column.type, True))
-        if _plain(kind) != _plain(column.type):
-            yield (
-                f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
-                "write the table's type or recreate the table"
-            )
+        if _plain(kind) == _plain(column.type):
+            continue
+        was = _written(kind)
+        line = f"the column '{name}' is {was} in the table and {column.type} in the spec; write the table's type"
+        if "<" in f"{was}{column.type}":
+            yield f"{line} or name another target"
+            continue
+        steps = [retype_column(name, was, column.type), *(rehash(spec) if name in spec.tracked else ())]
+        yield with_statements(f"{line} or convert it", spec, steps)
 
 
 def _written(kind: str) -> str:
@@ -209,24 +283,40 @@ def _plain(kind: str) -> str:
     return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
 
 
-def _unknown(spec: Spec, table: Existing) -> Iterator[str]:
+def _unknown(spec: Spec, table: Existing, renamed: Mapping[str, str]) -> Iterator[str]:
     known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
     for name, (_, nullable) in table.columns.items():
-        if name.lower() not in known and not nullable:
-            yield f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
+        if name.lower() not in known and not nullable and name not in renamed.values():
+            line = f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
+            yield with_statements(f"{line} or let it be NULL", spec, [Step("nullable", sql.quote(name))])
 
 
-def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
-    wanted = definition(spec)
-    recreate = "recreate the table, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
-    for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
-        was, now = table.properties.get(option, ""), wanted.get(option, "")
-        if was != now:
-            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {recreate}"
-    for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
-        before, after = _read(table.properties.get(option)), _read(wanted.get(option))
-        if before != after - added:
-            yield f"the table was made with {label}: {_listed(before)}, the spec says {_listed(after)}; {recreate}"
+def _properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[str]:
+    wanted, new_name = definition(spec), {old: new for new, old in renamed.items()}
+    was, now = table.properties.get(HISTORY, ""), wanted.get(HISTORY, "")
+    if was != now:
+        line = f"the table was made with history: {was or 'none'}, the spec says {now or 'none'}"
+        yield with_statements(line, spec, rewrite_ends(_with_history(spec, was), spec), adopt=True)
+    before, after = ({new_name.get(name, name) for name in _read(table.properties.get(KEYS))}, _read(wanted.get(KEYS)))
+    if before != after:
+        line = f"the table was made with keys: {_listed(before)}, the spec says {_listed(after)}"
+        hint = f"name another target, or use {ADOPT} where stored versions hold by the new keys"
+        yield with_statements(f"{line}; {hint}", spec, rehash(spec, "surrogate_key"))
+        return  # a key is not tracked: what follows from it is no other mistake
+    before = {new_name.get(name, name) for name in _read(table.properties.get(TRACKED))}
+    after = _read(wanted.get(TRACKED))
+    if before != after - (added - set(renamed)):
+        line = f"the table was made with tracked columns: {_listed(before)}, the spec says {_listed(after)}"
+        yield with_statements(line, spec, [set_tracked(spec), *rehash(spec)])
+
+
+def _with_history(spec: Spec, was: str) -> Spec:
+    """The spec with the gap and the open end that a table's property names."""
+    found = re.fullmatch(r"\w+(?:, gap (.+?))?(?:, open_end (.+))?", was)
+    gap, end = found.groups() if found else (None, None)
+    number = int if spec.history.type == "bigint" else str
+    old = {"gap": gap and number(gap), "open_end": end if end in (None, "last_run") else number(end)}
+    return spec.model_copy(update={"history": spec.history.model_copy(update=old)})
 
 
 def _read(text: str | None) -> set[str]:

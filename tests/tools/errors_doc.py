@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from scdgen.errors import STATEMENT
 from tests.conftest import ROOT
 from tests.support.error_cases import Group, groups
 
@@ -48,7 +49,7 @@ def lines(group: Group) -> list[str]:
     found: dict[tuple[int, str], str] = {}
     for case in group.cases:
         for line in case.errors:
-            if line:
+            if line and not line.startswith(STATEMENT):
                 found.setdefault((case.status, shape(line)), case.name)
     rows = ["| status | message | cause | what to do |", "|---|---|---|---|"]
     for (status, told), cause in found.items():

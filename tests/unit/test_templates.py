@@ -15,7 +15,7 @@ from jinja2 import nodes
 
 from scdgen import SpecError
 from scdgen.cli.timeline_output import Page
-from scdgen.patterns import facts, queries, scd1
+from scdgen.patterns import facts, migrate, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, PlanShape, Session
@@ -38,6 +38,7 @@ def patterns() -> list[Pattern]:
 CONTEXTS: dict[str, type] = {
     "create.sql.j2": facts.Create,
     "evolve.sql.j2": facts.Evolve,
+    "migrate.sql.j2": migrate.Migrate,
     "views.sql.j2": Views,
     "checks.sql.j2": Checks,
     "check_all.sql.j2": Checks,
