@@ -383,22 +383,15 @@ def _put_open_end(draft: Draft, end: str | int | None) -> None:
     if end is None:
         return
     kind = draft.options["history"].get("type", "timestamp")
-    literals = _NUMBERS.findall(str(end)) if kind == "bigint" else _find_times(str(end))
+    # date(9999, 12, 31) is '9999-12-31'
+    text = _DATE_PARTS.sub(lambda parts: "'{:04}-{:02}-{:02}'".format(*map(int, parts.groups())), str(end))
+    literals = (_NUMBERS if kind == "bigint" else _TIMES).findall(text)
     if len(literals) == 1:
-        value = int(literals[0]) if kind == "bigint" else literals[0][: 10 if kind == "date" else None]
+        time = literals[0].replace("T", " ")
+        value = int(time) if kind == "bigint" else time[:10] if kind == "date" else time
         draft.put("history.open_end", value, f"dbt_valid_to_current: {end}")
     else:
         draft.left_out.append(f"dbt_valid_to_current: {end} holds no single literal; write it in history.open_end")
-
-
-def _find_times(text: str) -> list[str]:
-    """Find the dates and times in a SQL expression.
-
-    >>> _find_times("to_date('9999-12-31')"), _find_times("date(9999, 12, 31)"), _find_times("current_date() + 1")
-    (['9999-12-31'], ['9999-12-31'], [])
-    """
-    parts = [f"{int(year):04}-{int(month):02}-{int(day):02}" for year, month, day in _DATE_PARTS.findall(text)]
-    return [*(found.replace("T", " ") for found in _TIMES.findall(text)), *parts]
 
 
 def _put_storage(draft: Draft, config: _Config) -> None:
