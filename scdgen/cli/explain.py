@@ -93,7 +93,7 @@ def settings(spec: Spec) -> list[Setting]:
         steps = option.place.split(".")
         given = list(_values(set_by_spec, steps))
         defaults = list(_values(applied, steps))
-        if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping has options of its own
+        if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping with options
             given, defaults = [pair for pair in given if not pair[1] and not isinstance(pair[1], dict)], []
         text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)
         if not given and defaults:

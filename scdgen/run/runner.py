@@ -257,7 +257,7 @@ class Runner:
             report: called after each micro-batch.
 
         Raises:
-            UsageError: there is no checkpoint, or the specs read different sources.
+            UsageError: the checkpoint is missing, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
         runner = partial(Runner, templates=self.templates, retries=self.retries, metrics=self._metrics)
