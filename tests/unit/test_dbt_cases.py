@@ -101,6 +101,7 @@ def imported(capsys: pytest.CaptureFixture[str], folder: Path, kinds: str, confi
         ("timestamp", "make_date(9999, 1, 2)", "timestamp", "9999-01-02"),
         ("timestamp", "timestamp '9999-12-31T23:59:59'", "timestamp", "9999-12-31 23:59:59"),
         ("timestamp", "current_timestamp()", "timestamp", None),
+        ("timestamp", "current_date() + 1", "timestamp", None),
         ("date", "cast('9999-12-31 23:59:59' as date)", "date", "9999-12-31"),
         ("date", "date(9999, 12, 31)", "date", "9999-12-31"),
         ("bigint", "cast(253402300799 as bigint)", "bigint", 253402300799),

@@ -73,7 +73,7 @@ def test_refuses(made: list[str], run: str, message: str) -> None:
 
 
 def test_a_log_that_is_cut_off() -> None:
-    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, is no longer in the table's log$"):
+    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, has been removed from the table's log$"):
         plan_undo(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
 
 
