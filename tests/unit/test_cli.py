@@ -44,7 +44,7 @@ def test_generate_check_finds_differences(capsys: pytest.CaptureFixture[str], tm
     (specs / "t.yml").write_text(SPEC + "views: {current: crm.v}\n")
     assert run(capsys, "generate", specs, "--out", out)[0] == 0
     merge = out / "crm.t" / "merge.sql"
-    assert "Generated from specs/t.yml." in merge.read_text(), "the spec as seen from beside the output"
+    assert "Generated from specs/t.yml." in merge.read_text(), "the spec relative to the output folder"
     assert run(capsys, "generate", "--check", specs, "--out", out) == (0, "", "")
     merge.write_text(merge.read_text().replace("MERGE", "merge"))
     (specs / "t.yml").write_text(SPEC)

@@ -182,8 +182,8 @@ def test_python_file_merges_and_checks(monkeypatch: pytest.MonkeyPatch, capsys: 
     done = ["run crm.customer", "check crm.customer", "run shop.product_price", "check shop.product_price"]
     assert run_merge(monkeypatch, failures=0) == done
     assert capsys.readouterr().out.splitlines()[0] == "crm.customer: 3 inserted, 2 updated, 1 removed"
-    told = "checks failed: crm.customer: one_current, shop.product_price: one_current"
-    assert run_merge(monkeypatch, failures=1) == [*done, told]
+    message = "checks failed: crm.customer: one_current, shop.product_price: one_current"
+    assert run_merge(monkeypatch, failures=1) == [*done, message]
 
 
 def test_links_of_the_page_exist() -> None:

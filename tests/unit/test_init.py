@@ -156,7 +156,7 @@ def test_columns_come_from_the_documented_source(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documented: dict[str, str | None], own: dict[str, str | None],
     columns: str, found: dict[str, str],
 ) -> None:  # fmt: skip
-    """The documented columns of the snapshot, with types from the source; else those of the source, if all have types."""
+    """Columns documented for the snapshot, with types from the source; else those of the source, if all have types."""
 
     def described(kinds: dict[str, str | None]) -> dict[str, Any]:
         return {name: {"name": name, "data_type": kind, "description": ""} for name, kind in kinds.items()}

@@ -53,7 +53,7 @@ def test_sql_matches_the_columns() -> None:
     found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
     assert found == [(name, kind) for name, kind, _ in COLUMNS]
     comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]
-    assert comments == [told for _, _, told in COLUMNS]
+    assert comments == [meaning for _, _, meaning in COLUMNS]
     assert len(Metrics("runs").render_create()) == 1, "no schema is made for a name without one"
 
 
@@ -86,5 +86,5 @@ def test_unknown_values_are_null() -> None:
     counts = {"num_inserted_rows": 1, "num_updated_rows": 3, "num_deleted_rows": 0}
     began.result = RunResult.from_merge("crm.Customer", counts, commit, False, version=9, created=False, rows_in=7)
     row = began.as_row()
-    told = ("rows_in", "inserted", "updated", "refreshed", "version", "files_added", "files_removed")
-    assert [row[name] for name in told] == [7, 1, 1, 2, 4, 5, 1]
+    counted = ("rows_in", "inserted", "updated", "refreshed", "version", "files_added", "files_removed")
+    assert [row[name] for name in counted] == [7, 1, 1, 2, 4, 5, 1]

@@ -24,17 +24,17 @@ def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:
     """Read a notebook as Databricks does: the lines of the Markdown cells, and script -> its SQL cells."""
     first, _, rest = text.partition("\n")
     assert first == "-- Databricks notebook source" and rest.endswith("\n") and not rest.endswith("\n\n")
-    told: list[list[str]] = []
+    markdown: list[list[str]] = []
     scripts: dict[str, list[str]] = {}
     for cell in re.split(r"^-- COMMAND ----------$", rest, flags=re.MULTILINE):
         lines = cell.strip("\n").split("\n")
         if lines[0] == "-- MAGIC %md":
             assert all(line.startswith("-- MAGIC") for line in lines)
-            told.append([line.removeprefix("-- MAGIC").removeprefix(" ") for line in lines[1:]])
+            markdown.append([line.removeprefix("-- MAGIC").removeprefix(" ") for line in lines[1:]])
         else:
             assert "-- MAGIC" not in cell
-            scripts.setdefault(told[-1][0].removeprefix("## "), []).append(cell.strip("\n"))
-    return told, scripts
+            scripts.setdefault(markdown[-1][0].removeprefix("## "), []).append(cell.strip("\n"))
+    return markdown, scripts
 
 
 def made(spec: Spec) -> str:
@@ -43,11 +43,11 @@ def made(spec: Spec) -> str:
 
 def holds(spec: Spec) -> None:
     files = render(spec).files()
-    told, scripts = read(render_notebook(spec, files))
+    markdown, scripts = read(render_notebook(spec, files))
     joined = {f"{name}.sql": "\n\n".join(cells) + "\n" for name, cells in scripts.items()}
     assert joined == {name: text for name, text in files.items() if name != "plan.sql"}
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
-    assert [lines[0] for lines in told[1:]] == [f"## {name}" for name in scripts]
+    assert [lines[0] for lines in markdown[1:]] == [f"## {name}" for name in scripts]
     for name, cells in scripts.items():
         statements = split_statements(files[f"{name}.sql"])
         assert cells == [f"{statement};" for statement in statements], "a statement per cell"
@@ -78,8 +78,8 @@ def test_expected_files_exist() -> None:
 
 
 def test_markdown_cells() -> None:
-    told, scripts = read(made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml")))
-    assert told == [
+    markdown, scripts = read(made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml")))
+    assert markdown == [
         [
             "# `crm.customer_full`",
             "",
@@ -117,8 +117,8 @@ def test_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str
     spec, files = with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
     with pytest.raises(SpecError) as refused:
         render_notebook(spec, files)
-    told = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
-    assert str(refused.value) == f"specs/t.yml: {told}"
+    message = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
+    assert str(refused.value) == f"specs/t.yml: {message}"
 
 
 def test_similar_lines_are_kept(tmp_path: Path) -> None:
