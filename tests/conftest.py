@@ -40,7 +40,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
     parser.addoption("--specs", type=int, help="number of random specs from the first seed on; without it, a few")
-    parser.addoption("--remote", metavar="URL", help="a Spark Connect server in the place of the tests' own Spark")
+    parser.addoption("--remote", metavar="URL", help="a Spark Connect server instead of the local Spark of the tests")
     parser.addoption("--warehouse", metavar="DIR", help="where the server keeps its tables")
     parser.addoption("--setting", action="append", default=[], metavar="K=V", help="a setting of the tests' own Spark")
     parser.addoption("--long", action="store_true", help="generated data in full size")
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "long":
             item.add_marker("long")
-        # Some tests there start a Spark of their own, in a process of its own.
+        # Some tests there start another Spark in a separate process.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name in {"spark", "long"}:
             item.add_marker("spark")
         if item.nodeid.removeprefix("tests/spark/") in CORE:

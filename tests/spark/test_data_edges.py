@@ -56,7 +56,7 @@ def test_extreme_times(spark: SparkSession, zone: str, open_end: str) -> None:
     if open_end != "null":
         far = micros("9999-12-31 23:59:59.999999", zone)
         expected = sorted([(*row[:3], far if row[3] is None else row[3], row[4]) for row in expected], key=repr)
-    assert len(expected) == len(rows), "every time is a version of its own"
+    assert len(expected) == len(rows), "every time is a separate version"
     assert stored(session, table) == expected
     if open_end != "null":
         return

@@ -28,7 +28,7 @@ def test_repeated_batch_is_skipped(spark: Any) -> None:
     assert (version.inserted, version.updated, version.deleted) == (0, 0, 0)
     assert rows_of(spark, "web.once")[0][1] == 1
     assert runner.run_once(spec, other, {}, "app", 8).updated == 1
-    assert runner.run_once(spec, first, {}, "another", 7).updated == 1, "another stream has numbers of its own"
+    assert runner.run_once(spec, first, {}, "another", 7).updated == 1, "another stream has its own batch numbers"
     assert runner.run(spec, source=other).updated == 1, "a plain run is not a batch"
 
 

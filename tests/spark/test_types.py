@@ -69,7 +69,7 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
     ]
     source, runner = spark.sql(batch(rows)).coalesce(1), Runner(spark)
     result = runner.run(spec, source=source)
-    assert result.inserted == 2 * len(keys), "each key is a key of its own, with two versions"
+    assert result.inserted == 2 * len(keys), "each key is separate, with two versions"
     again = runner.run(spec, source=source)
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     hashes = spark.table("types.keys").select("sk").distinct().count()

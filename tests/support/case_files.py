@@ -178,7 +178,7 @@ class Batch(_Model):
     @model_validator(mode="after")
     def _refused(self) -> Batch:
         if self.error and (self.table or self.counts or self.again):
-            raise ValueError("'error' says that the table stays as it was; no table, counts or again beside it")
+            raise ValueError("'error' says that the table stays as it was; leave out table, counts and again")
         return self
 
 

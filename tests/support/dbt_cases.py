@@ -44,7 +44,7 @@ class Load(_Model):
         if self.dbt_stops and not (self.scdgen or self.scdgen_stops):
             raise ValueError("says what scdgen does where dbt stops: 'scdgen' or 'scdgen stops'")
         if self.scdgen and self.scdgen_stops:
-            raise ValueError("'scdgen stops' says that the table stays as it was; no 'scdgen' beside it")
+            raise ValueError("'scdgen stops' says that the table stays as it was; leave out 'scdgen'")
         return self
 
     @property

@@ -42,7 +42,7 @@ WRONG = [
      "table is in the end"),
     ("      table: id", "      error: late", "every batch is an error; let one of them be right"),
     ("      table: id", "      table: id\n      error: late", "batches 1: 'error' says that the table stays as it was; "
-     "no table, counts or again beside it"),
+     "leave out table, counts and again"),
     ("      table: id", "      table: id\n      again: {why: so it is}", "batches 1 again: takes either 'table' or "
      "'error'"),
     ("      table: id", "      table: ''", "batch 1: table: is empty; a table begins with a line of column names"),

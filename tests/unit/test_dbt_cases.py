@@ -63,7 +63,7 @@ def test_page_is_current() -> None:
         ({}, "takes either 'dbt', its table, or 'dbt stops', a part of its message"),
         ({"dbt": "id", "dbt stops": "x", "scdgen": "id"}, "takes either 'dbt', its table, or 'dbt stops'"),
         ({"dbt stops": "x"}, "says what scdgen does where dbt stops"),
-        ({"dbt": "id", "scdgen": "id", "scdgen stops": "late"}, "no 'scdgen' beside it"),
+        ({"dbt": "id", "scdgen": "id", "scdgen stops": "late"}, "leave out 'scdgen'"),
         ({"dbt": "id", "scdgem": "id"}, "Extra inputs are not permitted"),
     ],
 )

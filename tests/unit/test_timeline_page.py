@@ -123,14 +123,14 @@ const set = (id, value) => {
   document.getElementById(id).value = value;
   document.getElementById(id).dispatchEvent(new Event("input"));
 };
-const told = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
+const details = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
 const valid = () => all(".track .version:not(.out)").map(bar => bar.getAttribute("aria-label").split(",", 2).join());
 const found = { count: bars().length, bars: bars().slice(0, 5) };
 found.none = all(".track .none").map(none => none.textContent);
 if (found.count < 100) {
   all(".track .version[tabindex='0']")[0].focus();
-  press("ArrowRight"); found.second = told();
-  press("ArrowRight"); press("ArrowDown"); found.beside = told();
+  press("ArrowRight"); found.second = details();
+  press("ArrowRight"); press("ArrowDown"); found.next = details();
   press("Home"); found.first = document.activeElement.getAttribute("aria-label").split(",", 2).join();
   press("ArrowLeft"); found.stays = document.activeElement.getAttribute("aria-label").split(",", 2).join();
   document.getElementById("earlier").click();
@@ -185,7 +185,7 @@ def test_search_and_keyboard_navigation(tmp_path: Path) -> None:
         "id=1 version 2 of 3: 2024-02-01 → 2024-03-01 deleted at its end name Ann city Oslo → empty text"
         " Key and history id 1 valid_from 2024-02-01 00:00:00 valid_to 2024-03-01 00:00:00 is_current false"
     )
-    assert found["beside"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
+    assert found["next"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
     assert (found["first"], found["stays"]) == ("id=2, version 1 of 2", "id=2, version 1 of 2")
     assert found["at"] == ["2024-04-01", ["id=1, version 3 of 3", "id=2, version 2 of 2"]]
     assert found["before"] == ["2024-03-01", ["id=2, version 2 of 2"]], "id=1 is deleted at this time"
