@@ -176,7 +176,7 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
     """The changes in order of time, with NULL as "not given" in the columns that say so.
 
     ``stored`` is time -> the values of the version that started then: with ``fill`` a row without a value keeps
-    the stored value of that time, if there is no earlier value since the last delete.
+    the stored value of that time, if no earlier value exists since the last delete.
     """
     found: list[Change] = []
     life: list[Change] = []  # since the key's first row or last delete
