@@ -17,7 +17,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
-from scdgen.spec.model import Spec
+from scdgen.spec.model import ShortForm, Spec
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, rule_problems
 from scdgen.sql import LINE_ENDS
@@ -253,7 +253,7 @@ def _message(place: Location, error: Any) -> str:
         return text if f"'{option}'" in text else f"{option}: {text}"
     if kind == "string_pattern_mismatch":
         return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
-    if kind == "model_type" and (model := _model_at(place)) is not None and hasattr(model, "_short_form"):
+    if kind == "model_type" and issubclass(_model_at(place) or Spec, ShortForm):
         short = "a name, or null for no such column" if option == "is_current" else "a type"
         return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
     wanted = {

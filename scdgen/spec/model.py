@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -40,6 +40,17 @@ class Model(BaseModel):
     """Frozen, and strict about keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class ShortForm(Model):
+    """A model that can be written as a text, the value of the option ``given_as``."""
+
+    given_as: ClassVar[str] = "type"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return {cls.given_as: value} if isinstance(value, str) else value
 
 
 def _reads_as(read: Callable[[str], object]) -> AfterValidator:
@@ -124,7 +135,7 @@ class Source(Model):
     where: Expression | None = Field(default=None, description="Which rows are read.")
 
 
-class Column(Model):
+class Column(ShortForm):
     """One column of the target."""
 
     type: DataType = Field(description="The type of the column; the source's value is cast to it.")
@@ -146,24 +157,15 @@ class Column(Model):
         default="last", description="scd1: how a key's rows, in the batch and in the table, become one value."
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: object) -> object:
-        return {"type": value} if isinstance(value, str) else value
 
-
-class Flag(Model):
+class Flag(ShortForm):
     """The column that says whether a version is the open one."""
 
+    given_as: ClassVar[str] = "name"
     name: Name = Field(default="is_current", description="Its name.")
     type: DataType = Field(default="BOOLEAN", description="Its type.")
     open: Scalar = Field(default=True, description="Its value in an open version.")
     closed: Scalar = Field(default=False, description="Its value in a closed version.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: object) -> object:
-        return {"name": value} if isinstance(value, str) else value
 
 
 class History(Model):
@@ -243,18 +245,13 @@ class Snapshot(Model):
     )
 
 
-class Param(Model):
+class Param(ShortForm):
     """A value given at run time, a session variable in SQL."""
 
     type: DataType = Field(description="The type of the param.")
     default: Annotated[str | int | float | bool | None, BeforeValidator(_plain)] = Field(
         default=None, description="Its value where `--param` gives none: a literal, an expression or a SELECT."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: object) -> object:
-        return {"type": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Param:

@@ -88,7 +88,7 @@ def _allowed(kind: Any, inner: type[BaseModel] | None, many: bool) -> str:
     if inner is not None and many:
         return "a list" if get_origin(kind) is tuple else "a mapping"
     if inner is not None:
-        return "a name, a mapping, null" if hasattr(inner, "_short_form") else "a mapping"
+        return "a name, a mapping, null" if issubclass(inner, spec.ShortForm) else "a mapping"
     if kind in _KINDS:
         return _KINDS[kind]
     if kind == spec.Pattern:
@@ -177,11 +177,10 @@ class _Generator(GenerateJsonSchema):
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)
         made["description"] = made["description"].replace("``", "`")
-        short = getattr(schema["cls"], "_short_form", None)
-        if short is None:
+        model = schema["cls"]
+        if not issubclass(model, spec.ShortForm):
             return made
-        stands_for = next(iter(short("a")))  # the option that the text alone gives
-        text = {k: v for k, v in made["properties"][stands_for].items() if k not in {"default", "description"}}
+        text = {k: v for k, v in made["properties"][model.given_as].items() if k not in {"default", "description"}}
         return {"anyOf": [text, made]}
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
