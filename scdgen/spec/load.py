@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-import types
-import typing
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import TaggedScalar
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
-from scdgen.spec.model import ShortForm, Spec
+from scdgen.spec.model import Model, ShortForm, Spec, find_model
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, rule_problems
 from scdgen.sql import LINE_ENDS
@@ -253,7 +251,7 @@ def _message(place: Location, error: Any) -> str:
         return text if f"'{option}'" in text else f"{option}: {text}"
     if kind == "string_pattern_mismatch":
         return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
-    if kind == "model_type" and issubclass(_model_at(place) or Spec, ShortForm):
+    if kind == "model_type" and issubclass(_model_at(place), ShortForm):
         short = "a name, or null for no such column" if option == "is_current" else "a type"
         return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
     wanted = {
@@ -281,37 +279,29 @@ def _shown(value: Any) -> str:
     return f"'{value}'"
 
 
-def _model_at(place: Location) -> type[BaseModel] | None:
-    """The model whose fields stand at a place; the steps into mappings and lists are taken too."""
-    kind: Any = Spec
+def _model_at(place: Location) -> type[Model]:
+    """The model at a place; the spec itself if there is none."""
+    model: type[Model] | None = Spec
+    many = False  # whether the next step is an entry of a mapping or a list
     for step in place:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            kind = next((f.annotation for n, f in kind.model_fields.items() if step in (n, f.alias)), None)
+        if model is not None and not many:
+            fields = model.model_fields.items()
+            model, many = find_model(next((f.annotation for n, f in fields if step in (n, f.alias)), None))
         else:
-            kind = get_args(kind)[-1 if get_origin(kind) is dict else 0] if get_args(kind) else None
-        kind = next((inner for inner in get_args(kind) if _is_model(inner)), kind) if _is_union(kind) else kind
-    return kind if _is_model(kind) else None
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _is_union(kind: Any) -> bool:
-    return get_origin(kind) in (typing.Union, types.UnionType)
+            many = False
+    return Spec if model is None or many else model
 
 
 def _options_at(place: Location) -> list[str]:
-    model = _model_at(place) or Spec
-    return [field.alias or name for name, field in model.model_fields.items()]
+    return [field.alias or name for name, field in _model_at(place).model_fields.items()]
 
 
 def _allowed_values(place: Location) -> list[str]:
     if place == ("pattern",):
         return list(pattern_names())
-    model = _model_at(place[:-1]) or Spec
+    model = _model_at(place[:-1])
     annotation = model.model_fields[str(place[-1])].annotation
-    options = [annotation, *typing.get_args(annotation)]
+    options = [annotation, *get_args(annotation)]
     return [str(value) for option in options if get_origin(option) is Literal for value in get_args(option)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -51,6 +51,14 @@ class ShortForm(Model):
     @classmethod
     def _expand(cls, value: object) -> object:
         return {cls.given_as: value} if isinstance(value, str) else value
+
+
+def find_model(kind: object) -> tuple[type[Model] | None, bool]:
+    """The model that an option of a type holds, and whether it holds many of them."""
+    if isinstance(kind, type) and issubclass(kind, Model):
+        return kind, False
+    found = next(filter(None, (find_model(part)[0] for part in get_args(kind))), None)
+    return found, get_origin(kind) in (dict, tuple)
 
 
 def _reads_as(read: Callable[[str], object]) -> AfterValidator:

@@ -8,11 +8,11 @@ The JSON Schema says what each option alone may hold. What spans options, and wh
 from __future__ import annotations
 
 import json
-import types
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -47,6 +47,9 @@ _KINDS: dict[Any, str] = {
     int: "a number",
     float: "a number",
     str: "text",
+    dict: "a mapping",
+    tuple: "a list",
+    spec.Flag: "a name, a mapping, null",
 }
 
 
@@ -65,42 +68,25 @@ def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Option]:
     hints = typing.get_type_hints(model, include_extras=True)
     for name, field in model.model_fields.items():
         place = f"{above}{field.alias or name}"
-        inner, many = _inner(field.annotation)
         default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-        allowed = _allowed(hints[name], inner, many)
-        yield Option(place, allowed, DEFAULTS.get(place, default), field.description or "")
+        yield Option(place, _allowed(hints[name]), DEFAULTS.get(place, default), field.description or "")
+        inner, many = spec.find_model(field.annotation)
         if inner is not None:
             yield from options(inner, f"{place}.*." if many else f"{place}.")
 
 
-def _inner(kind: Any) -> tuple[type[BaseModel] | None, bool]:
-    """(the model that an option holds, whether it holds many of them)."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind, False
-    for part in get_args(kind):
-        found, _ = _inner(part)
-        if found is not None:
-            return found, get_origin(kind) in (dict, tuple)
-    return None, False
-
-
-def _allowed(kind: Any, inner: type[BaseModel] | None, many: bool) -> str:
-    if inner is not None and many:
-        return "a list" if get_origin(kind) is tuple else "a mapping"
-    if inner is not None:
-        return "a name, a mapping, null" if issubclass(inner, spec.ShortForm) else "a mapping"
-    if kind in _KINDS:
-        return _KINDS[kind]
+def _allowed(kind: Any) -> str:
+    """What an option of a type may hold."""
+    origin, parts = get_origin(kind), get_args(kind)
     if kind == spec.Pattern:
         return ", ".join(f"`{name}` ({rules_of(name).summary})" for name in pattern_names())
-    if get_origin(kind) is Literal:
-        return ", ".join(f"`{value}`" for value in get_args(kind))
-    if get_origin(kind) is typing.Annotated:
-        return _allowed(get_args(kind)[0], None, False)
-    if get_origin(kind) in (typing.Union, types.UnionType):
-        parts = [_allowed(part, None, False) for part in get_args(kind) if part is not type(None)]
-        return ", ".join(dict.fromkeys(parts))
-    return "text"
+    if kind in _KINDS or origin in _KINDS:
+        return _KINDS.get(kind) or _KINDS[origin]
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in parts)
+    if origin is Annotated:
+        return _allowed(parts[0])
+    return ", ".join(dict.fromkeys(_allowed(part) for part in parts if part is not NoneType)) or "a mapping"
 
 
 def _default(value: object) -> str:
