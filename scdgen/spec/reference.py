@@ -169,9 +169,6 @@ class _Generator(GenerateJsonSchema):
         text = {k: v for k, v in made["properties"][model.given_as].items() if k not in {"default", "description"}}
         return {"anyOf": [text, made]}
 
-    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return _flat(super().nullable_schema(schema))
-
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         made = super().dict_schema(schema)
         if "patternProperties" in made:
@@ -195,12 +192,6 @@ def _with_type_references(node: Any) -> Any:
     if isinstance(made.get("description"), str) and "properties" not in made:
         made["description"] = made.pop("description")
     return made
-
-
-def _flat(made: JsonSchemaValue) -> JsonSchemaValue:
-    """One list of alternatives in place of lists in lists."""
-    branches = [inner for branch in made.get("anyOf", []) for inner in branch.get("anyOf", [branch])]
-    return {**made, "anyOf": branches} if branches else made
 
 
 def _type_pattern() -> str:
