@@ -243,8 +243,7 @@ def _where(spec: Spec, word: str) -> str:
         return ""
     lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else None
     options = ", ".join(
-        ".".join(map(str, place)) + (f" in {spec.origin}:{line}" if lines and (line := lines.of(place)) else "")
-        for place in found
+        ".".join(map(str, place)) + (f" in {spec.origin}:{lines.of(place)}" if lines else "") for place in found
     )
     return f" ({options})"
 

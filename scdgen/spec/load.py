@@ -323,29 +323,16 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
 
 
 class Lines:
-    """Where the options of a spec stand in its file."""
+    """The lines of the options of a spec in its file."""
 
-    def __init__(self, text: str, name: str = "inline"):
+    def __init__(self, text: str, name: str):
         self._tree = parse(text, name)
 
     @classmethod
     def of_file(cls, origin: str) -> Lines:
-        """Those of the file that a spec was read from."""
+        """The lines of the file that a spec was read from."""
         return cls(Path(origin).read_text(encoding="utf-8"), origin)
 
-    def of(self, place: Location) -> int | None:
-        """The line of an option, from 1; ``None`` where the file does not set it, so that its default holds."""
-        node = self._tree
-        for step in place:
-            if isinstance(node, dict):
-                key = next((key for key in node if str(key) == step), None)
-                if key is None:
-                    return None
-                node = node[key]
-            elif isinstance(node, list):
-                if not isinstance(step, int) or step >= len(node):
-                    return None
-                node = node[step]
-            elif not isinstance(step, int):  # a single entry may stand without its list
-                return None
-        return _position(self._tree, place)[0] or None
+    def of(self, place: Location) -> int:
+        """The line of an option, from 1; if the file does not set it, that of the option which holds it."""
+        return _position(self._tree, place)[0]
