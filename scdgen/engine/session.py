@@ -45,17 +45,13 @@ _SETTINGS = {
 
 
 _JAVA = "install Java 17 or 21"
-# What the JVM says where it does not start -> what is told.
+# What the JVM prints if it does not start -> the message.
 _NO_START = (
     (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
      "Java got too little memory; give less, as in --conf spark.driver.memory=1g"),
     (r"Invalid maximum heap size|Invalid initial heap size|Failed to parse byte string|NumberFormatException: .*size",
      "a size in its settings is none; write it as in --conf spark.driver.memory=2g"),
-    (r"Can't assign requested address|Address already in use|BindException",
-     "it can open no port on this machine; leave out settings of hosts and ports, and SPARK_LOCAL_IP"),
     (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
-    (r"Unrecognized VM option|Could not create the Java Virtual Machine",
-     "Java does not know one of its options; fix spark.driver.extraJavaOptions, or JAVA_TOOL_OPTIONS"),
 )  # fmt: skip
 # How an error says that a setting is refused: Databricks' condition, Spark's own ones, the texts of Spark 3.
 _REFUSED = re.compile(
@@ -293,8 +289,8 @@ def _start_problem(noise: str) -> str:
         )
     if "UnsupportedClassVersionError" in noise:
         return f"this Java is too old for Spark; {_JAVA}"
-    for pattern, told in _NO_START:
+    for pattern, message in _NO_START:
         if re.search(pattern, noise):
-            return f"Spark did not start: {told}"
+            return f"Spark did not start: {message}"
     lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
     return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"
