@@ -245,11 +245,6 @@ def source_casts(spec: Spec) -> list[SourceCast]:
     return found
 
 
-def key_expression(spec: Spec, key: str) -> str:
-    """A key column in its type."""
-    return cast(fragment(spec, key).text, spec.columns[key].type)
-
-
 def time_type(spec: Spec) -> str:
     """The type of the effective time: that of the column which stores it."""
     if spec.keeps_history:
