@@ -123,7 +123,7 @@ def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]]) -> tuple[Read, ...]
     names: dict[Name, Name] = {}
     for parts in find_read_names(spec):
         names.setdefault(full_name(parts), parts)
-    found = [Read(dotted(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
+    found = [Read(sql.quote_parts(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:
         found.insert(0, Read(spec.source.path))
     return tuple(found)
@@ -136,18 +136,10 @@ def _writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, S
         same = [(other, writer) for other, writer in writers if len(other) != len(name) and other[-2:] == name[-2:]]
     if len(same) > 1:
         listed = " or ".join(f"{'.'.join(other)} of {writer.origin}" for other, writer in same)
-        message = f"reads {dotted(parts)}, which can be {listed}; write the catalog, or give each a name of its own"
+        shown = sql.quote_parts(parts)
+        message = f"reads {shown}, which can be {listed}; write the catalog, or give each a name of its own"
         raise SpecError([Problem(spec.origin, 0, 0, message)])
     return same[0][1] if same else None
-
-
-def dotted(parts: Name) -> str:
-    """A name to show; parts that hold a dot or a backtick are quoted.
-
-    >>> dotted(("crm", "dim.customer"))
-    'crm.`dim.customer`'
-    """
-    return ".".join(sql.quote(part) if set(part) & {".", "`"} else part for part in parts)
 
 
 def _from_first(circle: Sequence[int]) -> list[int]:
