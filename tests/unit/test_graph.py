@@ -140,7 +140,7 @@ def test_chart_escapes_any_name() -> None:
         '    t1["crm.#96;odd #34;--#62;#59;name#35;#96;"]',
         '    t2["crm.a"]',
         '    t3["crm.x"]',
-        '    x1[("raw.x#93;")]',
+        '    x1[("raw.#96;x#93;#96;")]',
         '    x2[("raw.views")]',
         '    x3[("in/#42;.csv")]',
         "    x1 --> t1",
