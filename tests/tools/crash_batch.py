@@ -83,7 +83,7 @@ def run(folder: Path, warehouse: str, batch: int) -> Killable:
 
 
 def states(spark: SparkSession, warehouse: Path) -> State:
-    """Table -> its rows without NULLs, so that a new column makes no difference. A missing table equals an empty one."""
+    """Table -> its rows without NULLs, so a new column makes no difference. A missing table equals an empty one."""
     register_tables(spark, warehouse)
     found: State = {}
     for name in NAMES:
