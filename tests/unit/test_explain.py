@@ -217,7 +217,8 @@ def test_odd_names_are_escaped_in_markdown(capsys: pytest.CaptureFixture[str], t
     status, out, _ = run(capsys, "explain", tmp_path / "a.yml", "--format", "markdown")
     assert status == 0
     assert (
-        "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | The value of the column" in out
+        "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | The value of the column"
+        in out
     )
     assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("```")
 
