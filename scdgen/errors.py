@@ -111,9 +111,9 @@ _SYSTEM = {
     errno.EROFS: ("the disk is read-only", "name another place"),
     errno.ENOSPC: ("no space is left on the disk", "free some and run again"),
     errno.EDQUOT: ("the quota of the disk is used up", "free some space and run again"),
-    errno.EEXIST: ("a file is in the place of a folder", _ELSEWHERE),
-    errno.ENOTDIR: ("a file is in the place of a folder", _ELSEWHERE),
-    errno.EISDIR: ("a folder is in the place of a file", _ELSEWHERE),
+    errno.EEXIST: ("a file is where a folder should be", _ELSEWHERE),
+    errno.ENOTDIR: ("a file is where a folder should be", _ELSEWHERE),
+    errno.EISDIR: ("a folder is where a file should be", _ELSEWHERE),
     errno.ENAMETOOLONG: ("the name is too long", "give a shorter one"),
     errno.EMFILE: ("too many files are open", "raise the limit (ulimit -n)"),
 }

@@ -90,7 +90,7 @@ def _choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     if html is None:
         return kind or "table"
     if kind is not None:
-        raise UsageError(f"--html {html}: writes a page in place of printing; leave out --format {kind}")
+        raise UsageError(f"--html {html}: writes a page instead of printing; leave out --format {kind}")
     if len(loaded) > 1:
         raise UsageError(f"--html {html}: a page shows one table, and {len(loaded)} specs are given; give one spec")
     return "html"

@@ -19,7 +19,7 @@ from scdgen.sql.tokens import first_line
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
 _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
-_NO_FOLDER = "a file is in the place of the table's folder; remove it, or name another folder"
+_NO_FOLDER = "a file is where the table's folder should be; remove it, or name another folder"
 
 # Pattern in the text of an error -> its line, with the pattern's groups in it; the first match wins. {where} is where
 # the spec has the name in the first group, {hint} the most similar of the names in the second group.
@@ -37,7 +37,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
      DataError, "Spark has no function {0}{where}; fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
-     DataError, "Spark cannot read the SQL of the spec, it breaks at {0}{where}; fix what stands before it"),
+     DataError, "Spark cannot read the SQL of the spec, it fails at {0}{where}; fix what comes before it"),
     (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
      DataError, "the files of the source are empty or of another format; fix them, or name their format"),
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
@@ -138,7 +138,7 @@ def translate_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """Translate the error of a check that cannot be evaluated; the check itself has not failed."""
     kind, line = _kind_and_line(error)
     what = line.split("; ")[0]
-    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; fix its query or its table")
+    return kind(f"{spec.target}: the check {check} cannot run: {what}; fix its query or its table")
 
 
 def explain_unreadable(text: str) -> tuple[str | None, str] | None:

@@ -189,7 +189,7 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     others = [option for option in found.config.others() if option not in (*_NAMING, "relation")]
     draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in others]
     if any(key in node.parents() for at, node in nodes.items() if at.startswith("test.")):
-        draft.left_out.append("data_tests: the built-in checks, and checks: of your own")
+        draft.left_out.append("data_tests: use the built-in checks, and custom checks:")
     return draft
 
 
@@ -217,7 +217,7 @@ def _read_snapshot(path: Path, manifest: _Manifest, node: _Node) -> _Snapshot:
 def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
     table = found.node.table()
     if target is not None:
-        draft.put("target", target, f"Given with --target in place of dbt's {table}.")
+        draft.put("target", target, f"Given with --target instead of dbt's {table}.")
         return
     named = [option for option in _NAMING if option in found.config.others()]
     named += [] if "alias" in named else ["the snapshot's name"]
@@ -370,7 +370,7 @@ def _put_history(draft: Draft, names: dict[str, str], renamed: Iterable[str]) ->
     draft.put("history.valid_from", names["dbt_valid_from"], note)
     draft.put("history.valid_to", names["dbt_valid_to"])
     draft.put("history.is_current", None, "dbt has no such column.")
-    draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 in place of MD5.")
+    draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 instead of MD5.")
     if draft.options["on_delete"] == "mark":
         draft.put("history.deleted", names["dbt_is_deleted"], "A boolean, which is text in dbt on Spark.")
     draft.left_out.append(f"the column {names['dbt_updated_at']}: {names['dbt_valid_from']} holds the same time")

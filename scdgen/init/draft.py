@@ -299,7 +299,7 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
             keys += parts
         elif len(parts) > 1 and isinstance(sqlglot.parse_one(text, dialect=DIALECT), _TEXT_JOINS):
             keys += parts
-            draft.note(f"{option} {text} joins texts; columns of their own cannot collide.", "keys")
+            draft.note(f"{option} {text} joins texts; separate columns cannot collide.", "keys")
         elif len(parts) == 1:
             keys += parts
             set_option(draft, parts[0], "from", text)

@@ -144,7 +144,7 @@ class _Changes:
                 why += "" if option == "updated_at" else f", which it does not take; every run stops; {fix}"
             yield _line(place, was, now, why)
         if "row_hash" in old and "row_hash" in new and set(self.old.tracked) != set(self.new.tracked):
-            why = f"{old['row_hash']} of stored rows is of the old tracked columns (the check hash_matches tells)"
+            why = f"{old['row_hash']} of stored rows is of the old tracked columns (see the check hash_matches)"
             yield f"history.row_hash: {why}; UPDATE it with the expression in checks.sql"
 
     def columns(self) -> Iterator[str]:

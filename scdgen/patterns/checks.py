@@ -31,7 +31,7 @@ UNIQUE_KEY = Check(
     "unique_key",
     "repeated",
     why="one row per key.",
-    hint="usually rows appended in place of merged; keep the newest row of each key",
+    hint="usually rows were appended instead of merged; keep the newest row of each key",
 )
 KEY_NOT_NULL = Check(
     "key_not_null",
@@ -48,7 +48,7 @@ VERSION_CHECKS = (
         "repeated",
         why="at most one open version per key.",
         hint=(
-            "usually rows inserted beside the MERGE, or two writers at a time; "
+            "usually rows were inserted without the MERGE, or by two writers at a time; "
             "close every version of the key but the newest where the next begins"
         ),
     ),

@@ -74,7 +74,7 @@ class Guards:
         """Return the guards of a spec."""
         snapshot = spec.snapshot or Snapshot()
         share = f"{snapshot.max_deleted:.6g}"
-        what = f"more than {share} of the current keys would close"
+        what = f"more than {share} of the current keys are missing"
         return cls(
             scope=sql.expression(snapshot.scope).text if snapshot.scope else None,
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,

@@ -56,7 +56,7 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
 @contextmanager
 def way_out(templates: str | None) -> Iterator[None]:
     """Add the fix to the errors of :func:`judge`; ``templates`` is the user's folder of templates, if there is one."""
-    hint = "fix the template or leave out --templates" if templates else "fix the spec's expression that stands there"
+    hint = "fix the template or leave out --templates" if templates else "fix the spec's expression at that place"
     try:
         yield
     except SpecError as error:

@@ -1,4 +1,4 @@
-"""scd0: the first row of a key is kept for ever. New keys are inserted, nothing is updated, deletes are ignored."""
+"""scd0: the first row of a key is kept forever. New keys are inserted, nothing is updated, deletes are ignored."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Scd0(Pattern):
     """Type 0: stored rows never change."""
 
     name = "scd0"
-    summary = "the first row of each key, for ever"
+    summary = "the first row of each key, forever"
     keeps_history = False
     without = MappingProxyType(
         {

@@ -221,7 +221,7 @@ class Scd1(Pattern):
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
         if spec.updated_at in spec.keys:
-            yield ("updated_at",), "updated_at: is a key; name a column of its own"
+            yield ("updated_at",), "updated_at: is a key; name another column"
 
 
 def _merge(spec: Spec) -> Scd1Merge:

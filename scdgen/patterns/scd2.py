@@ -310,7 +310,7 @@ def _history_problems(spec: Spec) -> Found:
         message = f"open_end: '{history.open_end}' is not a valid {history.type}; write null or {example[history.type]}"
         yield ("history", "open_end"), message
     if history.open_end == "last_run" and history.is_current is None:
-        message = "needs is_current, which tells the open version; leave is_current as it is by default"
+        message = "needs is_current, which identifies the open version; keep the default of is_current"
         yield ("history", "open_end"), f"open_end: last_run {message}"
     if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
         message = "of type: bigint has no number of a run by itself; declare a param 'last_run'"

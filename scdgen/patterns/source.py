@@ -62,7 +62,8 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     what, _, sample = message.partition(": {")
     shown = f"{what}, such as {{{sample}" if sample else message
     advice = _LATE_IN_SNAPSHOT if rule == "late" and spec.reads_snapshot else _ADVICE.get(rule)
-    return shown if advice is None or "; " in what else f"{shown}; {advice}"
+    advice = "give it a time" if rule == "null_time" and "snapshot.taken_at" in what else advice
+    return shown if advice is None else f"{shown}; {advice}"
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ def _storable(spec: Spec, time: str, option: str) -> str:
     """
     times = Times(spec) if spec.keeps_history else None
     end, misread = (times.open_end, times.misread(time)) if times else (None, None)
-    stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}; give it a time")
+    stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}")
     if end is None and misread is None:
         return wrapped("COALESCE", [time, stop])
     whens = []

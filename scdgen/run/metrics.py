@@ -107,7 +107,7 @@ class Metrics:
         """Raise :class:`UsageError` if the table is the target of a spec."""
         for spec in specs:
             if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
-                raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name a table of its own")
+                raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name another table")
 
     def prepare(self, spark: SparkSession) -> None:
         """Create the table if it does not exist, on the first call.
@@ -161,7 +161,7 @@ class Metrics:
             spark.sql(self.render_insert(row)).collect()
         except Exception as error:
             what = line_and_status(translate_at(f"--metrics {self.table}", error))[0].partition("; ")[0]
-            log.warning(f"{what}; what was merged stands, and the row on {row['target']} is lost")
+            log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
 
 
 @contextmanager

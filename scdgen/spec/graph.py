@@ -137,7 +137,7 @@ def _writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, S
     if len(same) > 1:
         listed = " or ".join(f"{'.'.join(other)} of {writer.origin}" for other, writer in same)
         shown = sql.quote_parts(parts)
-        message = f"reads {shown}, which can be {listed}; write the catalog, or give each a name of its own"
+        message = f"reads {shown}, which can be {listed}; write the catalog, or give each another name"
         raise SpecError([Problem(spec.origin, 0, 0, message)])
     return same[0][1] if same else None
 

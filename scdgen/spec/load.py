@@ -41,7 +41,7 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
     (r"expected <block end>", False,
      "the line does not line up with those before it; give options of one level the same indentation"),
     (r"could not find expected ':'", False,
-     "a line without a colon stands among options; write option: value"),
+     "a line between options has no colon; write option: value"),
     (r"found undefined alias '?([^']*)'?", False,
      f"the anchor *{{0}} is not defined; define it with &{{0}}, or {_QUOTES}"),
     (r"expected a mapping or list of mappings for merging", False, "<<: takes a mapping, such as *anchor; give one"),
@@ -104,7 +104,7 @@ def parse(text: str, name: str) -> Any:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; fix or quote the value")]) from error
     if _size(tree, {}) > _MOST_VALUES:
-        raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
+        raise SpecError([Problem(name, 0, 0, "its aliases (*name) expand to too many values; write the values out")])
     problems = [Problem(name, line + 1, column + 1, what) for line, column, what in _odd(tree)]
     if problems:
         raise SpecError(problems)

@@ -35,7 +35,7 @@ def _source(spec: Spec) -> Found:
     if source.path is not None and not source.path.strip():
         yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
-        yield ("source", "path"), "path: does not say its format; write 'format:' beside it (csv, json, parquet, delta)"
+        yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
     for option in ("format", "options"):
         if getattr(source, option) and source.path is None:
             yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
@@ -220,7 +220,7 @@ def _names(spec: Spec) -> Found:
         name = getattr(spec.views, option)
         taken = {spec.target_parts} | ({sql.split_name(spec.views.current)} if spec.views.current else set())
         if name and (sql.split_name(name) in (taken if option == "as_of" else {spec.target_parts})):
-            yield ("views", option), f"{option}: '{name}' is taken already; give the view a name of its own"
+            yield ("views", option), f"{option}: '{name}' is already taken; give the view another name"
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (

@@ -117,7 +117,7 @@ def split_name(text: str) -> tuple[str, ...]:
     if not whole or any(not part.strip() for part in parts):
         raise ValueError(f"'{text}' is not a table name; write table, schema.table or catalog.schema.table")
     if any(b != b.strip() or '"' in b for _, b in found):
-        raise ValueError(f"'{text}' holds a quote, or a blank beside a dot; take it out, or write backticks")
+        raise ValueError(f"'{text}' holds a quote, or a space next to a dot; remove it, or use backticks")
     if len(parts) > 3:
         raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
@@ -152,7 +152,7 @@ def expression(text: str) -> Fragment:
     ['since']
     >>> expression("a, b")
     Traceback (most recent call last):
-    ValueError: 'a, b' is not exactly one SQL expression, it breaks at ','; write one SQL expression
+    ValueError: 'a, b' is not exactly one SQL expression, it fails at ','; write one SQL expression
     """
     tree = _one(text, "one SQL expression")
     if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
@@ -170,7 +170,7 @@ def expression(text: str) -> Fragment:
     if bad is not None:
         kind = "a *" if isinstance(bad, exp.Star) else "an aggregate or window function"
         kind = "a function that makes several rows of one" if isinstance(bad, _SEVERAL_ROWS) else kind
-        hint = "an expression is worked out for each row alone, other work belongs into source.query"
+        hint = "an expression is computed for each row alone; put other work into source.query"
         raise ValueError(f"'{_short(text)}' holds {kind}; {hint}")
     bare = tree.name if isinstance(tree, exp.Column) and not tree.table else None
     return _fragment(text, tree, bare=bare, loose=isinstance(tree, exp.Or | exp.Xor))
@@ -290,7 +290,7 @@ def _one(text: str, what: str) -> exp.Expression:
         trees = sqlglot.parse(text, dialect=DIALECT)
     except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
         near = next((part.get("highlight") for part in getattr(error, "errors", ())), None)
-        place = f", it breaks at '{near}'" if near else ""
+        place = f", it fails at '{near}'" if near else ""
         raise ValueError(f"'{_short(text)}' is not exactly {what}{place}; write {what}") from error
     tree = trees[0] if trees else None
     if len(trees) != 1 or not isinstance(tree, exp.Expression):
@@ -316,7 +316,7 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
     written, names = _bind_params(text.strip())
     placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
     if placeholders != names:
-        hint = "write a param as :name, set apart from what stands before it"
+        hint = "write a param as :name, with a space before it"
         raise ValueError(f"'{_short(text)}' holds a placeholder that is not a param; {hint}")
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 WIDTH = 120
@@ -48,6 +49,15 @@ def fill(parts: Iterable[str], by: int = 4) -> str:
             lines.append(pad + text.replace("\n", f"\n{pad}"))
         fills = plain
     return "\n".join(lines)
+
+
+def commented(text: str) -> str:
+    """Wrap a text as comment lines.
+
+    >>> commented("Merges a batch.  Writes\\nnothing else.")
+    '-- Merges a batch. Writes nothing else.'
+    """
+    return textwrap.fill(" ".join(text.split()), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
 
 
 def same(left: str, right: str) -> str:

@@ -102,7 +102,7 @@ def test_bad_batch_stops_the_stream_and_keeps_its_rows(spark: Any, here: Called,
     place.write_text(good + '{"visitorCookieId": null, "userId": 1, "landed": "2024-01-01 00:00:00"}\n')
     given = ("stream", direct, "--source", "in", "--checkpoint", "cp", "--param", f"last_run={RUN}")
     status, out, err = here(*given)
-    assert (status, out) == (1, "") and "the key visitor_cookie_id is NULL" in err and err.count("\n") == 1, err
+    assert (status, out) == (1, "") and "visitor_cookie_id is NULL; fix the source" in err and err.count("\n") == 1, err
     place.write_text(good)
     assert here(*given)[0] == 0
     found = rows_of(spark, "web.visitor_lookup_direct")

@@ -87,7 +87,7 @@ def test_custom_checks(spark: Any, sound: str) -> None:
 
     mine = Runner(spark).check(spec("SELECT id, name FROM checked.sound"))[-1]
     assert (mine.name, mine.failures, mine.sample) == ("mine", 1, [{"id": 1, "name": "Ann"}])
-    broken = "checked.sound: the check mine cannot be worked out: "
+    broken = "checked.sound: the check mine cannot run: "
     with pytest.raises(DataError, match=f"^{broken}no column nme; fix its query or its table$"):
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE nme IS NULL"))
     with pytest.raises(

@@ -140,7 +140,7 @@ def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
         ("measured.seen", 1, "--metrics measured.seen: is a view, which takes no rows; name another table"),
         ("measured.other", 1, "--metrics measured.other: is there without 20 of the columns, such as spec; add what is "
                               "missing, or name another table"),
-        ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name a table of its own"),
+        ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name another table"),
     ):  # fmt: skip
         for _ in range(2):
             assert here("run", "specs", "--metrics", table) == (status, "", f"{message}\n")
@@ -159,7 +159,7 @@ def test_failed_metrics_row_keeps_the_merge(spark: Any, here: Called) -> None:
     status, out, err = here("run", "specs/people.yml", "--metrics", "measured.narrow")
     assert status == 0 and "1 inserted" in out
     assert err.count("\n") == 1 and err.startswith("--metrics measured.narrow: "), err
-    assert err.endswith("; what was merged stands, and the row on measured.people is lost\n"), err
+    assert err.endswith("; the merge is kept, but the metrics row of measured.people is lost\n"), err
     before = rows_of(spark, "measured.people")
     assert len(before) == 1
     status, out, err = here("run", "specs/people.yml", "--metrics", "measured.narrow", "--log-format", "json")

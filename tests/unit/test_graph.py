@@ -102,7 +102,7 @@ def test_names_match_with_and_without_catalog_and_schema() -> None:
         steps([spec("crm.x", table("crm.y")), spec("dev.crm.y"), spec("main.crm.y")])
     assert str(refused.value) == (
         "crm_x.yml: reads crm.y, which can be dev.crm.y of dev_crm_y.yml or main.crm.y of main_crm_y.yml; "
-        "write the catalog, or give each a name of its own"
+        "write the catalog, or give each another name"
     )
 
 

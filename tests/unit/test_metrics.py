@@ -26,7 +26,7 @@ SPEC = load_spec_text(
         ("a.b.c.d", "--metrics: 'a.b.c.d' has 4 parts; write one to three: catalog.schema.table"),
         ("a/b", "--metrics: 'a/b' holds a slash or a control character, which no table name may; "
          "write the table's name"),
-        ("crm.customer", "--metrics crm.customer: is the target of it's.yml; name a table of its own"),
+        ("crm.customer", "--metrics crm.customer: is the target of it's.yml; name another table"),
     ],
 )  # fmt: skip
 def test_wrong_table_name_is_refused(
