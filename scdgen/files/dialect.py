@@ -1,4 +1,4 @@
-"""How a CSV is written: its separator, quotes, encoding and header, as given or as its first bytes show."""
+"""The dialect of a CSV: its separator, quotes, encoding and header, given or detected from its first bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 from scdgen.errors import UsageError, nearest
 
 SEPARATORS = (",", ";", "\t", "|")
-_BYTES = 1 << 16  # as many as are looked at for the separator
+_BYTES = 1 << 16  # read to detect the separator
 _ROWS = 200
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Options of Spark's CSV reader in lower case -> as Spark spells them.
@@ -33,7 +33,7 @@ _FORMATS = {"dateformat": "to_date", "timestampformat": "to_timestamp", "timesta
 
 @dataclass(frozen=True)
 class Dialect:
-    """What Python and Spark must know alike of a CSV; the defaults are those of RFC 4180."""
+    """The options with which both Python and Spark read a CSV; the defaults are those of RFC 4180."""
 
     sep: str = ","
     encoding: str = "utf-8"
@@ -44,7 +44,7 @@ class Dialect:
     strips: bool = False
 
     def options(self) -> dict[str, str]:
-        """The separator and the encoding as options of Spark's reader, if they are not the defaults."""
+        """Return the separator and the encoding as options of Spark's reader, if they are not the defaults."""
         found = {}
         if self.sep != Dialect.sep:
             found["sep"] = self.sep.replace("\t", "\\t")
@@ -53,7 +53,7 @@ class Dialect:
         return found
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """The cells of each row; raises :class:`csv.Error`."""
+        """Yield the cells of each row. Raises :class:`csv.Error`."""
         doubled = self.escape == self.quote
         kept = lines if not self.comment else (line for line in lines if not line.startswith(self.comment))
         form: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
@@ -61,13 +61,13 @@ class Dialect:
         return csv.reader(kept, delimiter=self.sep, strict=True, **form)
 
     def names(self, cells: list[str]) -> tuple[str, ...]:
-        """The columns' names, for the first row; a name that is empty is ``_c`` and its place, as in Spark."""
+        """Return the column names, given the first row. An empty name becomes ``_c`` and its index, as in Spark."""
         given = [cell.strip() if self.strips else cell for cell in cells] if self.header else [""] * len(cells)
         return tuple(name or f"_c{place}" for place, name in enumerate(given))
 
 
 def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
-    """Options of Spark's CSV reader, as Spark spells them; raises :class:`UsageError` for one that cannot be given.
+    """Return options of Spark's CSV reader as Spark spells them. Raises :class:`UsageError` for an invalid one.
 
     >>> check_options({"SEP": ";"}, "--source-option")
     {'sep': ';'}
@@ -108,13 +108,13 @@ def _is_encoding(name: str) -> bool:
 def find_dialect(
     file: Path, given: Mapping[str, str] | None = None, likely: Mapping[str, str] | None = None
 ) -> Dialect:
-    """The dialect of a file of this machine.
+    """Detect the dialect of a local file.
 
     Args:
-        file: a CSV, perhaps packed.
-        given: options that count first, as :func:`check_options` gives them.
-        likely: options of files that this one stands for. Their encoding counts if the file has no byte order mark,
-            their separator if it splits the header better than others do.
+        file: a CSV, which may be zipped.
+        given: options that override the detected ones, as :func:`check_options` returns them.
+        likely: options in the spec for the files that this one replaces. Their encoding is used if the file has no byte
+            order mark, their separator if it splits the header better than others do.
     """
     given, usual = given or {}, _pick_known(likely or {})
     begin = _read_bytes(file, _BYTES)
@@ -135,7 +135,7 @@ def find_dialect(
 
 
 def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
-    """The separator and the encoding among a spec's options, as Spark spells them, if Python knows them too."""
+    """Return the separator and the encoding of a spec's options, as Spark spells them, if Python knows them too."""
     named = {_OPTIONS[name.lower()]: value for name, value in options.items() if name.lower() in _OPTIONS}
     found = {_SAME.get(name, name): value for name, value in named.items()}
     known = {"sep": _is_one_character, "encoding": _is_encoding}
@@ -143,7 +143,7 @@ def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _find_separator(begin: bytes, plain: Dialect, likely: str | None) -> str:
-    """The separator that splits the header, and the rows into as many cells; a comma if none splits the header."""
+    """Find the separator that splits the header and the rows into the same number of cells; a comma by default."""
     text = codecs.getincrementaldecoder(plain.encoding)("replace").decode(begin).lstrip("\ufeff")
     lines = text.splitlines(keepends=True)
     if len(begin) == _BYTES and len(lines) > 1:
@@ -159,7 +159,7 @@ def _find_separator(begin: bytes, plain: Dialect, likely: str | None) -> str:
 
 
 def _count_cells(lines: list[str], dialect: Dialect) -> list[int]:
-    """The number of cells in the first rows, up to one that cannot be read."""
+    """Count the cells of each of the first rows, up to one that cannot be read."""
     widths: list[int] = []
     try:
         for cells in filter(None, dialect.cells(lines)):
@@ -172,16 +172,19 @@ def _count_cells(lines: list[str], dialect: Dialect) -> list[int]:
 
 
 def guess_encoding(file: Path) -> str | None:
-    """The encoding of a file that is not UTF-8 and has no byte order mark; ``None`` for others.
+    """Guess the encoding of a file that is not UTF-8 and has no byte order mark; ``None`` for other files.
 
-    Without the characters that Windows adds to it, such as €, that is ISO-8859-1: Spark 4 knows no other of one byte
-    unless ``spark.sql.legacy.javaCharsets`` is set.
+    It is ISO-8859-1 unless the file has characters that Windows adds to it, such as €: Spark 4 knows no other encoding
+    of one byte unless ``spark.sql.legacy.javaCharsets`` is set.
     """
     decoder, begin, windows = codecs.getincrementaldecoder("utf-8")(), _read_bytes(file, 4), False
     if any(begin.startswith(bom) for bom in _BOMS):
         return None
     text = True
-    with contextlib.suppress(EOFError, gzip.BadGzipFile), _open_bytes(file) as stream:  # found where all of it is read
+    with (
+        contextlib.suppress(EOFError, gzip.BadGzipFile),
+        _open_bytes(file) as stream,
+    ):  # reported when all of it is read
         while True:
             block = stream.read(1 << 20)
             windows = windows or bool(re.search(rb"[\x80-\x9f]", block))
@@ -195,7 +198,7 @@ def guess_encoding(file: Path) -> str | None:
 
 
 def open_text(file: Path, encoding: str = Dialect.encoding) -> IO[str]:
-    """A text file, unpacked and without a byte order mark; a byte that is not UTF-8 becomes a lone surrogate."""
+    """Open a text file, unzipped and without a byte order mark; bytes that are not UTF-8 become lone surrogates."""
     name, errors = ("utf-8-sig", "surrogateescape") if encoding == Dialect.encoding else (encoding, "replace")
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
     return cast("IO[str]", opener(file, "rt", encoding=name, errors=errors, newline=""))
@@ -206,7 +209,7 @@ def _read_bytes(file: Path, size: int) -> bytes:
         with _open_bytes(file) as stream:
             return stream.read(size)
     except (EOFError, gzip.BadGzipFile):
-        return b""  # the error is found where all of it is read
+        return b""  # the error is reported when all of it is read
 
 
 def _open_bytes(file: Path) -> IO[bytes]:

@@ -1,6 +1,6 @@
 """The statements that bring a stored table to a changed spec and keep its history.
 
-A message shows them for the user to paste; scdgen runs none of them by itself.
+A message shows them for the user to paste; scdgen never runs them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Migrate:
 
 
 def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> str:
-    """A line of a message, and the statements of the steps below it, a line of the message for each of theirs.
+    """Return a line of a message and, indented below it, the statements of the steps.
 
     ``adopt``: the table has to be taken over by the spec after them.
     """
@@ -76,12 +76,12 @@ def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = 
 
 
 def rename_column(old: str, new: str) -> Step:
-    """Give a column another name."""
+    """Rename a column."""
     return Step("rename", sql.quote(old), sql.quote(new))
 
 
 def retype_column(name: str, was: str, now: str) -> Step:
-    """Give a column another type: in place if Delta can widen the old one, else by another column."""
+    """Change the type of a column: in place if Delta can widen the old one, otherwise through a second column."""
     kind: Literal["widen", "convert"] = "widen" if widens(was, now) else "convert"
     return Step(kind, sql.quote(name), sql.quote(f"{name}_new"), now)
 
@@ -102,7 +102,7 @@ def widens(was: str, now: str) -> bool:
 
 
 def set_tracked(spec: Spec) -> Step:
-    """Say that a change of the spec's tracked columns opens a version; stored versions stay as they are."""
+    """Set the property with the tracked columns to those of the spec; stored versions stay as they are."""
     return Step("set", sql.text_literal(TRACKED), sql.text_literal(names_as_json(spec.tracked)))
 
 
@@ -114,7 +114,7 @@ def rehash(spec: Spec, option: str = "row_hash") -> Iterator[Step]:
 
 
 def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
-    """Add a column that scdgen fills, and fill it for stored versions; nothing if what is stored does not tell it."""
+    """Add a column that scdgen fills, and fill it for stored versions; no steps if it cannot be computed from them."""
     column, times = sql.quote(name), Times(spec)
     flag = spec.history.is_current
     if option == "is_current" and flag and not times.by_run:
@@ -153,13 +153,13 @@ def rewrite_ends(old: Spec, new: Spec) -> Iterator[Step]:
 
 
 def retype_times(spec: Spec, was: str) -> Iterator[Step]:
-    """Give the columns of starts and ends another type."""
+    """Change the type of the columns of starts and ends."""
     for name in (spec.history.valid_from, spec.history.valid_to):
         yield retype_column(name, was.upper(), Times(spec).type)
 
 
 def begin_history(spec: Spec) -> Iterator[Step]:
-    """Make the rows of a table without history its first versions, from now on."""
+    """Make the rows of a table without history its first versions, valid from now."""
     times = Times(spec)
     now = {"DATE": "current_date()", "BIGINT": "0"}.get(times.type, "current_timestamp()")
     yield Step("add", times.start, type=times.type)

@@ -1,7 +1,7 @@
-"""The target of a spec: whether it exists and fits its spec, its versions, and how it is put back if a run fails.
+"""The target of a spec: whether it exists and fits its spec, its versions, and its restore if a run fails.
 
-What the stored rows depend on (keys, history, tracked columns) is kept in the table's properties, so that a spec that
-has changed since is noticed before it writes rows of another meaning next to the old ones.
+The options that stored rows depend on (keys, history, tracked columns) are saved in the table's properties. A run
+compares them with its spec, and so refuses a spec whose rows would not have the same meaning as the stored ones.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _numbers = itertools.count(1)
-_FOLLOWING = 50  # commits of other writers that may lie between a run's own commit and its reading of the log
+_FOLLOWING = 50  # commits to read back in the log, because other writers may have committed since the run did
 
 
 class TargetTable:
-    """One spec's table on one session."""
+    """The table of a spec, on one session."""
 
     def __init__(self, spark: SparkSession, spec: Spec):
         self.spark = spark
@@ -56,13 +56,13 @@ class TargetTable:
         return bool(self.spark.catalog.tableExists(self.name))
 
     def read_version(self) -> int:
-        """The newest Delta version."""
+        """Read the newest Delta version."""
         return read_log(self.spark, self.name, 1)[0].version
 
     def find_commit(self, run_id: str) -> tuple[int, Commit | None]:
-        """The newest Delta version, and the run's own newest commit, which other writers' may follow.
+        """Read the newest Delta version, and find the newest commit of a run, which may be older.
 
-        With an empty ``run_id`` there is nothing to name: the run wrote nothing, or could not write its name.
+        The commit is ``None`` if ``run_id`` is empty: the run wrote nothing, or its commits could not hold its id.
         """
         newest = read_log(self.spark, self.name, 1)
         if not run_id:
@@ -71,14 +71,14 @@ class TargetTable:
         return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
 
     def create_views(self, current: str | None, script: str, created: bool) -> None:
-        """Create the views if the run ``created`` the table, or if the view of the open versions does not exist."""
+        """Create the views if the run ``created`` the table, or if the view ``current`` does not exist."""
         name = sql.quote_parts(sql.split_name(current)) if current else ""
         if script and (created or (name and not self.spark.catalog.tableExists(name))):
             for statement in split_statements(script):
                 self.spark.sql(statement).collect()
 
     def read_existing(self) -> Existing:
-        """Its columns and properties."""
+        """Read the columns and properties of the table."""
         fields = self.spark.table(self.name).schema.fields
         properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
         found = Existing(
@@ -97,9 +97,9 @@ class TargetTable:
 
     @contextmanager
     def view_with_columns(self, missing: Sequence[Target]) -> Iterator[str | None]:
-        """The name of a view of the table with more columns, all NULL; ``None`` if no column is missing.
+        """Create a view of the table with the ``missing`` columns, all NULL, and yield its name; ``None`` without any.
 
-        If the table does not exist the view is empty, and ``missing`` are all its columns.
+        If the table does not exist, the view is empty, and ``missing`` are all its columns.
         """
         if not missing:
             yield None
@@ -117,14 +117,14 @@ class TargetTable:
     def restore_on_failure(self, created: bool, steps: int, run_id: str) -> Iterator[None]:
         """Undo a CREATE, or up to ``steps`` versions that change columns, if this block fails.
 
-        ``run_id`` is what the commits of the run name. The data needs no such care, because it changes in one MERGE.
+        ``run_id`` is the id in the commits of the run. Rows need no restore, because a single MERGE changes them.
         """
         before = 0 if created or not steps else self.read_version()
         try:
             yield
         except BaseException:
-            with suppress(Exception):  # the first error is the one to report
-                # Another run may have created it at the same time: each commit names its run.
+            with suppress(Exception):  # report the original error, not one of the restore
+                # Another run may have created it at the same time; each commit names its run.
                 if created and self.exists() and [c.run for c in read_log(self.spark, self.name, 2)] == [run_id]:
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # If another writer has committed since, an additional column does no harm.
@@ -135,7 +135,7 @@ class TargetTable:
 
 @dataclass(frozen=True)
 class Existing:
-    """A table as it is: its columns (name -> type as Spark writes it, nullable) and its properties."""
+    """An existing table: its columns (name -> Spark's type and whether it is nullable) and its properties."""
 
     columns: Mapping[str, tuple[str, bool]]
     properties: Mapping[str, str]
@@ -143,20 +143,20 @@ class Existing:
 
     @property
     def adopted(self) -> bool:
-        """Whether the table says which spec its rows stand for."""
+        """Whether scdgen created or adopted the table, by its properties."""
         return PATTERN in self.properties
 
 
 def find_missing(spec: Spec, stored: Iterable[str]) -> list[Target]:
-    """The columns of a spec's table that are not among the ``stored``."""
+    """The columns of a spec's target that are not among the ``stored`` ones."""
     present = {name.lower() for name in stored}
     return [column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name).lower() not in present]
 
 
 def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target, ...]:
-    """The columns that the spec has and the table lacks. With ``adopt`` what the table's properties say does not count.
+    """The columns that the spec has and the table lacks. With ``adopt`` the table's properties are not compared.
 
-    Raises :class:`DataError` with every way in which the table does not fit its spec, a line each.
+    Raises :class:`DataError` with a line for each mismatch between the table and its spec.
     """
     if table.kind == "view":
         raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
@@ -173,9 +173,9 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
         renamed = _find_renamed(spec, table, missing)
         lost = {name for name in renamed.values() if name in _stored_names(table)}
         problems = [
-            *_missing(spec, missing, added, renamed, lost),
-            *_types(spec, stored),
-            *_unknown(spec, table, renamed),
+            *_check_missing(spec, missing, added, renamed, lost),
+            *_check_types(spec, stored),
+            *_check_unknown(spec, table, renamed),
         ]
         if adopt and added and not problems:
             names = ", ".join(sql.unquote(column.name) for column in added)
@@ -184,25 +184,25 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
             hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
             problems.append(f"the table was not made by scdgen; {hint}")
         elif not adopt:
-            problems += _properties(spec, table, {sql.unquote(column.name) for column in added}, renamed)
+            problems += _check_properties(spec, table, {sql.unquote(column.name) for column in added}, renamed)
     if problems:
         raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
     return added
 
 
 def _stored_names(table: Existing) -> set[str]:
-    """The columns that the stored versions depend on: keys and tracked columns, by the table's properties."""
-    return _read(table.properties.get(KEYS)) | _read(table.properties.get(TRACKED))
+    """Return the columns that the stored versions depend on: keys and tracked columns, from the table's properties."""
+    return _read_names(table.properties.get(KEYS)) | _read_names(table.properties.get(TRACKED))
 
 
 def _find_renamed(spec: Spec, table: Existing, missing: Iterable[Target]) -> dict[str, str]:
-    """Column that the table lacks -> the one of its type that the spec has not, if only one can be meant."""
+    """Map each column that the table lacks to one of its type that the spec lacks, if the match is unambiguous."""
     known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
     free = {name: kind for name, (kind, _) in table.columns.items() if name.lower() not in known}
     options = {name: option for option, name in spec.history.names()}
     found: dict[str, str] = {}
     for column in missing:
-        fits = [name for name, kind in free.items() if _plain(kind) == _plain(column.type)]
+        fits = [name for name, kind in free.items() if _as_stored(kind) == _as_stored(column.type)]
         name = sql.unquote(column.name)
         like = difflib.get_close_matches(name, fits, n=1) or [x for x in fits if x == options.get(name)]
         if like or len(fits) == 1:
@@ -220,7 +220,7 @@ def _pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
     return f"{line}; name another target, so that this table keeps what it has, or use {ADOPT} where its rows fit"
 
 
-def _missing(
+def _check_missing(
     spec: Spec, missing: list[Target], added: tuple[Target, ...], renamed: Mapping[str, str], lost: set[str]
 ) -> Iterator[str]:
     options = {name: option for option, name in spec.history.names()} if spec.keeps_history else {}
@@ -240,12 +240,12 @@ def _missing(
         elif column not in added:
             option = options.get(name)
             what = f"history.{option}" if option else "keys" if name in spec.keys else "updated_at"
-            told = f"{line} ({what}), which rows already stored would need; take it out of the spec"
+            message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
             if option:
-                yield with_statements(f"{told} or add it", spec, add_history_column(spec, option, name))
+                yield with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))
             else:
-                told += ", or add it and fill it for them" if what == "keys" else ""
-                yield with_statements(told, spec, [Step("add", column.name, type=column.type)])
+                message += ", or add it and fill it for them" if what == "keys" else ""
+                yield with_statements(message, spec, [Step("add", column.name, type=column.type)])
         elif spec.schema_evolution != "add_columns":
             yield f"{line}; set schema_evolution: add_columns or take it out of the spec"
         elif column.required:
@@ -255,13 +255,13 @@ def _missing(
             )
 
 
-def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+def _check_types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
     for column in pattern_of(spec).columns(spec):
         name = sql.unquote(column.name)
         kind, _ = stored.get(name.lower(), (column.type, True))
-        if _plain(kind) == _plain(column.type):
+        if _as_stored(kind) == _as_stored(column.type):
             continue
-        was = _written(kind)
+        was = _format_type(kind)
         line = f"the column '{name}' is {was} in the table and {column.type} in the spec; write the table's type"
         if "<" in f"{was}{column.type}":
             yield f"{line} or name another target"
@@ -270,20 +270,20 @@ def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
         yield with_statements(f"{line} or convert it", spec, steps)
 
 
-def _written(kind: str) -> str:
+def _format_type(kind: str) -> str:
     try:
         return data_type(kind)
-    except ValueError:  # a type that no spec can have, or names inside of a struct that Spark writes without quotes
+    except ValueError:  # a type that a spec cannot have, or field names in a struct, which Spark does not quote
         return kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
 
 
-def _plain(kind: str) -> str:
-    """The type as it is compared: a schema tells VARCHAR and CHAR as STRING."""
-    read = _written(kind)
-    return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
+def _as_stored(kind: str) -> str:
+    """The type as Spark's schemas have it, where VARCHAR and CHAR are STRING."""
+    named = _format_type(kind)
+    return "STRING" if named.startswith(("VARCHAR", "CHAR")) else named
 
 
-def _unknown(spec: Spec, table: Existing, renamed: Mapping[str, str]) -> Iterator[str]:
+def _check_unknown(spec: Spec, table: Existing, renamed: Mapping[str, str]) -> Iterator[str]:
     known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
     for name, (_, nullable) in table.columns.items():
         if name.lower() not in known and not nullable and name not in renamed.values():
@@ -291,27 +291,30 @@ def _unknown(spec: Spec, table: Existing, renamed: Mapping[str, str]) -> Iterato
             yield with_statements(f"{line} or let it be NULL", spec, [Step("nullable", sql.quote(name))])
 
 
-def _properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[str]:
+def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[str]:
     wanted, new_name = definition(spec), {old: new for new, old in renamed.items()}
     was, now = table.properties.get(HISTORY, ""), wanted.get(HISTORY, "")
     if was != now:
         line = f"the table was made with history: {was or 'none'}, the spec says {now or 'none'}"
         yield with_statements(line, spec, rewrite_ends(_with_history(spec, was), spec), adopt=True)
-    before, after = ({new_name.get(name, name) for name in _read(table.properties.get(KEYS))}, _read(wanted.get(KEYS)))
+    before, after = (
+        {new_name.get(name, name) for name in _read_names(table.properties.get(KEYS))},
+        _read_names(wanted.get(KEYS)),
+    )
     if before != after:
-        line = f"the table was made with keys: {_listed(before)}, the spec says {_listed(after)}"
+        line = f"the table was made with keys: {_join(before)}, the spec says {_join(after)}"
         hint = f"name another target, or use {ADOPT} where stored versions hold by the new keys"
         yield with_statements(f"{line}; {hint}", spec, rehash(spec, "surrogate_key"))
-        return  # a key is not tracked: what follows from it is no other mistake
-    before = {new_name.get(name, name) for name in _read(table.properties.get(TRACKED))}
-    after = _read(wanted.get(TRACKED))
+        return  # keys are not tracked, so the tracked columns differ as a consequence
+    before = {new_name.get(name, name) for name in _read_names(table.properties.get(TRACKED))}
+    after = _read_names(wanted.get(TRACKED))
     if before != after - (added - set(renamed)):
-        line = f"the table was made with tracked columns: {_listed(before)}, the spec says {_listed(after)}"
+        line = f"the table was made with tracked columns: {_join(before)}, the spec says {_join(after)}"
         yield with_statements(line, spec, [set_tracked(spec), *rehash(spec)])
 
 
 def _with_history(spec: Spec, was: str) -> Spec:
-    """The spec with the gap and the open end that a table's property names."""
+    """Return the spec with the gap and the open end of a table's property."""
     found = re.fullmatch(r"\w+(?:, gap (.+?))?(?:, open_end (.+))?", was)
     gap, end = found.groups() if found else (None, None)
     number = int if spec.history.type == "bigint" else str
@@ -319,9 +322,9 @@ def _with_history(spec: Spec, was: str) -> Spec:
     return spec.model_copy(update={"history": spec.history.model_copy(update=old)})
 
 
-def _read(text: str | None) -> set[str]:
+def _read_names(text: str | None) -> set[str]:
     return set(json.loads(text)) if text else set()
 
 
-def _listed(names: set[str]) -> str:
+def _join(names: set[str]) -> str:
     return ", ".join(sorted(names)) or "none"

@@ -1,4 +1,4 @@
-"""Dates and times that are written as text or as numbers, and the patterns of Spark's that read them."""
+"""Dates and times that are text or numbers, and Spark's patterns that read them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PART = re.compile(r"'(?P<quoted>[^']*)'|(?P<letters>([A-Za-z])\3*)|(?P<other>.)
 
 
 def to_regex(pattern: str) -> str:
-    r"""A regular expression of the texts that a pattern of Spark's reads; raises :class:`ValueError`.
+    r"""Return a regular expression of the texts that a Spark pattern reads. Raises :class:`ValueError`.
 
     >>> to_regex("yyyy'T'ss.SSS")
     '\\d{4}T[0-5]\\d\\.\\d{1,3}'
@@ -70,7 +70,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def find_order(pattern: str) -> str:
-    """``d`` if the number of the day comes before that of the month, ``M`` if it comes after; else nothing.
+    """``d`` if the number of the day comes before that of the month, ``M`` if it comes after; otherwise empty.
 
     >>> find_order("dd/MM/yyyy"), find_order("M/d/yyyy HH:mm"), find_order("d MMM yyyy"), find_order("dd.MM.yyyy")
     ('d', 'M', '', '')
@@ -80,9 +80,9 @@ def find_order(pattern: str) -> str:
 
 
 def find_patterns(values: Iterable[str], order: str = "") -> tuple[str, ...]:
-    """The patterns that read all texts: none, one, or two if each text may begin with the day as with the month.
+    """Find the patterns that read all texts: none, one, or two if day and month are ambiguous.
 
-    ``order`` is what :func:`find_order` gives for the dates of the same source, if it is known.
+    ``order`` is the result of :func:`find_order` for the dates of the same source, if it is known.
     """
     texts = set(values)
     if not texts:
@@ -98,7 +98,7 @@ def find_patterns(values: Iterable[str], order: str = "") -> tuple[str, ...]:
 
 
 def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: str) -> list[str]:
-    """The columns whose texts a pattern reads. Raises :class:`UsageError` if it is not one, or reads none."""
+    """Return the columns whose texts a pattern reads. Raises :class:`UsageError` if it is invalid, or reads none."""
     try:
         read = _compile(pattern).fullmatch
     except ValueError as error:
@@ -114,7 +114,7 @@ def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: st
 
 
 def find_epoch(values: Iterable[Any]) -> str | None:
-    """The function of Spark's that reads whole numbers as times since 1970; ``None`` if they do not look like it.
+    """Return the Spark function that reads whole numbers as times since 1970; ``None`` if they do not look like it.
 
     >>> find_epoch(["1704067200"]), find_epoch([1704067200000]), find_epoch([7])
     ('timestamp_seconds', 'timestamp_millis', None)

@@ -1,4 +1,4 @@
-"""Texts that stand for values of a type: whether Spark's CAST can read them, and how such a value is written."""
+"""Texts of values of a type: whether Spark's CAST can read them, and an example of a valid one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRUE_OR_FALSE = {"t", "true", "y", "yes", "1", "f", "false", "n", "no", "0"}
 
 
 def find_form(text: str, kind: str) -> str | None:
-    """How a value of a type is written, if Spark cannot read this text as one; ``None`` if it may.
+    """Return how to write a value of a type, if Spark cannot read this text as one; ``None`` if it may.
 
     >>> find_form("monday", "DATE"), find_form("2026-02-16", "DATE")
     ('2026-02-16', None)

@@ -1,4 +1,4 @@
-"""A spec that changes after its table was made: columns that are added, drift that is refused, tables of others."""
+"""A spec that changes after its table was created: added columns, refused drift, tables not made by scdgen."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def version(spark: SparkSession) -> int:
     return int(spark.sql("DESCRIBE HISTORY evolve.dim LIMIT 1").collect()[0]["version"])
 
 
-def test_columns_are_added(spark: SparkSession, runner: Runner) -> None:
+def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     old = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, *old))
     evolved = spec_of(MORE, "history: {row_hash: hash}\nschema_evolution: add_columns")
@@ -68,7 +68,7 @@ def test_columns_are_added(spark: SparkSession, runner: Runner) -> None:
 
 
 @pytest.mark.long
-def test_a_snapshot_does_not_version_rows_because_of_a_new_column(spark: SparkSession, runner: Runner) -> None:
+def test_new_column_opens_no_versions_in_snapshot(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     options = "snapshot: {taken_at: TIMESTAMP '2024-01-05'}"
     runner.run(spec_of(rest=options, feed="snapshot"), source=frame(spark, *rows))
@@ -80,7 +80,7 @@ def test_a_snapshot_does_not_version_rows_because_of_a_new_column(spark: SparkSe
 
 
 @pytest.mark.long
-def test_a_failed_run_takes_the_new_columns_back(spark: SparkSession, runner: Runner) -> None:
+def test_failed_run_drops_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     rows, columns = rows_of(spark, "evolve.dim"), spark.table("evolve.dim").columns
     evolved = spec_of(MORE, "history: {row_hash: hash}\nschema_evolution: add_columns")
@@ -108,8 +108,8 @@ def converted(name: str, kind: str) -> list[str]:
 
 
 def retyped(name: str, was: str, now: str) -> str:
-    told = f"the column '{name}' is {was} in the table and {now} in the spec; write the table's type or convert it"
-    return f"{told}; {KEEP}:"
+    line = f"the column '{name}' is {was} in the table and {now} in the spec; write the table's type or convert it"
+    return f"{line}; {KEEP}:"
 
 
 # What differs -> the spec, and the lines of the message; those that begin with blanks are statements.
@@ -197,7 +197,7 @@ def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
 
 
 @pytest.mark.long
-def test_a_table_of_others_is_adopted(spark: SparkSession, runner: Runner) -> None:
+def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS evolve")
     spark.sql("CREATE TABLE evolve.dim (id INT, name VARCHAR(9), city STRING, valid_from TIMESTAMP, valid_to TIMESTAMP,"
               " is_current BOOLEAN, note STRING) USING DELTA")  # fmt: skip
@@ -273,7 +273,7 @@ QUICK = ("a hashed column's name", "another type", "history columns", "gap and o
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MOVES]
 )
 def test_statements_of_a_message_keep_the_history(spark: SparkSession, runner: Runner, name: str) -> None:
-    """Paste what the message says, run, and the table is as if it had had the new spec from the beginning."""
+    """After the statements of the message and a run, the table is as if it had always had the new spec."""
     before, after, adopts = MOVES[name]
     runner.run(spec_of(*before), source=frame(spark, *STORED))
     spec, batch = spec_of(*after), frame(spark, *LATER)
