@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.spark3 import with_variables
+from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
@@ -74,7 +74,8 @@ class Runner:
 
         Args:
             spec: the table's spec.
-            source: rows to merge instead of the spec's source.
+            source: rows to merge instead of the spec's source. The run uses their session, which for a micro-batch of
+                ``foreachBatch`` is a copy of the runner's.
             params: name -> value (a Python value or its text) for the spec's params.
             adopt: take over a table that was not made by this spec, once all checks pass.
 
@@ -83,8 +84,9 @@ class Runner:
             DataError: the data breaks a rule; every table is as it was.
             EngineError: Spark or Delta failed; every table is as it was.
         """
-        with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
-            return self._run(spec, prepared, adopt, contextlib.nullcontext, record)
+        own = self._on_session_of(source)
+        with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
+            return own._run(spec, prepared, adopt, contextlib.nullcontext, record)
 
     def run_once(
         self,
@@ -95,9 +97,19 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, unless the table has taken in this batch of this application already."""
-        with self._record(spec, batch) as record, self._prepare(spec, source, params) as prepared:
-            once = partial(delta.skip_known_batch, self.spark, spec, application, batch)
-            return self._run(spec, prepared, False, once, record)
+        own = self._on_session_of(source)
+        with own._record(spec, batch) as record, own._prepare(spec, source, params) as prepared:
+            once = partial(delta.skip_known_batch, own.spark, spec, application, batch)
+            return own._run(spec, prepared, False, once, record)
+
+    def _on_session_of(self, source: DataFrame | None) -> Runner:
+        """This runner, or one like it on the session of ``source``, if that is another one.
+
+        The views and variables of a run belong to one session, and other sessions do not see them.
+        """
+        if source is None or source.sparkSession is session_of(self.spark):
+            return self
+        return Runner(source.sparkSession, self.templates, self.retries, self.run_id, self._metrics)
 
     def _prepare(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
@@ -174,8 +186,9 @@ class Runner:
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
-        with self._prepare(spec, source, params) as prepared:
-            return self._read_plan(lambda plan: plan.rows(), spec, prepared)
+        own = self._on_session_of(source)
+        with own._prepare(spec, source, params) as prepared:
+            return own._read_plan(lambda plan: plan.rows(), spec, prepared)
 
     def plan_counted(
         self,
@@ -185,14 +198,14 @@ class Runner:
         sample: int = 5,
     ) -> PlanResult:
         """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
-
-        with self._prepare(spec, source, params) as prepared:
+        own = self._on_session_of(source)
+        with own._prepare(spec, source, params) as prepared:
 
             def read(plan: PlanView) -> PlanResult:
-                _, skipped = self._engine.rows_and_skipped(source_counts(prepared.compiled.spec))
+                _, skipped = own._engine.rows_and_skipped(source_counts(prepared.compiled.spec))
                 return plan.summarize(spec.target, sample, skipped)
 
-            return self._read_plan(read, spec, prepared)
+            return own._read_plan(read, spec, prepared)
 
     def run_counted(
         self,
@@ -209,9 +222,10 @@ class Runner:
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
-        with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
-            record.planned = self._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
-            result = self._run(spec, prepared, adopt, contextlib.nullcontext, record)
+        own = self._on_session_of(source)
+        with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
+            record.planned = own._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
+            result = own._run(spec, prepared, adopt, contextlib.nullcontext, record)
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(

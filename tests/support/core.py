@@ -42,6 +42,7 @@ CORE = (
     "test_spark_3.py::test_what_spark_3_does_not_have",
     "test_stream.py::test_a_batch_counts_once",
     "test_stream.py::test_a_table_as_a_stream",
+    "test_stream.py::test_foreach_batch_merges_with_a_runner_of_the_outer_session",
     "test_types.py::test_names_that_need_care",
     "test_types.py::test_tracked_columns_of_every_type[changes]",
 )
