@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import functools
+import re
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,16 +92,46 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def merge_options(command: F) -> F:
-    """What a command that merges takes in addition to its input: --retries, --metrics and --log-format."""
+    """What a command that merges takes in addition to its input: --retry-for, --retries, --metrics and --log-format."""
     metrics = "A Delta table that gets a row per run and table; created if it does not exist."
-    retries = "How often a run begins again where another writer was first, or its source grew."
+    retry_for = "How long a run starts over while other writers are first, or its source grows: 30s, 10m or 1h."
+    retries = "How often it starts over, at most.  [default: no limit but --retry-for]"
     for option in (
         log_option,
         click.option("--metrics", metavar="TABLE", help=metrics),
-        click.option("--retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help=retries),
+        click.option("--retries", type=click.IntRange(min=0), metavar="N", help=retries),
+        click.option(
+            "--retry-for",
+            default="10m",
+            show_default=True,
+            metavar="TIME",
+            help=retry_for,
+            callback=lambda _, __, value: parse_seconds("--retry-for", value),
+        ),
     ):
         command = option(command)
     return command
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def parse_time(option: str, what: str, text: str, least: int = 0) -> tuple[int, str]:
+    """The number and the unit of a length of time; raises :class:`UsageError` for a text of another form.
+
+    >>> parse_time("--interval", "interval", "10m")
+    (10, 'minutes')
+    """
+    found = re.fullmatch(r"([0-9]{1,6})\s*([smhd])", text)
+    if not found or int(found[1]) < least:
+        raise UsageError(f"{option} {text}: is not a valid {what}; write a number and s, m, h or d, such as 10m")
+    return int(found[1]), _UNITS[found[2]]
+
+
+def parse_seconds(option: str, text: str) -> float:
+    """A length of time such as 10m, in seconds."""
+    number, unit = parse_time(option, "time", text)
+    return dt.timedelta(**{unit: number}).total_seconds()
 
 
 def log_option(command: F) -> F:
@@ -191,9 +223,12 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
 
 @contextlib.contextmanager
 def open_runner(
-    specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
+    specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, **limits: Any
 ) -> Iterator[Runner]:
-    """A runner on the embedded session, which ends with this block, or on a remote one."""
+    """A runner on the embedded session, which ends with this block, or on a remote one.
+
+    ``limits`` are ``retries`` and ``retry_for`` of :class:`Runner`.
+    """
     from scdgen.cli import output
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
@@ -205,7 +240,7 @@ def open_runner(
     with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
         if metrics is not None:
             metrics.prepare(spark)
-        yield Runner(spark, options.templates, retries, new_run_id(), metrics)
+        yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)
 
 
 def report_error(error: Exception, debug: bool, **fields: str) -> None:

@@ -40,8 +40,8 @@ Counts = dict[str, Any]
 @json_option("table")
 @click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
 def run(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, retries: int,
-    metrics: str | None, as_json: bool, adopt: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions,
+    retries: int | None, retry_for: float, metrics: str | None, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -57,7 +57,7 @@ def run(
     measured = open_metrics(metrics, loaded)
     steps = graph.steps(loaded)
     several, outcomes = len(steps) > 1, []
-    with open_runner(loaded, engine, retries, measured) as runner:
+    with open_runner(loaded, engine, measured, retries=retries, retry_for=retry_for) as runner:
 
         def merge(spec: Spec) -> Counts:
             values = params[spec.target]

@@ -7,6 +7,7 @@ put in, and a hint if the batch is small.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -23,7 +24,7 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
-from scdgen.run.delta import RETRIES, Commit, Result, Undo, retry
+from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.plan import PlanView, open_plan, written_share
 from scdgen.run.results import CheckResult, PlanResult, RunResult
@@ -46,19 +47,22 @@ class Runner:
         self,
         spark: SparkSession,
         templates: str | None = None,
-        retries: int = RETRIES,
+        retries: int | None = None,
         run_id: str | None = None,
         metrics: str | Metrics | None = None,
+        retry_for: dt.timedelta | float = RETRY_FOR,
     ):
         """``templates`` is a folder of custom templates.
 
-        ``retries`` is how often a run starts over because another writer was first, in the table or in the source;
         ``run_id`` names all runs of this runner in the tables' logs, instead of an id for each. ``metrics`` names a
-        Delta table that gets a row per run, and is created if it does not exist.
+        Delta table that gets a row per run, and is created if it does not exist. ``retry_for`` is how long a run
+        starts over because another writer was first, in the table or in the source: a timedelta or seconds, counted
+        from the first lost try. ``retries``, if given, limits how often.
         """
         self.spark = with_variables(spark)
         self.templates = templates
         self.retries = retries
+        self.retry_for = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
         self.run_id = run_id
         self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
         self._engine = Engine(self.spark)
@@ -109,7 +113,7 @@ class Runner:
         """
         if source is None or source.sparkSession is session_of(self.spark):
             return self
-        return Runner(source.sparkSession, self.templates, self.retries, self.run_id, self._metrics)
+        return Runner(source.sparkSession, self.templates, self.retries, self.run_id, self._metrics, self.retry_for)
 
     def _prepare(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
@@ -134,7 +138,7 @@ class Runner:
             with ready, delta.note_run(self.spark, spec, run_id) as noted:
                 return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, record.planned)
 
-        result, retries = retry(spec.target, self.retries, attempt, partial(delta.clear_unfinished, self.spark))
+        result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
         record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
         return record.result
 
@@ -271,7 +275,9 @@ class Runner:
             UsageError: no checkpoint is named, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
-        runner = partial(Runner, templates=self.templates, retries=self.retries, metrics=self._metrics)
+        runner = partial(
+            Runner, templates=self.templates, retries=self.retries, metrics=self._metrics, retry_for=self.retry_for
+        )
         batch = build_micro_batch(given, runner, checkpoint, params, report)
         if self._metrics is not None:
             self._metrics.require_not_target(given)
@@ -315,7 +321,10 @@ class Runner:
             with self._open_plan(spec, prepared, adopt) as plan:
                 return read(plan)
 
-        return retry(spec.target, self.retries, attempt)[0]
+        return retry(spec.target, self._limit(), attempt)[0]
+
+    def _limit(self) -> RetryLimit:
+        return RetryLimit(self.retry_for, self.retries)
 
     @contextmanager
     def _open_plan(self, spec: Spec, prepared: Prepared, adopt: bool) -> Iterator[PlanView]:
