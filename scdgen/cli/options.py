@@ -20,6 +20,7 @@ import click
 from scdgen import log
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_status
 from scdgen.files import errors as files_errors
+from scdgen.files.find import Match, find_matches, is_pattern
 from scdgen.spec.load import Lines, load_spec
 from scdgen.spec.model import Spec
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
 _MANY = 50  # up to so many specs the processes would cost more than they save
+_OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 _CHUNK = 4  # specs that go to a process at once
 
 
@@ -174,18 +176,58 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def bind_params(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Target -> values of its params; raises :class:`UsageError`, before Spark starts, for values that do not fit."""
+@dataclass(frozen=True)
+class Input:
+    """What a run reads: a path in place of the spec's source, if one is given, and per target the values of params."""
+
+    source: str | None
+    params: dict[str, dict[str, str]]
+
+
+def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> list[Input]:
+    """The inputs that --source and --param give: one, or for a pattern one per path that it matches.
+
+    Raises :class:`UsageError`, before Spark starts, for sources and values that do not fit.
+    """
     from scdgen.patterns.compile import bind_each
 
-    if source is not None and len(loaded) > 1:
+    given = parse_pairs(param, "--param")
+    if source is None:
+        return [Input(None, bind_each(loaded, given))]
+    if len(loaded) > 1:
         raise UsageError(
             f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
             "give one spec, or name the files in the specs"
         )
-    if source is not None:
+    if not is_pattern(source):
         files_errors.find_files(source)
-    return bind_each(loaded, parse_pairs(param, "--param"))
+        return [Input(source, bind_each(loaded, given))]
+    inputs = []
+    for match in find_matches(source):
+        files_errors.find_files(match.path)
+        values = {name: fill_stars(name, value, match, source) for name, value in given.items()}
+        inputs.append(Input(match.path, bind_each(loaded, values)))
+    return inputs
+
+
+def fill_stars(name: str, value: str, match: Match, pattern: str) -> str:
+    """A value of --param with what the stars of the pattern matched, instead of ``{1}``, ``{2}``, ...
+
+    >>> fill_stars("taken", "{2}-01", Match("us-2024.csv", ("us", "2024")), "*-*.csv")
+    '2024-01'
+    """
+
+    def fill(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if 1 <= number <= len(match.stars):
+            return match.stars[number - 1]
+        known = " or ".join(f"{{{place}}}" for place in range(1, len(match.stars) + 1))
+        count = f"{len(match.stars)} *"
+        raise UsageError(
+            f"--param {name}={value}: no {found[0]}, because --source {pattern} has {count}; write {known}"
+        )
+
+    return re.sub(r"\{([0-9]+)\}", fill, value)
 
 
 def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
@@ -288,6 +330,8 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
             if not inside:
                 raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
+        elif item.suffix.lower() in _OF_ROWS:
+            raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
         elif item.is_file():
             found.append(item)
         elif item.exists():
