@@ -21,13 +21,14 @@ from scdgen.cli import plan as cli_plan
 from scdgen.cli import run as cli_run
 from scdgen.cli import show as cli_show
 from scdgen.cli import stream as cli_stream
-from scdgen.errors import line_and_status, nearest, printable
+from scdgen.errors import line_and_status, name_options, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
     debug = "--debug" in given
+    name_options(True)
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -53,6 +54,7 @@ def main(args: Sequence[str] | None = None) -> None:
         log.error(line, status)
     finally:
         log.choose("text")
+        name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -10,7 +10,7 @@ import click
 from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
-    bind_params,
+    bind_inputs,
     engine_options,
     input_options,
     json_option,
@@ -20,6 +20,7 @@ from scdgen.cli.options import (
     open_source,
     specs_argument,
 )
+from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
     from scdgen.patterns.pattern import Pattern
@@ -52,14 +53,19 @@ def plan(
 
     loaded = load_specs(specs)
     limits = parse_limits(fail_on, loaded)
-    params = bind_params(loaded, source, param)
+    first, *more = bind_inputs(loaded, source, param)
+    if more:
+        raise UsageError(
+            f"--source {source}: matches {1 + len(more)} files, and what the later ones do depends on the runs before "
+            f"them; plan one, such as {first.source}"
+        )
     failures = []
     with open_runner(loaded, engine) as runner:
         for spec in loaded:
-            values = params[spec.target]
+            values = first.params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                open_source(runner.spark, spec, source, values) as given,
+                open_source(runner.spark, spec, first.source, values) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))

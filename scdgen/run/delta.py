@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import sql
+from scdgen import log, sql
 from scdgen.engine.session import set_while
-from scdgen.errors import DataError, EngineError, ScdgenError
+from scdgen.errors import DataError, EngineError, ScdgenError, option
 from scdgen.patterns.source import SOURCE_CHANGED
 from scdgen.spec.model import Spec
 from scdgen.version import __version__
@@ -30,7 +30,7 @@ from scdgen.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RETRIES = 5
+RETRY_FOR = 600.0  # seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 _OCCUPIED_TRIES = 3
 
@@ -256,13 +256,52 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
+@dataclass(frozen=True)
+class RetryLimit:
+    """How long a run starts over: for ``seconds`` after its first try has lost, and at most ``times`` times, if given.
+
+    By time, because a busy machine makes few tries in a minute, and loses each of them more easily.
+    """
+
+    seconds: float = RETRY_FOR
+    times: int | None = None
+
+    def is_spent(self, retries: int, seconds: float) -> bool:
+        """Whether no try is left after so many retries, and so long after the first lost try."""
+        return seconds >= self.seconds or retries == self.times
+
+    def describe(self) -> str:
+        """The limit in words, as in ``for up to 10 minutes``."""
+        times = f", up to {self.times} time{'s' * (self.times != 1)}" if self.times else ""
+        return f"for up to {describe_time(self.seconds)}{times}"
+
+    def explain_end(self, target: str, retries: int) -> str:
+        """The message for a run whose every try lost."""
+        tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
+        more = option("--retries", "retries=") if retries == self.times else option("--retry-for", "retry_for=")
+        way_out = f"run again when fewer write to it, or allow more with {more}"
+        return f"{target}: other writers changed the table during {tries}; {way_out}"
+
+
+def describe_time(seconds: float) -> str:
+    """A length of time in words.
+
+    >>> describe_time(600), describe_time(3600), describe_time(90), describe_time(0.5)
+    ('10 minutes', '1 hour', '90 seconds', '0.5 seconds')
+    """
+    sizes = ((3600, "hour"), (60, "minute"), (1, "second"))
+    size, unit = next((size, unit) for size, unit in sizes if size == 1 or (seconds >= size and seconds % size == 0))
+    number = seconds / size
+    return f"{number:g} {unit}{'s' * (number != 1)}"
+
+
 def retry(
     target: str,
-    retries: int,
+    limit: RetryLimit,
     attempt: Callable[[], Result],
     clear: Callable[[BaseException], bool] = lambda _: False,
 ) -> tuple[Result, int]:
-    """Call ``attempt``, and up to ``retries`` times more after conflicts with other writers of the table or the source.
+    """Call ``attempt``, again until ``limit`` after conflicts with other writers of the table or the source.
 
     Returns the result and the number of retries. ``clear`` is called if the table's location has files and no other
     process seems to write there; it returns whether it removed them, and if so the attempt is repeated once.
@@ -271,34 +310,37 @@ def retry(
     therefore changed nothing, and the next one computes everything again.
 
     Waits before each retry, twice as long each time, up to ten seconds, less a random part, so that the same writers
-    do not collide again.
+    do not collide again. A line on stderr says that the run waits.
 
     Raises:
         EngineError: every attempt failed on a conflict.
         DataError: the source got rows during the last attempt.
     """
-    number = 0
+    number, first_lost, noted = 0, 0.0, False
     while True:
         try:
             return attempt(), number
         except ScdgenError as error:
+            now = time.monotonic()
+            first_lost = first_lost if number else now
+            spent = limit.is_spent(number, now - first_lost)
             occupied = is_occupied_location(error)
-            unsure = occupied and number + 1 < min(_OCCUPIED_TRIES, retries + 1)
+            unsure = occupied and not spent and number + 1 < _OCCUPIED_TRIES
             grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
             if not (unsure or grew or is_conflict(error)):
                 if occupied and clear(error):
                     return attempt(), number
                 raise
-            if number == retries and (grew or is_transaction_conflict(error)):
+            if spent and (grew or is_transaction_conflict(error)):
                 raise  # more retries may not help, and these errors have specific messages
-            if number == retries:
-                tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
-                message = (
-                    f"{target}: other writers changed the table during {tries}; run again when fewer write to it, "
-                    "or allow more with --retries"
-                )
-                raise EngineError(message) from error
-            time.sleep(min(_LONGEST_WAIT, _FIRST_WAIT * 2**number) * random.uniform(0.5, 1))
+            if spent:
+                raise EngineError(limit.explain_end(target, number)) from error
+            if not (noted or unsure):
+                what = "the source changed during the run" if grew else "another writer was first"
+                log.note(f"{target}: {what}; trying again {limit.describe()}")
+                noted = True
+            wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
+            time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends
             number += 1
 
 

@@ -112,7 +112,9 @@ def test_engine_errors_are_one_line(spark: SparkSession) -> None:
 
 def test_params_are_required_and_typed(spark: SparkSession) -> None:
     runner, spec = Runner(spark), load_spec_text(snapshot())
-    with pytest.raises(UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass --param taken"):
+    with pytest.raises(
+        UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass params=\{'taken': \.\.\.\}"
+    ):
         runner.run(spec, frame(spark, (1, "a")))
     with pytest.raises(UsageError, match=r"no param 'taken_on'; did you mean 'taken'"):
         runner.run(spec, frame(spark, (1, "a")), {"taken_on": T1})
