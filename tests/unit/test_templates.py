@@ -62,8 +62,9 @@ PARAMETERS: dict[str, Any] = {
     "batch": scd1.Scd1Batch,
     "field": Field,
     "cast": SourceCast,
+    "page": Page,
 }
-MACRO_FILES = {"_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
+MACRO_FILES = {"_page.html.j2", "_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that give elements of what they get
 Kinds = dict[str, Any]
 

@@ -5,12 +5,7 @@ The script runs where Chromium is on the PATH; elsewhere a warning says that it 
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
-import warnings
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +14,7 @@ import pytest
 from scdgen.cli.timeline import Timeline
 from scdgen.cli.timeline_output import render_page
 from scdgen.errors import UsageError
+from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
 from tests.support.timelines import made, row, spec_of
 
 NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
@@ -29,49 +25,10 @@ ROWS = [
     row(2, NASTY, None, "2024-01-15 00:00:00", "2024-03-01 00:00:00"),
     row(2, "Bob", None, "2024-03-01 00:00:00", None),
 ]
-VOID = {"meta", "link", "input", "br", "img", "hr"}
-
-
-class Read(HTMLParser):
-    """The elements of a page, with their attributes, and the text of its data."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: dict[str, str] = {}
-        self.feed(text)
-        self.close()
-        assert self.open == [], "every element is closed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        tag, attributes = self.elements[-1] if self.elements else ("", {})
-        name = attributes.get("id") or tag
-        self.texts[name] = self.texts.get(name, "") + data
-
-
-def data_of(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Read(text).texts["data"])
-    return found
 
 
 def test_the_page_asks_nobody_for_anything() -> None:
-    text = render_page(made(ROWS), "Customers")
-    fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
-    for tag, attributes in Read(text).elements:
-        assert not fetching & set(attributes), (tag, attributes)
-        assert tag not in {"link", "iframe", "object", "embed", "img", "base", "form"}
-    assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", text)
-    policy = next(attributes for _, attributes in Read(text).elements if "http-equiv" in attributes)
-    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    require_self_contained(render_page(made(ROWS), "Customers"))
 
 
 def test_any_value_comes_through_as_it_is() -> None:
@@ -115,7 +72,7 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
 
 
 # What a reader does, in the page itself; what came of it is written into the page as JSON.
-_READER = """<script>
+_READER = """
 const all = selector => [...document.querySelectorAll(selector)];
 const bars = () => all(".track .version").map(bar => bar.getAttribute("aria-label"));
 const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -142,30 +99,12 @@ if (found.count < 100) {
 }
 set("search", "ID=2"); found.lanes = all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent);
 set("search", "nobody"); found.nothing = document.getElementById("nothing").innerText;
-found.hacked = typeof hacked;
-found.errors = errors;
-found.requests = performance.getEntriesByType("resource").length;
-document.body.append(Object.assign(document.createElement("pre"), { id: "found", textContent: JSON.stringify(found) }));
-</script></body>"""
-_ERRORS = "<script>const errors = []; addEventListener('error', event => errors.push(event.message));</script></head>"
+"""
 
 
 def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
     """What a reader finds in the page; None, and a warning, if Chromium is not installed."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
-        return None
-    file = folder / "page.html"
-    text = render_page(timeline).replace("</head>", _ERRORS, 1)
-    file.write_text(_READER.join(text.rsplit("</body>", 1)), encoding="utf-8")
-    done = subprocess.run(
-        [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-         "--window-size=1200,800", "--dump-dom", file.as_uri()],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    found: dict[str, Any] = json.loads(Read(done.stdout).texts["found"])
-    return found
+    return read_in_browser(render_page(timeline), _READER, folder)
 
 
 def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
