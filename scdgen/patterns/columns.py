@@ -99,6 +99,10 @@ class Target:
             for name, column in spec.columns.items()
         )
 
+    def compared(self, value: str) -> str:
+        """A value of this column in a form that ``<=>`` takes."""
+        return comparable(value, self.type)
+
     def text(self, value: str) -> str:
         """A value of this column as text to read."""
         if self.type.startswith(("STRUCT", "ARRAY", "MAP")):

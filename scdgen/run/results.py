@@ -1,4 +1,4 @@
-"""The results of runs, plans and checks."""
+"""The results of runs, plans, diffs and checks."""
 
 from __future__ import annotations
 
@@ -92,9 +92,13 @@ class PlanRow:
     @property
     def changed(self) -> tuple[str, ...]:
         """The columns that would hold another value."""
-        if self.old is None or self.new is None:
-            return ()
-        return tuple(name for name, value in self.new.items() if not _same(value, self.old[name]))
+        return _changed(self.old, self.new)
+
+
+def _changed(old: dict[str, Any] | None, new: dict[str, Any] | None) -> tuple[str, ...]:
+    if old is None or new is None:
+        return ()
+    return tuple(name for name, value in new.items() if not _same(value, old[name]))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -124,6 +128,58 @@ class PlanResult:
     def closed_share(self) -> float | None:
         """The share of the current keys whose version would end; ``None`` if no key is current."""
         return self.closed_keys / self.current_keys if self.current_keys else None
+
+
+# What can have happened: to a key between two times, to a version by a run, to a row of a table without history.
+KEY_CHANGES = ("new", "changed", "deleted", "returned")
+VERSION_CHANGES = ("opened", "closed", "corrected", "folded")
+ROW_CHANGES = ("new", "changed", "deleted")
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """A key that is not the same at two times, or a version (scd1: a row) that a run changed.
+
+    ``since`` is when the key became what it is at the second time, or the start of the version; ``None`` for scd1.
+    ``old`` is ``None`` for what is new, ``new`` for what is gone. Values are of the types of JSON: times, decimals and
+    binary (hex) are text.
+    """
+
+    change: str
+    key: dict[str, Any]
+    since: str | int | None
+    old: dict[str, Any] | None
+    new: dict[str, Any] | None
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The columns that hold another value."""
+        return _changed(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class DiffResult:
+    """What changed between two times, or by a run.
+
+    ``counts`` has a number per kind of change, of all that changed: keys between two times, versions (scd1: rows) of a
+    run. ``rows`` are those changes by key and start, up to the limit; ``columns`` the names in their values.
+    ``versions`` are the Delta versions before and after the run.
+    """
+
+    target: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: dict[str, int]
+    rows: tuple[DiffRow, ...]
+    from_time: str | None = None
+    to_time: str | None = None
+    run_id: str | None = None
+    versions: tuple[int, int] | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the limit left out rows."""
+        return len(self.rows) < sum(self.counts.values())
 
 
 @dataclass(frozen=True)
