@@ -1,4 +1,4 @@
-"""``scdgen diff``: what changed between two times, or by a run, as a table, CSV, JSON or a page."""
+"""``scdgen diff``: shows what changed between two times, or by a run, as a table, CSV, JSON or an HTML page."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ TEMPLATE = "diff.html.j2"
 @click.command()
 @specs_argument
 @engine_options
-@click.option("--from", "from_time", metavar="TIME", help="The first of two times to compare.")
-@click.option("--to", "to_time", metavar="TIME", help="The second one.  [default: the open versions]")
-@click.option("--run", "run_id", metavar="ID", help="What this run changed, as `scdgen history` names it.")
+@click.option("--from", "from_time", metavar="TIME", help="The first time to compare.")
+@click.option("--to", "to_time", metavar="TIME", help="The second time.  [default: the open versions]")
+@click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists the runs.")
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["table", "csv", "json"]),
-    help="Changes as a table, as CSV, or with their counts as one JSON object.  [default: table]",
+    help="Changes as a table, as CSV, or as one JSON object with counts.  [default: table]",
 )
 @click.option(
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write a page that opens in a browser, instead of printing.",
+    help="Write an HTML page instead of printing.",
 )
-@limit_option(1000, "Changes at most; 0 for all. The counts are of all of them.")
+@limit_option(1000, "Maximum number of changes; 0 for all. The counts include all of them.")
 def diff(
     specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None, key: tuple[str, ...],
     kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
@@ -63,11 +63,11 @@ def diff(
 
     loaded = load_specs(specs)
     if len(loaded) != 1:
-        raise UsageError(f"diff takes one spec, and {len(loaded)} are given; name the one whose changes to show")
+        raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
     (spec,) = loaded
     kind = choose_kind(loaded, kind, html)
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
-    wanted.render_query(spec, templates=engine.templates)  # raises, before Spark starts, what the spec cannot answer
+    wanted.render_query(spec, templates=engine.templates)  # refuses invalid options before Spark starts
     with open_runner(loaded, engine) as runner, output.progress(f"comparing {spec.target}"):
         found = runner.diff(spec, from_time, to_time, run_id, wanted.keys, limit)
     if kind == "html":
@@ -80,7 +80,7 @@ def diff(
 
 
 def describe_diff(found: DiffResult) -> str:
-    """What is compared, and how much differs, on one line."""
+    """Describe the compared sides and the counts of changes in one line."""
     return f"{found.target}, {_describe_sides(found)}: {_describe_counts(found)}"
 
 
@@ -95,7 +95,7 @@ def _describe_counts(found: DiffResult) -> str:
 
 
 def format_diff(found: DiffResult, spec: Spec, kind: str) -> str:
-    """The changes as ``table``, ``csv`` or ``json``."""
+    """Format the changes as ``table``, ``csv`` or ``json``."""
     if kind == "json":
         return output.format_json(as_object(found))
     if kind == "csv":
@@ -125,7 +125,7 @@ def _format_csv(found: DiffResult) -> str:
 
 
 def as_object(found: DiffResult) -> dict[str, Any]:
-    """The changes for ``--format json``."""
+    """The changes as ``--format json`` prints them."""
     sides = {"from": found.from_time, "to": found.to_time}
     return {
         "target": found.target,
@@ -145,8 +145,8 @@ def as_object(found: DiffResult) -> dict[str, Any]:
 class DiffPage:
     """The facts that the page's template prints.
 
-    ``compared`` says what is compared, ``counted`` how much differs; ``limit`` is the number of changes at which
-    reading stopped, ``None`` if it did not. ``data`` is what the page's script reads.
+    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``limit`` is the number of
+    changes on the page if some were left out, else ``None``. ``data`` is what the page's script reads.
     """
 
     target: str
@@ -158,7 +158,7 @@ class DiffPage:
 
 
 def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> str:
-    """The whole page. Raises :class:`UsageError` if a custom template is broken."""
+    """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     compared, counted = _describe_sides(found), _describe_counts(found)
     limit = len(found.rows) if found.is_cut else None
     page = DiffPage(found.target, spec.description, compared, counted, limit, build_page_data(found))
@@ -166,7 +166,7 @@ def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> 
 
 
 def build_page_data(found: DiffResult) -> dict[str, Any]:
-    """The data of the page's script: values are text, ``None`` for NULL, because scripts round numbers."""
+    """Build the data of the page's script. Values are text, because scripts round numbers; ``None`` for NULL."""
     return {
         "columns": found.columns,
         "keys": [place for place, name in enumerate(found.columns) if name in found.keys],
@@ -177,7 +177,7 @@ def build_page_data(found: DiffResult) -> dict[str, Any]:
 
 
 def _build_row_data(found: DiffResult, row: DiffRow) -> dict[str, Any]:
-    """``old`` has the values before a change, by the column's place."""
+    """Build the data of a row; ``old`` is column index -> value before the change."""
     values, old = row.new or row.old or {}, row.old or {}
     return {
         "change": row.change,

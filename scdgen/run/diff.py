@@ -28,7 +28,7 @@ _ANY = TableVersion(0)
 
 @dataclass(frozen=True)
 class DiffFilter:
-    """Selects what to compare: two times (without the second one, the open versions) or a run, and of which key."""
+    """Selects what to compare: two times (the second defaults to the open versions) or a run; and of which key."""
 
     from_time: object = None
     to_time: object = None
@@ -42,9 +42,9 @@ class DiffFilter:
         unchanged: bool = False,
         templates: str | None = None,
     ) -> str:
-        """The SQL, of a run with the versions before and after it; ``unchanged`` lets in what did not change.
+        """Render the SQL; of a run, for the table ``versions`` before and after it. ``unchanged`` includes equal rows.
 
-        Raises :class:`UsageError` for what does not fit together or the spec does not have.
+        Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
         if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
             raise UsageError("--run: goes without --from and --to; give a run, or the times to compare")
@@ -61,7 +61,7 @@ def read_diff(
     """Read up to ``limit`` rows (0: all), and count all of them.
 
     Raises:
-        UsageError: what is asked for does not fit together, or the spec does not have it.
+        UsageError: the options exclude each other, a value is invalid, or the spec does not have the key or history.
         DataError, EngineError: the table, the key or the run does not exist, or the engine failed.
     """
     wanted.render_query(spec, templates=templates)
@@ -108,7 +108,7 @@ def _find_versions(spark: SparkSession, spec: Spec, run_id: str) -> tuple[TableV
 
 
 def _collect(frame: DataFrame, limit: int) -> tuple[list[dict[str, Any]], Mapping[str, int]]:
-    """Up to ``limit`` rows, and how many there are of each change; these are queried only if rows were left out."""
+    """Collect up to ``limit`` rows, and count all rows per change, with a second query only if rows were left out."""
     limited = frame.limit(limit + 1) if limit else frame
     collected = limited.selectExpr(render_json_row(frame.schema.jsonValue())).collect()
     rows = [json.loads(row[0]) for row in collected]
@@ -118,7 +118,7 @@ def _collect(frame: DataFrame, limit: int) -> tuple[list[dict[str, Any]], Mappin
 
 
 def _require_key(spec: Spec, keys: Mapping[str, object], frame: DataFrame) -> None:
-    """Raise :class:`DataError` if a key has not even rows that did not change."""
+    """Raise :class:`DataError` if a key has no rows, not even unchanged ones."""
     if frame.limit(1).count() == 0:
         listed = ", ".join(f"{name}={value}" for name, value in keys.items())
         raise DataError(f"{spec.target}: no row has the key {listed}; look for it with `scdgen show`")

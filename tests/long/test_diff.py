@@ -1,4 +1,4 @@
-"""scdgen diff of random specs, compared with plain Python over the rows of the table."""
+"""scdgen diff of random specs, compared with a reference in Python."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", seeds(metafunc.config, range(1, 13)))
 
 
-def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_changes_equal_the_reference(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     whole = make_case(seed, f"diffs.r{seed}", str(tmp_path))
     spark.sql(f"DROP TABLE IF EXISTS diffs.r{seed}")
     stored: list[list[Row]] = [[]]
     runs: list[RunResult] = []
-    fits = whole  # the case that the table was last merged by
+    fits = whole  # the case of the last merge
     for number in range(BATCHES):
         case = whole.before() if whole.grows and number == 0 else whole
         rows, now = batch_rows(case, KEYS, number)
@@ -65,7 +65,7 @@ def changes(found: DiffResult) -> list[tuple[Any, ...]]:
 
 
 def plain(value: Any) -> Any:
-    """A value of Spark's as the changes have it: times are text."""
+    """Convert a value of Spark as the changes have it: times are text."""
     if isinstance(value, dt.datetime):
         text = str(value)
         return text.rstrip("0") if "." in text else text
@@ -77,7 +77,7 @@ def picked(row: Mapping[str, Any], names: list[str]) -> Row:
 
 
 def by_run(case: Case, spec: Spec, before: list[Row], after: list[Row]) -> list[tuple[Any, ...]]:
-    """The rows of either side that have no equal on the other."""
+    """The changes between the rows before and after a run."""
     names = [*spec.columns, *spec.rules.added_columns(spec)]
     place = [*case.how.keys, *([] if case.scd1 else ["begins"])]
     sides = [{tuple(row[name] for name in place): row for row in rows} for rows in (before, after)]
@@ -108,7 +108,7 @@ def is_open(case: Case, row: Row) -> bool:
 
 
 def versions(case: Case, rows: list[Row]) -> Iterator[tuple[tuple[Any, ...], list[tuple[Any, Any, Row]]]]:
-    """Each key with its versions (start, end, row): deletes are left out, equal neighbours are one."""
+    """Yield each key with its versions (start, end, row), without deletes, and with equal neighbours folded."""
     keys = case.how.keys
     for key, group in itertools.groupby(
         sorted(rows, key=lambda row: (*(row[name] for name in keys), row["begins"])),
@@ -126,7 +126,7 @@ def versions(case: Case, rows: list[Row]) -> Iterator[tuple[tuple[Any, ...], lis
 
 
 def between_times(case: Case, spec: Spec, rows: list[Row], start: Any, end: Any) -> list[tuple[Any, ...]]:
-    """The keys whose values differ between two times, the second of which may be None for the open versions."""
+    """The keys whose values differ between two times; ``end`` is None for the open versions."""
     names, found = [*spec.columns], []
 
     def holds(version: tuple[Any, Any, Row], at: Any) -> bool:

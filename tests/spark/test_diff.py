@@ -1,4 +1,4 @@
-"""scdgen diff on Spark: rows in, changes out, between two times and by runs."""
+"""scdgen diff on Spark: the changes between two times and by runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ columns: {id: int, city: string, note: {type: "map<string, int>", track: false}}
 history: {type: date, open_end: "9999-12-31", gap: 1 day, deleted: gone}
 on_delete: mark
 """
-# A story per key: what two nights bring. (id, city, number in the note, op, day of 2024)
+# The changes of two nights; each key is a case. (id, city, number in the note, op, day of 2024)
 FIRST = [
     (1, "Oslo", 1, "I", "01-01"),
     (2, "Rome", 1, "I", "01-01"),
@@ -42,7 +42,7 @@ SECOND = [
     (4, "Lyon", 1, "I", "03-10"),  # is new
     (6, "Jena", 2, "U", "03-10"),  # only the untracked note changes, which is written into the version
     (7, "Graz", 1, "U", "03-10"),  # moves back
-    (8, "Pisa", 1, "U", "02-10"),  # moved earlier than was known: the version of March is redundant
+    (8, "Pisa", 1, "U", "02-10"),  # moved earlier: the version of March is redundant
 ]
 
 
@@ -53,7 +53,7 @@ def source(spark: SparkSession, rows: Iterable[tuple[Any, ...]]) -> DataFrame:
     )
 
 
-def told(found: DiffResult, *columns: str) -> list[tuple[Any, ...]]:
+def summarize(found: DiffResult, *columns: str) -> list[tuple[Any, ...]]:
     """(change, key, since, old and new of each column) of the changes."""
 
     def side(row: DiffRow) -> list[Any]:
@@ -62,7 +62,9 @@ def told(found: DiffResult, *columns: str) -> list[tuple[Any, ...]]:
     return [(row.change, *row.key.values(), row.since, *side(row)) for row in found.rows]
 
 
-def test_times_and_runs(spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_by_times_and_runs(
+    spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("people.yml").write_text(PEOPLE)
     spark.sql("DROP TABLE IF EXISTS diffs.people")
@@ -73,7 +75,7 @@ def test_times_and_runs(spark: SparkSession, called: Called, tmp_path: Path, mon
     runner.run(spec, source=source(spark, SECOND))
 
     found = runner.diff(spec, "2024-02-15", "2024-03-31")
-    assert told(found, "city", "note") == [
+    assert summarize(found, "city", "note") == [
         ("changed", 1, "2024-03-10", ("Oslo", "Paris"), ({"n": 1}, {"n": 1})),
         ("deleted", 2, "2024-03-10", ("Rome", None), ({"n": 1}, None)),
         ("returned", 3, "2024-03-10", (None, "Bonn"), (None, {"n": 1})),
@@ -82,21 +84,21 @@ def test_times_and_runs(spark: SparkSession, called: Called, tmp_path: Path, mon
     ]
     assert found.counts == {"new": 1, "changed": 2, "deleted": 1, "returned": 1} and not found.is_cut
     assert found.columns == ("id", "city", "note") and found.rows[0].changed == ("city",)
-    # The days at which a version starts and at which one ends, and the open versions without a second time.
-    assert told(runner.diff(spec, "2024-01-31", "2024-02-01"), "city") == [
+    # Days on which a version starts or ends; without a second time, the open versions.
+    assert summarize(runner.diff(spec, "2024-01-31", "2024-02-01"), "city") == [
         ("deleted", 3, "2024-02-01", ("Bonn", None)),
         ("changed", 7, "2024-02-01", ("Graz", "Wien")),
     ]
-    assert told(runner.diff(spec, "2024-01-15"), "city") == [
+    assert summarize(runner.diff(spec, "2024-01-15"), "city") == [
         ("changed", 1, "2024-03-10", ("Oslo", "Paris")),
         ("deleted", 2, "2024-03-10", ("Rome", None)),
         ("new", 4, "2024-03-10", (None, "Lyon")),
         ("changed", 8, "2024-02-10", ("Bari", "Pisa")),
-    ], "of 3 and 7 nothing is left to see"
+    ], "3 and 7 have their old values again"
     assert runner.diff(spec, "2024-03-11", keys={"id": 5}).rows == ()
 
     night = runner.diff(spec, run_id="night-2")
-    assert told(night, "city", "valid_to", "gone") == [
+    assert summarize(night, "city", "valid_to", "gone") == [
         ("closed", 1, "2024-01-01", ("Oslo", "Oslo"), ("9999-12-31", "2024-03-09"), (False, False)),
         ("opened", 1, "2024-03-10", (None, "Paris"), (None, "9999-12-31"), (None, False)),
         ("closed", 2, "2024-01-01", ("Rome", "Rome"), ("9999-12-31", "2024-03-09"), (False, False)),
@@ -112,7 +114,7 @@ def test_times_and_runs(spark: SparkSession, called: Called, tmp_path: Path, mon
         ("folded", 8, "2024-03-01", ("Pisa", None), ("9999-12-31", None), (False, None)),
     ]
     words = {"opened": "open", "closed": "close", "corrected": "correct", "folded": "fold"}
-    assert night.counts == {word: planned[action] for word, action in words.items()}, "as the plan counted them"
+    assert night.counts == {word: planned[action] for word, action in words.items()}, "same counts as the plan"
     assert next(row for row in night.rows if row.key == {"id": 6}).changed == ("note",)
     assert runner.diff(spec, run_id="night-1", limit=2).counts == {
         "opened": 9,
@@ -143,8 +145,8 @@ def test_times_and_runs(spark: SparkSession, called: Called, tmp_path: Path, mon
         runner.diff(spec, "2024-01-15", keys={"id": 9})
 
 
-def test_rows_of_a_table_without_history(spark: SparkSession) -> None:
-    """A column that came later is NULL in the versions before."""
+def test_changes_of_a_table_without_history(spark: SparkSession) -> None:
+    """A column that was added later is NULL in earlier versions."""
     spark.sql("DROP TABLE IF EXISTS diffs.stock")
     text = """target: diffs.stock
 pattern: scd1

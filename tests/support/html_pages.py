@@ -1,4 +1,4 @@
-"""The pages of scdgen show and diff: read without a browser, and with one if Chromium is on the PATH."""
+"""Reads the pages of scdgen show and diff, and runs their script if Chromium is on the PATH."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def data_of(text: str) -> dict[str, Any]:
 
 
 def require_self_contained(text: str) -> None:
-    """Assert that a page fetches nothing and sends nothing."""
+    """Assert that a page loads and sends nothing."""
     fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
     for tag, attributes in Read(text).elements:
         assert not fetching & set(attributes), (tag, attributes)
@@ -66,7 +66,7 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "found",
 
 
 def read_in_browser(text: str, reader: str, folder: Path) -> dict[str, Any] | None:
-    """What the script ``reader`` finds in the page, which it puts into an object named ``found``.
+    """Run the script ``reader`` in the page, and return its object ``found``.
 
     None, and a warning, if Chromium is not installed.
     """

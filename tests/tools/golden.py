@@ -1,4 +1,4 @@
-"""Every text that scdgen renders, for many specs and without Spark: to prove that a change leaves the SQL as it was.
+"""Every text that scdgen renders, for many specs and without Spark, to prove that a change does not alter the SQL.
 
 ``python -m tests.tools.golden FOLDER`` writes them to files, so that two commits can be compared with ``diff -r``.
 """
@@ -38,7 +38,7 @@ SEEDS, MIXTURES = 300, 100
 
 
 def specs() -> Iterator[tuple[str, Spec]]:
-    """(name, spec): those of the folder ``specs``, random ones, and each variation of each base."""
+    """(name, spec) of the folder ``specs``, of random specs, and of each variation of each base."""
     for path in sorted((ROOT / "specs").rglob("*.yml")):
         name = str(path.relative_to(ROOT))
         yield name, load_spec(path).placed_at(name)
@@ -57,7 +57,7 @@ def specs() -> Iterator[tuple[str, Spec]]:
 
 
 def texts(spec: Spec) -> dict[str, str]:
-    """File name -> text: the files of a spec, and the queries that the commands send without writing them."""
+    """File name -> text: the files of a spec, and the queries that commands run without writing them."""
     columns = pattern_of(spec).columns(spec)
     added = tuple(
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
@@ -79,12 +79,12 @@ def texts(spec: Spec) -> dict[str, str]:
 
 
 def _before(spec: Spec) -> TableVersion:
-    """A version of the table that lacks the last column of the spec, unless that is a key."""
+    """A version of the table without the last column of the spec, unless that is a key."""
     return TableVersion(3, frozenset({quote([*spec.columns][-1])} - {*map(quote, spec.keys)}))
 
 
 def rendered() -> dict[str, dict[str, str]]:
-    """The texts of all specs. The gate is left out: it changes no text."""
+    """The texts of all specs, without the gate, which does not change them."""
     with mock.patch.object(compiling, "judge"), mock.patch.object(queries, "judge"):
         return {name: texts(spec) for name, spec in specs()}
 

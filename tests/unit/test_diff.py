@@ -1,4 +1,4 @@
-"""scdgen diff without Spark: what it prints and writes of the changes that were found."""
+"""The output and the options of scdgen diff, without Spark."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_table() -> None:
+def test_table_shows_old_and_new_values() -> None:
     assert format_diff(OF_TIMES, SPEC, "table").splitlines() == [
         "crm.customer, since 2024-01-15: 1 new, 1 changed, 1 deleted, 0 returned",
         "",
@@ -81,7 +81,7 @@ def test_table() -> None:
     )
 
 
-def test_keys_and_times_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_and_times_are_not_wrapped_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setenv("NO_COLOR", "1")
     long = values(1, "Ann Mary Louise of Kent", "the city of the old harbour")
@@ -89,7 +89,7 @@ def test_keys_and_times_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.Monk
     for columns, width in (("40", 64), ("70", 70), ("200", 101)):
         monkeypatch.setenv("COLUMNS", columns)
         lines = format_diff(replace(OF_TIMES, rows=(row,)), SPEC, "table").splitlines()[2:]
-        assert {len(line) for line in lines} == {width}, "a terminal wraps what cannot be narrower; nothing is cut"
+        assert {len(line) for line in lines} == {width}, "the terminal wraps the rest; nothing is truncated"
         assert lines[3].startswith("│ changed │ 1  │ ") and lines[3].endswith(" │ 2024-03-01 00:00:00 │")
         words = re.findall(r"\w+", " ".join(line.split("│")[3] for line in lines[3:-1]))
         assert words == ["Ann", "Mary", "Louise", "of", "Kent", "Ann"]
@@ -135,14 +135,14 @@ def test_csv_has_a_column_for_each_side() -> None:
         (DiffFilter(run_id="r1", keys={"name": 1}), "--key name: is not a key of crm.customer; its keys are id"),
     ],
 )
-def test_what_does_not_fit_together(wanted: DiffFilter, says: str) -> None:
+def test_invalid_options_are_refused(wanted: DiffFilter, says: str) -> None:
     with pytest.raises(UsageError) as refused:
         wanted.render_query(SPEC)
     assert str(refused.value).startswith(says)
 
 
 @pytest.mark.parametrize("pattern", ["scd1", "scd0"])
-def test_a_table_without_history_has_runs_alone(pattern: str) -> None:
+def test_table_without_history_compares_only_runs(pattern: str) -> None:
     text = (
         f"target: a.b\npattern: {pattern}\nsource: {{table: c.d, effective_at: at}}\nkeys: [id]\ncolumns: {{id: int}}\n"
     )
@@ -155,14 +155,14 @@ def test_a_table_without_history_has_runs_alone(pattern: str) -> None:
     )
 
 
-def test_a_page_of_its_own(tmp_path: Path) -> None:
+def test_custom_template(tmp_path: Path) -> None:
     (tmp_path / "diff.html.j2").write_text("<p>{{ ctx.target }}, {{ ctx.compared }}: {{ ctx.counted }}</p>")
     assert render_page(OF_RUN, SPEC, str(tmp_path)) == (
         "<p>crm.customer, run r2, version 3 to 4: 0 opened, 1 closed, 0 corrected, 0 folded</p>\n"
     )
 
 
-def test_page(tmp_path: Path) -> None:
+def test_page_keeps_escapes_and_filters_values(tmp_path: Path) -> None:
     spec = SPEC.model_copy(update={"description": NASTY})
     page = render_page(replace(OF_TIMES, rows=(*OF_TIMES.rows, nasty())), spec)
     require_self_contained(page)
@@ -197,7 +197,7 @@ def nasty() -> DiffRow:
     return DiffRow("changed", {"id": key}, "2024-03-01 00:00:00", values(key, NASTY, ""), values(key, "Zoe", ""))
 
 
-# What a reader does, in the page itself; what came of it is written into the page as JSON.
+# The actions of a reader, run in the page; the results are written into the page as JSON.
 _READER = """
 const cells = () => [...document.querySelectorAll("#rows tr")].map(row => [...row.cells].map(cell => cell.textContent));
 const keys = () => cells().map(row => row[1]);

@@ -1,4 +1,4 @@
-"""What a run may be undone over, and the versions around it, without Spark."""
+"""When a run can be undone, and the versions before and after it, without Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def log(*made: str) -> list[Commit]:
 @pytest.mark.parametrize(
     ("made", "run", "back_to"),
     [
-        (["CREATE_TABLE r1", "MERGE r1"], "r1", 0),  # the table stays, without rows
+        (["CREATE_TABLE r1", "MERGE r1"], "r1", 0),  # the table is kept, without rows
         (["CREATE_TABLE r1", "MERGE r1", "MERGE r2"], "r2", 1),
         (["CREATE_TABLE r1", "MERGE r1", "ADD_COLUMNS r2", "SET_TBLPROPERTIES r2", "MERGE r2"], "r2", 1),
         (["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "OPTIMIZE", "VACUUM_START", "VACUUM_END"], "r2", 1),
@@ -36,7 +36,7 @@ def log(*made: str) -> list[Commit]:
         (["CREATE_TABLE", "WRITE", "MERGE r2"], "r2", 1),
     ],
 )
-def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
+def test_undo_restores_the_version_before(made: list[str], run: str, back_to: int) -> None:
     found = plan_undo(SPEC, run, log(*made))
     assert (found.back_to, found.newest, {commit.run for commit in found.made}) == (back_to, len(made) - 1, {run})
     assert found.render_sql(SPEC) == f"RESTORE TABLE a.b TO VERSION AS OF {back_to}"
@@ -67,15 +67,15 @@ def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
         (["CREATE_TABLE r1"], "r1", "a.b: the run r1 made the table and merged nothing; there is nothing to undo"),
     ],
 )  # fmt: skip
-def test_refuses(made: list[str], run: str, message: str) -> None:
+def test_undo_is_refused(made: list[str], run: str, message: str) -> None:
     with pytest.raises(DataError) as refused:
         plan_undo(SPEC, run, log(*made))
     assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("find", [plan_undo, find_versions])
-def test_a_log_that_is_cut_off(find: Callable[[Spec, str, list[Commit]], object]) -> None:
-    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, is no longer in the table's log$"):
+def test_version_before_a_run_must_be_in_the_log(find: Callable[[Spec, str, list[Commit]], object]) -> None:
+    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, has been removed from the table's log$"):
         find(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
 
 
@@ -98,12 +98,12 @@ def test_versions_around_a_run(made: list[str], run: str, versions: tuple[int, i
     [
         (
             ["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "MERGE r1"], "r1",
-            "a.b: version 2 (MERGE) lies between the versions of the run r1, and is not by it; give each run an id of "
-            "its own to tell their changes apart",
+            "a.b: version 2 (MERGE) is between the versions of the run r1, but not by it; give each run a different "
+            "id to compare them one by one",
         ),
         (
             ["CREATE_TABLE r1", "MERGE r1", "RESTORE r2 r1"], "r2",
-            "a.b: the run r2 is the undo of r1; name that run to see what was taken back",
+            "a.b: the run r2 is the undo of r1; name that run to see what was undone",
         ),
         (
             ["CREATE_TABLE r1", "MERGE r1"], "r9",
@@ -111,19 +111,19 @@ def test_versions_around_a_run(made: list[str], run: str, versions: tuple[int, i
         ),
     ],
 )  # fmt: skip
-def test_changes_that_cannot_be_told(made: list[str], run: str, message: str) -> None:
+def test_run_that_cannot_be_compared_is_refused(made: list[str], run: str, message: str) -> None:
     with pytest.raises(DataError) as refused:
         find_versions(SPEC, run, log(*made))
     assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("note", [None, "", "nightly", "[1]", "{}", '{"run": "r1"}', "{"])
-def test_foreign_notes(note: str | None) -> None:
+def test_notes_of_other_tools_are_ignored(note: str | None) -> None:
     row = {"version": 1, "timestamp": AT, "operation": "WRITE", "operationMetrics": None, "userMetadata": note}
     assert Commit.from_history(row) == Commit(1, AT, "WRITE")
 
 
-def test_a_row_of_the_log() -> None:
+def test_commit_is_read_from_the_log() -> None:
     note = {"scdgen": "0.1", "run": "r1", "spec": "a.yml", "spec_hash": "12", "later": 1}
     metrics = {"numTargetRowsInserted": "3", "numTargetRowsUpdated": "2", "numTargetRowsDeleted": "1", "x": "y"}
     row = {
@@ -138,7 +138,7 @@ def test_a_row_of_the_log() -> None:
     assert commit.describe() == "MERGE: 3 inserted, 2 updated, 1 removed"
 
 
-def test_the_hash_is_of_the_meaning() -> None:
+def test_spec_hash_ignores_comments_and_defaults() -> None:
     same = load_spec_text(f"# a comment\n{TEXT}on_delete: null\n", name="elsewhere.yml")
     assert hash_spec(same) == hash_spec(SPEC)
     assert hash_spec(load_spec_text(TEXT.replace("v: string", "v: int"))) != hash_spec(SPEC)

@@ -1,17 +1,15 @@
-"""The page of scdgen show --html: whole in itself, safe with any value, and what its script makes of it.
+"""The page of scdgen show --html: self-contained, safe with any value, and the behaviour of its script.
 
-The script runs where Chromium is on the PATH; elsewhere a warning says that it did not.
+The script runs if Chromium is on the PATH; otherwise a warning says that it did not run.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scdgen.cli.timeline import Timeline
 from scdgen.cli.timeline_output import render_page
 from scdgen.errors import UsageError
 from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
@@ -27,11 +25,11 @@ ROWS = [
 ]
 
 
-def test_the_page_asks_nobody_for_anything() -> None:
+def test_page_loads_nothing() -> None:
     require_self_contained(render_page(made(ROWS), "Customers"))
 
 
-def test_any_value_comes_through_as_it_is() -> None:
+def test_any_value_is_kept_and_escaped() -> None:
     rows = [{**found, "id": NASTY} for found in ROWS[3:]]
     text = render_page(made(rows), NASTY)
     assert [tag for tag, _ in Read(text).elements].count("script") == 2
@@ -47,23 +45,23 @@ def test_any_value_comes_through_as_it_is() -> None:
     assert placeholder == f"id={NASTY}"
 
 
-def test_numbers_are_text_because_scripts_round_them() -> None:
+def test_numbers_are_text_so_scripts_do_not_round_them() -> None:
     found = data_of(render_page(made([row(1, "Ann", "Oslo", 9007199254740993, None)], spec_of("{type: bigint}"))))
     version = found["lanes"][0]["versions"][0]
     assert (version["start"], version["until"], version["row"][0]) == ("9007199254740993", None, "1")
     assert (found["lo"], found["hi"]) == ("9007199254740993", "9007199254741003")
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_page_says_what_it_omits() -> None:
     text = render_page(made(ROWS, limit=4))
     assert "Only the first 4 rows are shown" in text and "and the history of id=2 goes on" in text
     text = render_page(made(ROWS, limit=3))
     assert "Only the first 3 rows are shown" in text and "goes on</p>" not in text
     assert "Only the " not in render_page(made(ROWS))
-    assert "an empty place is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
+    assert "a gap is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
 
 
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
+def test_custom_template(tmp_path: Path) -> None:
     (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
     assert render_page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
     (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
@@ -71,7 +69,7 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
         render_page(made(ROWS), None, str(tmp_path))
 
 
-# What a reader does, in the page itself; what came of it is written into the page as JSON.
+# The actions of a reader, run in the page; the results are written into the page as JSON.
 _READER = """
 const all = selector => [...document.querySelectorAll(selector)];
 const bars = () => all(".track .version").map(bar => bar.getAttribute("aria-label"));
@@ -80,14 +78,14 @@ const set = (id, value) => {
   document.getElementById(id).value = value;
   document.getElementById(id).dispatchEvent(new Event("input"));
 };
-const told = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
+const details = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
 const valid = () => all(".track .version:not(.out)").map(bar => bar.getAttribute("aria-label").split(",", 2).join());
 const found = { count: bars().length, bars: bars().slice(0, 5) };
 found.none = all(".track .none").map(none => none.textContent);
 if (found.count < 100) {
   all(".track .version[tabindex='0']")[0].focus();
-  press("ArrowRight"); found.second = told();
-  press("ArrowRight"); press("ArrowDown"); found.beside = told();
+  press("ArrowRight"); found.second = details();
+  press("ArrowRight"); press("ArrowDown"); found.next = details();
   press("Home"); found.first = document.activeElement.getAttribute("aria-label").split(",", 2).join();
   press("ArrowLeft"); found.stays = document.activeElement.getAttribute("aria-label").split(",", 2).join();
   document.getElementById("earlier").click();
@@ -102,15 +100,10 @@ set("search", "nobody"); found.nothing = document.getElementById("nothing").inne
 """
 
 
-def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
-    """What a reader finds in the page; None, and a warning, if Chromium is not installed."""
-    return read_in_browser(render_page(timeline), _READER, folder)
-
-
-def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
+def test_search_and_keyboard_navigation(tmp_path: Path) -> None:
     timeline = made(ROWS)
     assert len(data_of(render_page(timeline))["lanes"]) == 2
-    found = looked_at(timeline, tmp_path)
+    found = read_in_browser(render_page(timeline), _READER, tmp_path)
     if found is None:
         return
     assert (found["errors"], found["hacked"], found["requests"]) == ([], "undefined", 0)
@@ -124,19 +117,19 @@ def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
         "id=1 version 2 of 3: 2024-02-01 → 2024-03-01 deleted at its end name Ann city Oslo → empty text"
         " Key and history id 1 valid_from 2024-02-01 00:00:00 valid_to 2024-03-01 00:00:00 is_current false"
     )
-    assert found["beside"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
+    assert found["next"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
     assert (found["first"], found["stays"]) == ("id=2, version 1 of 2", "id=2, version 1 of 2")
     assert found["at"] == ["2024-04-01", ["id=1, version 3 of 3", "id=2, version 2 of 2"]]
-    assert found["before"] == ["2024-03-01", ["id=2, version 2 of 2"]], "a time at which id=1 is deleted"
+    assert found["before"] == ["2024-03-01", ["id=2, version 2 of 2"]], "id=1 is deleted at this time"
     assert found["start"] == ["2024-01-01", ["id=1, version 1 of 3"]]
     assert (found["lanes"], found["nothing"]) == (["id=2"], "No key here holds this text.")
 
 
-def test_two_thousand_versions(tmp_path: Path) -> None:
+def test_page_with_two_thousand_versions(tmp_path: Path) -> None:
     rows = [row(i // 5, f"n{i}", "Oslo", i % 5, i % 5 + 1 if i % 5 < 4 else None) for i in range(2000)]
     timeline = made(rows, spec_of("{type: bigint}"))
     assert len(render_page(timeline)) < 1_000_000
-    found = looked_at(timeline, tmp_path)
+    found = read_in_browser(render_page(timeline), _READER, tmp_path)
     if found is None:
         return
     assert (found["count"], found["errors"], found["nothing"]) == (2000, [], "No key here holds this text.")
