@@ -23,6 +23,7 @@ from scdgen.patterns.facts import Head, PlanShape, Session
 from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import STEPS
@@ -67,6 +68,7 @@ PARAMETERS: dict[str, Any] = {
     "batch": scd1.Scd1Batch,
     "field": Field,
     "cast": SourceCast,
+    "extract": Scd2Snapshot,
     "version": queries.TableVersion,
     "page": Page | DiffPage,
 }
