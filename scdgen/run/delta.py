@@ -47,6 +47,11 @@ _CONFLICT = re.compile(
     r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
 )
 _TRANSACTION_CONFLICT = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
+# Errors about a version whose files or log entries were removed.
+_GONE = re.compile(
+    r"\bFAILED_READ_FILE\.FILE_NOT_EXIST\b|\bDELTA_(FILE_NOT_FOUND\w*|VERSION_NOT_FOUND|VERSIONS_NOT_CONTIGUOUS)\b"
+    r"|\b(FileNotFound|VersionNotFound)Exception\b"
+)
 _OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
 
 _SETTLED = 1.0  # seconds within which another process that is creating a table writes something
@@ -97,6 +102,11 @@ class Commit:
     refreshed: int | None = None  # updated without a match in the source
     files_added: int | None = None
     files_removed: int | None = None
+
+    @property
+    def merges(self) -> bool:
+        """Whether it is a MERGE: the only operation by which a run changes rows."""
+        return self.operation == "MERGE"
 
     def describe(self) -> str:
         """Describe the operation and the rows that it changed."""
@@ -180,11 +190,7 @@ _HARMLESS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
 
 def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
     """Plan how to undo a run. Raises :class:`DataError` if that would undo more than the run, or nothing."""
-    made = tuple(commit for commit in log if commit.run == run)
-    if not made:
-        known = list(dict.fromkeys(commit.run for commit in log if commit.run))
-        listed = f"the newest are {', '.join(known[:3])}" if known else "no run has changed it"
-        raise DataError(f"{spec.target}: no version is by the run {run}; {listed}; see `scdgen history`")
+    made = _find_run(spec, run, log)
     undone = next((commit for commit in log if commit.undoes == run), None)
     if undone is not None:
         raise DataError(f"{spec.target}: the run {run} was undone by version {undone.version}")
@@ -197,17 +203,74 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
                 f"{spec.target}: version {commit.version} ({commit.operation}, by {by}) came after the run {run}, and "
                 "would be undone with it; undo the later runs first, or RESTORE the table by hand"
             )
-    rows = [commit for commit in made if commit.operation == "MERGE"]
+    rows = [commit for commit in made if commit.merges]
     first = made[-1].version
     # Undoing the run that created the table leaves an empty table, to keep its views and grants.
     if first == 0 and not rows:
         raise DataError(f"{spec.target}: the run {run} made the table and merged nothing; there is nothing to undo")
     back_to = rows[-1].version - 1 if first == 0 else first - 1
-    if not any(commit.version == back_to for commit in log):
-        raise DataError(
-            f"{spec.target}: version {back_to}, before the run {run}, has been removed from the table's log"
-        )
+    _require_version(spec, run, log, back_to)
     return Undo(spec.target, run, made, back_to, log[0].version)
+
+
+def _find_run(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[Commit, ...]:
+    """The commits of a run, newest first. Raises :class:`DataError` if the log has none."""
+    made = tuple(commit for commit in log if commit.run == run)
+    if not made:
+        known = list(dict.fromkeys(commit.run for commit in log if commit.run))
+        listed = f"the newest are {', '.join(known[:3])}" if known else "no run has changed it"
+        raise DataError(f"{spec.target}: no version is by the run {run}; {listed}; see `scdgen history`")
+    return made
+
+
+def _require_version(spec: Spec, run: str, log: Sequence[Commit], version: int) -> None:
+    if not any(commit.version == version for commit in log):
+        raise DataError(
+            f"{spec.target}: version {version}, before the run {run}, has been removed from the table's log"
+        )
+
+
+# What a run changed
+
+
+def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int]:
+    """Find the versions before and after a run changed rows; they are the same if it changed none.
+
+    Raises:
+        DataError: the log lacks the run or the version before it, the run is an undo, or another commit
+            changed rows between its first and its last version.
+    """
+    made = _find_run(spec, run, log)
+    if made[0].undoes:
+        raise DataError(
+            f"{spec.target}: the run {run} is the undo of {made[0].undoes}; name that run to see what was undone"
+        )
+    rows = [commit for commit in made if commit.merges]
+    if not rows:
+        return made[0].version, made[0].version
+    first, last = rows[-1].version, rows[0].version
+    _require_version(spec, run, log, first - 1)
+    for commit in log:
+        if first < commit.version < last and commit.run != run and commit.operation not in _HARMLESS:
+            raise DataError(
+                f"{spec.target}: version {commit.version} ({commit.operation}) is between the versions of the run "
+                f"{run}, but not by it; give each run a different id to compare them one by one"
+            )
+    return first - 1, last
+
+
+@contextmanager
+def explain_vacuumed(spec: Spec, run: str, before: int, after: int) -> Iterator[None]:
+    """Raise :class:`DataError` if this block reads the version before or after a run, and its files were removed."""
+    try:
+        yield
+    except Exception as error:
+        if not _mentions(error, _GONE):
+            raise
+        raise DataError(
+            f"{spec.target}: files of version {before} or {after}, before and after the run {run}, were removed by "
+            "VACUUM; name a later run"
+        ) from error
 
 
 # Transactions and conflicts

@@ -25,9 +25,10 @@ from scdgen.patterns.queries import evolve_script, source_counts
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
+from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.plan import PlanView, open_plan, written_share
-from scdgen.run.results import CheckResult, PlanResult, RunResult
+from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions
@@ -244,6 +245,31 @@ class Runner:
         with self._engine.translated(spec):
             require_table(self.spark, spec)
             return select_versions(self.spark, spec, wanted, self.templates)
+
+    def diff(
+        self,
+        spec: Spec,
+        from_time: object = None,
+        to_time: object = None,
+        run_id: str | None = None,
+        keys: Mapping[str, object] | None = None,
+        limit: int = 0,
+    ) -> DiffResult:
+        """Compare the table at two effective times, or before and after a run.
+
+        Args:
+            spec: the table's spec.
+            from_time: the first time, as a Python value or text; only for a table with history.
+            to_time: the second time; by default, the open versions.
+            run_id: a run in Delta's log, instead of times.
+            keys: only this key: column -> value.
+            limit: maximum number of rows; 0 for all.
+
+        Raises:
+            UsageError: the arguments exclude each other, are invalid, or do not fit this spec.
+            DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
+        """
+        return read_diff(self.spark, spec, DiffFilter(from_time, to_time, run_id, keys or {}), limit, self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
