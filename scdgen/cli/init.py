@@ -83,7 +83,7 @@ def init(
     if out is not None and Path(out).exists() and not force:
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
-    options = parse_source_options(source_option, path, "--from")
+    options = parse_source_options(source_option, [path], "--from")
     sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
     if dbt is None:

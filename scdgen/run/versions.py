@@ -16,7 +16,7 @@ from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError, quoted
 from scdgen.patterns.history import Times
-from scdgen.patterns.queries import versions_query
+from scdgen.patterns.queries import given_query, versions_query
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
 
@@ -75,6 +75,11 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
         raise DataError(f"{spec.target}: no such table; run the spec first")
 
 
+def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, str]]:
+    """(option, text, type) of each key, for :func:`require_valid`."""
+    return [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
+
+
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
     """Select the rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
     return spark.sql(resolve_words(spark, spec, wanted, templates).render_query(spec, templates))
@@ -85,19 +90,32 @@ def resolve_words(
 ) -> VersionFilter:  # fmt: skip
     """Return the filter with a time for a word such as ``yesterday``. Raises :class:`UsageError` as ``select`` does."""
     wanted.render_query(spec, templates)
-    given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in wanted.keys.items()]
+    given = list_keys(spec, wanted.keys)
     if wanted.as_of is not None:
         given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
+    values = require_valid(spark, given)
+    is_word = wanted.as_of is not None and str(wanted.as_of).strip()[:1].isalpha()
+    return replace(wanted, as_of=values[-1]) if is_word else wanted
+
+
+def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
+    """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
+
+    Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not less
+    than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail or return
+    NULL.
+    """
     if not given:
-        return wanted
-    # Test the values first: depending on the ANSI mode, the CAST in the query would fail or return NULL.
-    tried = [f"CAST(TRY_CAST({sql.text_literal(text)} AS {kind}) AS STRING)" for _, text, kind in given]
-    values = spark.sql(f"SELECT {', '.join(tried)}").collect()[0]
+        return []
+    row = spark.sql(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
+    values = list(row)[: len(given)]
     for (option, text, kind), value in zip(given, values, strict=True):
         if value is None:
             raise UsageError(f"{option}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
-    is_word = wanted.as_of is not None and str(wanted.as_of).strip()[:1].isalpha()
-    return replace(wanted, as_of=values[-1]) if is_word else wanted
+    if ordered and not row[-1]:
+        (option, text, _), (other, bound, _) = given[-2:]
+        raise UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
+    return values
 
 
 def read_versions(
