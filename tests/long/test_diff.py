@@ -47,14 +47,15 @@ def test_changes_equal_the_reference(spark: SparkSession, tmp_path: Path, seed: 
             runs.append(result)
     spec, runner, label = runnable(spark, load_spec_text(fits.text)), Runner(spark), f"seed {seed}\n{fits.text}"
     assert runs, label
-    for result, before, after in zip(runs, stored, stored[1:], strict=True):
+    for result, (before, after) in zip(runs, itertools.pairwise(stored), strict=True):
         found = runner.diff(spec, run_id=result.run_id)
         assert changes(found) == by_run(fits, spec, before, after), label
         count = {"changed": 0, "closed": 0, "corrected": 0, **found.counts}
         assert count.get("opened", count.get("new")) == result.inserted, label
         assert count["changed"] + count["closed"] + count["corrected"] == result.updated, label
         assert count.get("folded", count.get("deleted")) == result.deleted, label
-    for start, end in itertools.combinations((3, 11, 18, None), 2) if not fits.scd1 else ():
+    ticks = (15, 30, 50, None) if fits.snapshot else (3, 11, 18, None)
+    for start, end in itertools.combinations(ticks, 2) if not fits.scd1 else ():
         first, second = (None if tick is None else fits.time(tick) for tick in (start, end))
         expected = between_times(fits, spec, stored[-1], first, second)
         assert changes(runner.diff(spec, first, second)) == expected, f"{first} to {second}, {label}"

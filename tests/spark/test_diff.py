@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +94,6 @@ def test_changes_by_times_and_runs(
         ("new", 4, "2024-03-10", (None, "Lyon")),
         ("changed", 8, "2024-02-10", ("Bari", "Pisa")),
     ], "3 and 7 have their old values again"
-    assert runner.diff(spec, "2024-03-11", keys={"id": 5}).rows == ()
 
     night = runner.diff(spec, run_id="night-2")
     assert summarize(night, "city", "valid_to", "gone") == [
@@ -116,12 +114,6 @@ def test_changes_by_times_and_runs(
     words = {"opened": "open", "closed": "close", "corrected": "correct", "folded": "fold"}
     assert night.counts == {word: planned[action] for word, action in words.items()}, "same counts as the plan"
     assert next(row for row in night.rows if row.key == {"id": 6}).changed == ("note",)
-    assert runner.diff(spec, run_id="night-1", limit=2).counts == {
-        "opened": 9,
-        "closed": 0,
-        "corrected": 0,
-        "folded": 0,
-    }
 
     status, out, err = called("diff", "people.yml", "--run", "night-2", "--key", "id=8", "--limit", "2")
     assert (status, err) == (0, "… more than 2 changes: narrow it with --key, or give --limit\n")
@@ -129,13 +121,6 @@ def test_changes_by_times_and_runs(
     assert (out.splitlines()[0], len(out.splitlines())) == (
         f"diffs.people, run night-2, version {first} to {last}: 1 opened, 0 closed, 1 corrected, 1 folded", 6,
     )  # fmt: skip
-    status, out, err = called("diff", "people.yml", "--from", "2024-02-15", "--to", "2024-03-31", "--format", "json")
-    listed = json.loads(out)
-    assert (status, err, listed["counts"]) == (0, "", found.counts)
-    assert listed["rows"][0] == {
-        "change": "changed", "key": {"id": 1}, "since": "2024-03-10", "changed": ["city"],
-        "old": {"id": 1, "city": "Oslo", "note": {"n": 1}}, "new": {"id": 1, "city": "Paris", "note": {"n": 1}},
-    }  # fmt: skip
     status, out, err = called("diff", "people.yml", "--from", "2024-03-01", "--html", "pages/people.html")
     assert (status, err) == (0, "") and out.startswith(
         "wrote pages/people.html: diffs.people, since 2024-03-01: 1 new, "
