@@ -71,9 +71,9 @@ def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> l
     return [f"{left}.{name} {operator} {right}.{name}" for name in names]
 
 
-Inputs = Literal["keys", "time", "tracked", "changes", "deletes", "run"]
-"""What a column can be made of: the keys, the effective time, the tracked columns, all that opens or ends a version,
-the mark of deletes, the time of the run."""
+Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run"]
+"""What a column can be made of: the keys, the effective time, the end that a row brings, the tracked columns, all that
+opens or ends a version, the mark of deletes, the time of the run."""
 
 
 @dataclass(frozen=True)

@@ -111,13 +111,19 @@ class Source(Model):
         default=None, description="Of the files at `path`."
     )
     options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
-    feed: Literal["changes", "snapshot"] = Field(
+    feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
-        description="`changes`: rows that changed; `snapshot`: the whole truth at one time, a missing key is a delete.",
+        description="`changes`: rows that changed; `snapshot`: the whole truth at one time, a missing key is a delete; "
+        "`versions` (scd2): the whole history of each key that it names, a row per version, a gap is a delete.",
     )
     effective_at: Expression | None = Field(
         default=None,
         description="When a row became true. scd2 changes need it; in a snapshot it is `taken_at` by default.",
+    )
+    effective_until: Expression | None = Field(
+        default=None,
+        description="When a version ends, for `feed: versions`: NULL or the open end while it is open, and written as "
+        "`valid_to` is, with `history.gap`.",
     )
     sequence_by: Expressions = Field(default=(), description="Of rows of one key and time the greatest wins.")
     delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
@@ -372,6 +378,11 @@ class Spec(Model):
     def reads_snapshot(self) -> bool:
         """Whether the source is the whole truth at one time."""
         return self.source.feed == "snapshot"
+
+    @property
+    def reads_versions(self) -> bool:
+        """Whether the source is the whole history of each key that it names."""
+        return self.source.feed == "versions"
 
     @property
     def deletes(self) -> str:

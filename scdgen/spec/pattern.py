@@ -58,6 +58,10 @@ class PatternRules:
         """Whether a row of the source must say when it became true."""
         return False
 
+    def takes_parts(self, spec: Spec) -> bool:
+        """Whether the rows of the source may come in parts, as micro-batches do."""
+        return True
+
     def problems(self, spec: Spec) -> Found:
         """What is wrong with a spec by the rules of this pattern: (place in the spec, one line with the fix).
 

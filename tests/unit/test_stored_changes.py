@@ -46,6 +46,8 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
      "from the whole source"]),
     ("2c", "columns.name.type", "int", ["columns.name.type: STRING -> INT: stored values are of the old type; every "
      "run stops; recreate the table from the whole source"]),
+    ("2v", "source.effective_until", "until", ["source.effective_until: ended -> until: stored ends are of the old "
+     "one, until the source names their key again"]),
     ("2c", "unchanged", "keep", ["unchanged: skip -> keep: changes of before that changed nothing were not stored; "
      "for them too, recreate the table from the whole source"]),
     ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
