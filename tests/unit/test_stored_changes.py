@@ -162,15 +162,32 @@ def test_the_same_in_other_words_is_no_change(option: str, value: str, same: str
     assert all("\n" not in line for line in told(BASES["2c"], before)), "a line per option"
 
 
-@pytest.mark.parametrize(("kind", "default"), [("2c", "close"), ("2s", "close"), ("1c", "remove"), ("1s", "remove")])
+@pytest.mark.parametrize(
+    ("kind", "default"), [("2c", "close"), ("2s", "close"), ("2v", "close"), ("1c", "remove"), ("1s", "remove")]
+)
 def test_deletes(kind: str, default: str) -> None:
-    base = BASES[kind] if kind[1] == "s" else changed(BASES[kind], "source.delete_when", "op = 'D'")
+    base = BASES[kind] if kind[1] != "c" else changed(BASES[kind], "source.delete_when", "op = 'D'")
     ignored = changed(base, "on_delete", "ignore")
     (line,) = told(base, ignored)
     assert line.startswith(f"on_delete: {default} -> ignore: stored rows stay, and rows of before are not read again")
     assert told(base, changed(base, "on_delete", default)) == [], "the default, written out"
     if kind[1] == "c":
         assert told(BASES[kind], changed(BASES[kind], "on_delete", "ignore")) == [], "nothing deletes"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "means"),
+    [
+        ("2c", "2v", "changes -> versions: stored rows stay; each key that the source names gets the source's history "
+         "instead"),
+        ("2v", "2c", "versions -> changes: stored rows stay; a missing period is not a delete any more"),
+        ("2s", "2c", "snapshot -> changes: stored rows stay; a missing key is not a delete any more"),
+        ("2c", "2s", "changes -> snapshot: stored rows stay; the first snapshot ends every key that it lacks"),
+    ],
+)  # fmt: skip
+def test_another_feed(before: str, after: str, means: str) -> None:
+    lines = [line for line in told(BASES[before], BASES[after]) if not line.startswith("source.effective_at")]
+    assert lines == [f"source.feed: {means}"]
 
 
 def test_a_property_that_is_on_by_default() -> None:
