@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JARS := $(VENV)/.jars
 RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 
 # Parts of the bench; all by default.
@@ -43,6 +44,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
+# The first start of Spark downloads its JARs. Two workers that do so at the same time break each other's downloads.
+$(JARS): $(READY)
+	$(BIN)/python -c 'from scdgen.engine.session import local_session; local_session(".build/jars").stop()'
+	touch $@
+
 demo: $(READY)
 	@rm -rf .build/demo
 	@$(BIN)/python tests/tools/airports.py .build/airports > /dev/null
@@ -72,7 +78,7 @@ test: $(READY)
 	@began=$$(date +%s); $(MAKE) --no-print-directory check spark && \
 		took=$$(($$(date +%s) - began)) && echo "make test took $$((took / 60)) min $$((took % 60)) s"
 
-spark: $(READY)
+spark: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'not long' tests/spark
 
 test-long: INPUTS = 5000
@@ -82,15 +88,15 @@ test-long: sqlfluff wheel site long seeds fuzz-specs test-docs crash writers mat
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
-long: $(READY)
+long: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO) tests/spark tests/long
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 
-seeds: $(READY)
+seeds: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 20 $(TWO) $(RANDOM_TESTS)
 
-fuzz: $(READY)
+fuzz: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --seed $(SEED) --specs 100 --long $(TWO) $(RANDOM_TESTS) \
 		tests/long/test_visitor.py
 

@@ -1,6 +1,6 @@
-"""Every error that a user can meet, with its place and its exit status.
+"""The errors that users see, each with an exit status.
 
-One base class; the command line turns it into lines on stderr and an exit status in one place.
+All share one base class; the command line turns it into lines on stderr and an exit status in one place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 
 def printable(text: str) -> str:
-    r"""A line that a terminal shows as it is: what would move, hide or turn text around is written as its code.
+    r"""Escape the characters that move the cursor, hide text or reverse its direction, and cut very long words.
 
     >>> print(printable("a\x1b[31m\u202eb\nc"), printable("y" * 500))
     a\x1b[31m\u202eb\nc yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
@@ -39,13 +39,13 @@ class Problem:
 
 
 class ScdgenError(Exception):
-    """Base of all errors of this package. ``exit_status`` is what the command line ends with."""
+    """Base of all errors of this package. ``exit_status`` is that of the command line."""
 
     exit_status = 3
 
 
 class SpecError(ScdgenError):
-    """One or more mistakes in a spec, found before anything was sent to Spark."""
+    """One or more mistakes in a spec, found before anything is sent to Spark."""
 
     exit_status = 1
 
@@ -56,7 +56,7 @@ class SpecError(ScdgenError):
         super().__init__("\n".join(map(str, self.problems)))
 
     def __reduce__(self) -> tuple[type[SpecError], tuple[tuple[Problem, ...]]]:
-        """From another process it comes with its problems, not with their text."""
+        """Pickle the problems instead of their text."""
         return type(self), (self.problems,)
 
 
@@ -76,7 +76,7 @@ class DataError(ScdgenError):
 
 
 class UsageError(ScdgenError):
-    """A call that cannot be carried out as it was written: a missing param, an unknown file."""
+    """A call with wrong arguments: a missing param, an unknown file."""
 
     exit_status = 2
 
@@ -88,7 +88,7 @@ class EngineError(ScdgenError):
 
 
 def line_and_status(error: Exception) -> tuple[str, int]:
-    """What is said of an error, and the exit status that it ends a command with."""
+    """Return the message of an error and the exit status of the command."""
     if isinstance(error, ScdgenError):
         return "\n".join(map(printable, str(error).split("\n"))), error.exit_status
     if isinstance(error, OSError) and error.errno is not None:
@@ -104,23 +104,23 @@ NO_UTF8 = "is not UTF-8 text; save it as UTF-8"
 DEBUG = "run again with --debug for all of it"
 _ELSEWHERE = "remove it, or name another place"
 _RIGHTS = "ask for the right to read and write there, or name another place"
-# What the system says, and the way out.
+# System error -> its text, and the fix.
 _SYSTEM = {
     errno.EACCES: ("permission is denied", _RIGHTS),
     errno.EPERM: ("permission is denied", _RIGHTS),
     errno.EROFS: ("the disk is read-only", "name another place"),
     errno.ENOSPC: ("no space is left on the disk", "free some and run again"),
     errno.EDQUOT: ("the quota of the disk is used up", "free some space and run again"),
-    errno.EEXIST: ("a file is in the place of a folder", _ELSEWHERE),
-    errno.ENOTDIR: ("a file is in the place of a folder", _ELSEWHERE),
-    errno.EISDIR: ("a folder is in the place of a file", _ELSEWHERE),
+    errno.EEXIST: ("a file is where a folder should be", _ELSEWHERE),
+    errno.ENOTDIR: ("a file is where a folder should be", _ELSEWHERE),
+    errno.EISDIR: ("a folder is where a file should be", _ELSEWHERE),
     errno.ENAMETOOLONG: ("the name is too long", "give a shorter one"),
     errno.EMFILE: ("too many files are open", "raise the limit (ulimit -n)"),
 }
 
 
 def of_system(error: OSError, place: object = None) -> str:
-    """One line on what the system refused: the place, the cause, the way out.
+    """Describe a system error on one line: the place, the cause, the fix.
 
     >>> of_system(OSError(errno.ENOSPC, "No space left on device", "out/merge.sql"))
     'out/merge.sql: no space is left on the disk; free some and run again'
@@ -130,7 +130,7 @@ def of_system(error: OSError, place: object = None) -> str:
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """A hint naming the most similar of ``names``, or nothing.
+    """Return a hint with the most similar of ``names``, or an empty text.
 
     >>> nearest("efective_at", ["effective_at", "where"])
     "; did you mean 'effective_at'?"
@@ -143,7 +143,7 @@ def nearest(word: str, names: Iterable[str]) -> str:
 
 
 def quoted(text: str, width: int = 60) -> str:
-    r"""A value in quotes as a message shows it: on one line, and not too long.
+    r"""Quote a value for a message: on one line, cut to ``width`` characters.
 
     >>> print(quoted("a\nb"), quoted("x" * 70, width=5))
     'a\nb' 'xx...'

@@ -1,4 +1,4 @@
-"""What happens, one line each on stderr: text for people, or JSON for what collects logs (``--log-format json``)."""
+"""Log to stderr, a line per event: text for people, or JSON for log collectors (``--log-format json``)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _FORMAT = {"json": False}
 
 
 def choose(kind: str) -> None:
-    """``text`` or ``json`` for the rest of the process."""
+    """Set the format, ``text`` or ``json``, for the rest of the process."""
     _FORMAT["json"] = kind == "json"
 
 
 def event(name: str, level: str = "info", **fields: Any) -> None:
-    """A line of the JSON log: when, what, and the fields; nothing where the log is text."""
+    """Write a line of the JSON log: time, event and fields; nothing if the log is text."""
     if _FORMAT["json"]:
         _write({"at": _now(), "level": level, "event": name, **fields})
 
 
 def error(line: str, status: int | None = None, **fields: Any) -> None:
-    """A line on stderr; in the JSON log an ``error`` with its ``message``, and the exit status that it leads to."""
+    """Write an error; in the JSON log an ``error`` with its ``message`` and the exit status."""
     if _FORMAT["json"]:
         known = {"status": status} if status is not None else {}
         _write({"at": _now(), "level": "error", "event": "error", "message": line, **known, **fields})
@@ -31,12 +31,12 @@ def error(line: str, status: int | None = None, **fields: Any) -> None:
 
 
 def warning(line: str) -> None:
-    """A line on stderr on what went wrong beside the work, which is done; in the JSON log a ``warning``."""
+    """Write a warning: something failed, but the work is done."""
     _remark("warning", "warning", line)
 
 
 def note(line: str) -> None:
-    """A remark on stderr that is not an error; in the JSON log a ``note``."""
+    """Write a remark that is not an error."""
     _remark("note", "info", line)
 
 

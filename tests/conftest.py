@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 Called = Callable[..., tuple[int, str, str]]
 SETTINGS = {
-    # Not one for each core, as workers share them; with one alone, a writer could not commit while a MERGE waits.
+    # Not one per core, because workers share them; with only one, no writer could commit while a MERGE waits.
     "spark.master": "local[2]",
-    # Each partition is a task of each stage, and to send a task takes longer than these rows. `make long` has two.
+    # Each partition is a task of each stage, and sending a task takes longer than these rows. `make long` has two.
     "spark.default.parallelism": "1",
     "spark.sql.shuffle.partitions": "1",
     # Compiling and replanning take longer than these rows.
@@ -40,7 +40,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, default=1, help="first seed of the random specs")
     parser.addoption("--specs", type=int, help="number of random specs from the first seed on; without it, a few")
-    parser.addoption("--remote", metavar="URL", help="a Spark Connect server in the place of the tests' own Spark")
+    parser.addoption("--remote", metavar="URL", help="a Spark Connect server instead of the local Spark of the tests")
     parser.addoption("--warehouse", metavar="DIR", help="where the server keeps its tables")
     parser.addoption("--setting", action="append", default=[], metavar="K=V", help="a setting of the tests' own Spark")
     parser.addoption("--long", action="store_true", help="generated data in full size")
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def long(request: pytest.FixtureRequest) -> bool:
-    """Whether to take the time for the full size of generated data."""
+    """Whether to generate the data in full size."""
     return bool(request.config.getoption("--long"))
 
 
@@ -56,12 +56,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "long":
             item.add_marker("long")
-        # Some tests there start a Spark of their own, in a process of its own.
+        # Some tests there start another Spark in a separate process.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name in {"spark", "long"}:
             item.add_marker("spark")
         if item.nodeid.removeprefix("tests/spark/") in CORE:
             item.add_marker("core")
-    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # what is quick fails first
+    items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # quick tests fail first
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +87,7 @@ def spark(warehouse: Path, request: pytest.FixtureRequest) -> Iterator[SparkSess
 
 @pytest.fixture
 def called(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
-    """Runs a command in this process, on the session of the tests: (exit status, stdout, stderr)."""
+    """Run a command in this process, on the session of the tests: (exit status, stdout, stderr)."""
     from scdgen.cli.main import main
 
     monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
@@ -116,7 +116,7 @@ def seeds(config: pytest.Config, few: Iterable[int]) -> Iterable[int]:
 
 
 def runnable(spark: Any, spec: Spec) -> Spec:
-    """The spec as this Spark can run it: Spark 3 has no functions in SQL, which views.as_of makes."""
+    """The spec without what this Spark cannot run: Spark 3 has no SQL functions, which views.as_of creates."""
     if not str(spark.version).startswith("3."):
         return spec
     return spec.model_copy(update={"views": spec.views.model_copy(update={"as_of": None})})
@@ -127,10 +127,10 @@ def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
 
 
 def as_of(spark: Any, query: str) -> Any:
-    """A query that calls a table function by its schema and name, as views.as_of makes it.
+    """A query that calls the table function of views.as_of by its schema and name.
 
-    Before 4.2 Spark refuses the schema ("Table valued function cannot specify database name"): it has to be the current
-    one.
+    Before 4.2 Spark refuses the schema ("Table valued function cannot specify database name"): it must be the
+    current one.
     """
     called = re.search(r"\bFROM (\w+)\.(`?\w+`?\()", query)
     if called is None or not spark.version.startswith(("3.", "4.0.", "4.1.")):
@@ -142,13 +142,13 @@ def as_of(spark: Any, query: str) -> Any:
         spark.sql("USE default")
 
 
-# Options that no random spec has, and why.
+# Options that no random spec has, with the reason.
 _NOT_RANDOM = {"stream", "stream.options", "stream.checkpoint"}  # for streams, which have tests of their own
 _AT_LEAST = 5
 
 
 def _counted(reporter: Any) -> dict[str, int]:
-    """Option -> how many of the random specs that ran have it."""
+    """Count the random specs that ran, by option."""
     counts: dict[str, int] = {}
     for report in reporter.getreports("passed") + reporter.getreports("failed"):
         for place in dict(report.user_properties).get("options", ()):
@@ -164,7 +164,7 @@ def _rare(counts: dict[str, int]) -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """How often each option was there, where a hundred specs or more were asked for."""
+    """Print how often each option was used, if a hundred specs or more ran."""
     counts = _counted(terminalreporter)
     if (config.getoption("--specs") or 0) < 100 or not counts:
         return
@@ -182,7 +182,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A hundred specs in which an option is rare prove too little."""
+    """Fail if an option is rare in a hundred specs or more."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None or (session.config.getoption("--specs") or 0) < 100 or hasattr(session.config, "workerinput"):
         return

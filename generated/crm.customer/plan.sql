@@ -2,7 +2,7 @@
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
+-- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
@@ -32,7 +32,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
     SELECT id, name, address, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
     FROM changes
     UNION ALL
@@ -44,7 +44,7 @@ timeline AS (
     DISTRIBUTE BY id
 ),
 ranked AS (
-    -- At one time of a key, the change comes before what is stored.
+    -- Among the events of one key and time, a change comes before what is stored.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,
@@ -56,7 +56,7 @@ ranked AS (
 ),
 events AS (
     -- One event per key and time; two changes that contradict each other stop the statement.
-    -- It opens a version if it differs from the state before it.
+    -- An event opens a version if it differs from the state before it.
     SELECT
         *,
         NOT _scd_deleted
@@ -76,7 +76,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version with its end, and what the table needs for it: NULL if it is stored like this already.
+    -- Each version with its end, and the action to write: NULL if it is stored like this already.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

@@ -1,9 +1,12 @@
 -- crm.customer_cdc: Customers, from a change feed with deletes; an update comes as a delete and an insert of one time
--- Merges a batch of changes into the history. Changes may arrive in any order: a late one splits, shortens or
--- extends the versions around it; a delete ends the version of its key. Running the same batch again changes nothing.
+-- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
+-- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
+-- at a stored start replaces the values. A delete ends the version of its key; other keys stay as they are. Stops and
+-- writes nothing if a key or time is NULL, or two rows of one key and time differ. The same batch again changes
+-- nothing.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
--- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
+-- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_feed);
@@ -35,7 +38,7 @@ MERGE INTO crm.customer_cdc AS t USING (
             END
     ),
     timeline AS (
-        -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
         SELECT
             company, customer_no, name, city, _scd_at, _scd_deleted, _scd_sequence_1,
             NULL AS _scd_until,
@@ -51,7 +54,7 @@ MERGE INTO crm.customer_cdc AS t USING (
         DISTRIBUTE BY company, customer_no
     ),
     ranked AS (
-        -- At one time of a key, the change comes before what is stored; the greatest lsn wins.
+        -- Among the events of one key and time, a change comes before what is stored; the greatest lsn wins.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -66,7 +69,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- It opens a version if it differs from the state before it.
+        -- An event opens a version if it differs from the state before it.
         SELECT
             *,
             NOT _scd_deleted

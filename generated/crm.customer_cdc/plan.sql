@@ -2,7 +2,7 @@
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
--- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
+-- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_feed);
@@ -36,7 +36,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
     SELECT
         company, customer_no, name, city, _scd_at, _scd_deleted, _scd_sequence_1,
         NULL AS _scd_until,
@@ -52,7 +52,7 @@ timeline AS (
     DISTRIBUTE BY company, customer_no
 ),
 ranked AS (
-    -- At one time of a key, the change comes before what is stored; the greatest lsn wins.
+    -- Among the events of one key and time, a change comes before what is stored; the greatest lsn wins.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,
@@ -67,7 +67,7 @@ ranked AS (
 ),
 events AS (
     -- One event per key and time; two changes that contradict each other stop the statement.
-    -- It opens a version if it differs from the state before it.
+    -- An event opens a version if it differs from the state before it.
     SELECT
         *,
         NOT _scd_deleted

@@ -1,6 +1,8 @@
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
--- opens another, a missing key closes its version. Running the same extract again changes nothing.
+-- opens another, a missing key closes its version. Load extracts in the order of their times. Stops and writes nothing
+-- if a key is NULL, two rows of one key differ, the extract is empty, or a version to close is not older than the
+-- extract. The same extract again changes nothing.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -10,7 +12,7 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 SET VARIABLE _scd_taken_at = CASE
     WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
     ELSE RAISE_ERROR(
-        '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end; give it a time'
+        '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end'
     )
 END;
 
@@ -63,7 +65,7 @@ MERGE INTO crm.customer_full AS t USING (
             END
     ),
     stored AS (
-        -- The stored versions that are open, or ended no earlier than this snapshot.
+        -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
         SELECT
             t.customer_no, t.name,
             t.effective_ts AS _scd_from,
@@ -75,17 +77,16 @@ MERGE INTO crm.customer_full AS t USING (
         DISTRIBUTE BY customer_no
     ),
     compared AS (
-        -- Only keys that differ: missing in the snapshot, new in it, or changed.
+        -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
         SELECT
             COALESCE(n.customer_no, o.customer_no) AS customer_no,
             n.name,
             _scd_taken_at AS _scd_at,
             o._scd_from,
             o._scd_until,
-            n.customer_no IS NULL AS _scd_gone,
             CASE
                 WHEN n.customer_no IS NULL THEN ARRAY('close')
-                WHEN o.customer_no IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+                WHEN o.customer_no IS NULL THEN ARRAY('open')
                 WHEN STRUCT(n.name) <=> STRUCT(o.name) THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
@@ -101,7 +102,7 @@ MERGE INTO crm.customer_full AS t USING (
             END
     ),
     versions AS (
-        -- A changed key closes one version and opens another.
+        -- A changed key closes one version and opens another; an old extract is refused.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
@@ -128,7 +129,7 @@ MERGE INTO crm.customer_full AS t USING (
             CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current
         FROM versions
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged
 ) AS s
     -- A key and a start identify a version.
     ON t.customer_no = s.customer_no
@@ -137,7 +138,7 @@ MERGE INTO crm.customer_full AS t USING (
 -- The open version of a missing or changed key: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN
     UPDATE SET expiry_ts = s.expiry_ts, is_current = s.is_current
--- A version whose values are corrected, or that is open again.
+-- A version that is open again because its key is back, or whose values are corrected.
 WHEN MATCHED THEN
     UPDATE SET name = s.name, expiry_ts = s.expiry_ts, is_current = s.is_current
 -- A version that is not stored yet.

@@ -9,7 +9,7 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 SET VARIABLE _scd_taken_at = CASE
     WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
     ELSE RAISE_ERROR(
-        '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end; give it a time'
+        '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end'
     )
 END;
 
@@ -64,7 +64,7 @@ snapshot AS (
         END
 ),
 stored AS (
-    -- The stored versions that are open, or ended no earlier than this snapshot.
+    -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
     SELECT
         t.customer_no, t.name,
         t.effective_ts AS _scd_from,
@@ -76,17 +76,16 @@ stored AS (
     DISTRIBUTE BY customer_no
 ),
 compared AS (
-    -- Only keys that differ: missing in the snapshot, new in it, or changed.
+    -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
     SELECT
         COALESCE(n.customer_no, o.customer_no) AS customer_no,
         n.name,
         _scd_taken_at AS _scd_at,
         o._scd_from,
         o._scd_until,
-        n.customer_no IS NULL AS _scd_gone,
         CASE
             WHEN n.customer_no IS NULL THEN ARRAY('close')
-            WHEN o.customer_no IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+            WHEN o.customer_no IS NULL THEN ARRAY('open')
             WHEN STRUCT(n.name) <=> STRUCT(o.name) THEN ARRAY('correct')
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
@@ -102,7 +101,7 @@ compared AS (
         END
 ),
 versions AS (
-    -- A changed key closes one version and opens another.
+    -- A changed key closes one version and opens another; an old extract is refused.
     SELECT
         *,
         CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,

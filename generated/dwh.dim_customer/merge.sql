@@ -1,9 +1,11 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Merges a batch of changes into the history. Changes may arrive in any order: a late one splits, shortens or
--- extends the versions around it; no change is a delete. Running the same batch again changes nothing.
+-- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
+-- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
+-- at a stored start replaces the values. No change deletes a key; other keys stay as they are. Stops and writes nothing
+-- if a key or time is NULL, or two rows of one key and time differ. The same batch again changes nothing.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
--- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
+-- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -55,7 +57,7 @@ MERGE INTO dwh.dim_customer AS t USING (
             END
     ),
     timeline AS (
-        -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
         SELECT
             region, customer_no, name, address, birth_date, _scd_at,
             FALSE AS _scd_deleted,
@@ -78,7 +80,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         DISTRIBUTE BY region, customer_no
     ),
     ranked AS (
-        -- At one time of a key, the change comes before what is stored; the greatest change_no wins.
+        -- Among the events of one key and time, a change comes before what is stored; the greatest change_no wins.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -93,7 +95,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- It opens a version if it differs from the state before it.
+        -- An event opens a version if it differs from the state before it.
         SELECT
             *,
             NOT _scd_deleted

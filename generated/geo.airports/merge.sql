@@ -1,6 +1,8 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
 -- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
--- opens another, a missing key closes its version. Running the same extract again changes nothing.
+-- opens another, a missing key closes its version. Load extracts in the order of their times. Stops and writes nothing
+-- if a key is NULL, two rows of one key differ, the extract is empty, more than 0.2 of the keys are missing, or a
+-- version to close is not older than the extract. The same extract again changes nothing.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
@@ -9,7 +11,7 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = COALESCE(
     CAST(session.taken AS TIMESTAMP),
-    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time')
+    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
 );
 
 MERGE INTO geo.airports AS t USING (
@@ -71,7 +73,7 @@ MERGE INTO geo.airports AS t USING (
             END
     ),
     stored AS (
-        -- The stored versions that are open, or ended no earlier than this snapshot.
+        -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
         SELECT
             t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
             t.valid_from AS _scd_from,
@@ -83,7 +85,7 @@ MERGE INTO geo.airports AS t USING (
         DISTRIBUTE BY icao
     ),
     compared AS (
-        -- Only keys that differ: missing in the snapshot, new in it, or changed.
+        -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
         SELECT
             COALESCE(n.icao, o.icao) AS icao,
             n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
@@ -91,10 +93,9 @@ MERGE INTO geo.airports AS t USING (
             o._scd_from,
             o._scd_until,
             COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
-            n.icao IS NULL AS _scd_gone,
             CASE
                 WHEN n.icao IS NULL THEN ARRAY('close')
-                WHEN o.icao IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+                WHEN o.icao IS NULL THEN ARRAY('open')
                 WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
                     <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
                     THEN ARRAY('correct')
@@ -113,7 +114,7 @@ MERGE INTO geo.airports AS t USING (
             END
     ),
     versions AS (
-        -- A changed key closes one version and opens another.
+        -- A changed key closes one version and opens another; an old extract or too many missing keys is refused.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
@@ -133,7 +134,7 @@ MERGE INTO geo.airports AS t USING (
                         || TO_JSON(STRUCT(icao, _scd_from))
                     )
                 WHEN _scd_closing > 0.2 * _scd_current
-                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys would close')
+                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys are missing')
                 ELSE TRUE
             END
     ),
@@ -147,14 +148,14 @@ MERGE INTO geo.airports AS t USING (
             _scd_next IS NULL AS is_current
         FROM versions
     )
-    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+    SELECT * FROM staged
 ) AS s
     -- A key and a start identify a version.
     ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
 -- The open version of a missing or changed key: only its end is written.
 WHEN MATCHED AND s._scd_action = 'close' THEN
     UPDATE SET valid_to = s.valid_to, is_current = s.is_current
--- A version whose values are corrected, or that is open again.
+-- A version that is open again because its key is back, or whose values are corrected.
 WHEN MATCHED THEN
     UPDATE SET
         iata = s.iata, name = s.name, city = s.city, subd = s.subd, country = s.country, elevation = s.elevation,

@@ -8,7 +8,7 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = COALESCE(
     CAST(session.taken AS TIMESTAMP),
-    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL; give it a time')
+    RAISE_ERROR('[SCDGEN_NULL_TIME] geo.airports: snapshot.taken_at is NULL')
 );
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
@@ -72,7 +72,7 @@ snapshot AS (
         END
 ),
 stored AS (
-    -- The stored versions that are open, or ended no earlier than this snapshot.
+    -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
     SELECT
         t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
         t.valid_from AS _scd_from,
@@ -84,7 +84,7 @@ stored AS (
     DISTRIBUTE BY icao
 ),
 compared AS (
-    -- Only keys that differ: missing in the snapshot, new in it, or changed.
+    -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
     SELECT
         COALESCE(n.icao, o.icao) AS icao,
         n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
@@ -92,10 +92,9 @@ compared AS (
         o._scd_from,
         o._scd_until,
         COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
-        n.icao IS NULL AS _scd_gone,
         CASE
             WHEN n.icao IS NULL THEN ARRAY('close')
-            WHEN o.icao IS NULL OR o._scd_until < _scd_taken_at THEN ARRAY('open')
+            WHEN o.icao IS NULL THEN ARRAY('open')
             WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
                 <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
                 THEN ARRAY('correct')
@@ -114,7 +113,7 @@ compared AS (
         END
 ),
 versions AS (
-    -- A changed key closes one version and opens another.
+    -- A changed key closes one version and opens another; an old extract or too many missing keys is refused.
     SELECT
         *,
         CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
@@ -134,7 +133,7 @@ versions AS (
                     || TO_JSON(STRUCT(icao, _scd_from))
                 )
             WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys would close')
+                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys are missing')
             ELSE TRUE
         END
 ),

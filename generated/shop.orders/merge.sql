@@ -1,6 +1,8 @@
 -- shop.orders: Orders, moved here from the table of a dbt snapshot
--- Replaces the history of each key that the source names by the one that the source has; other keys stay as they are.
--- A gap between two rows is a delete. Running the same source again changes nothing.
+-- Replaces the history of each key in the source with that of the source: a stored version with a start that the source
+-- does not have is removed. Equal neighbours become one version. An end at which no other row starts is a delete; other
+-- keys stay as they are. Stops and writes nothing if a key or time is NULL, two rows of one key and time differ, a row
+-- does not end after its start, or two rows of one key overlap. The same source again changes nothing.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.orders AS t USING (
@@ -29,7 +31,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     neighbours AS (
-        -- Each row with the one before it of its key.
+        -- Each row with the previous row of its key.
         SELECT
             *,
             LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before
@@ -56,7 +58,7 @@ MERGE INTO shop.orders AS t USING (
             END
     ),
     runs AS (
-        -- Neighbours that are equal, without a gap between them, share a number.
+        -- Equal neighbours without a gap between them share a number.
         SELECT
             *,
             COUNT_IF(
@@ -67,7 +69,7 @@ MERGE INTO shop.orders AS t USING (
         WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
     ),
     folded AS (
-        -- One version of each number: the first start, the last end.
+        -- One version per number: the first start, the last end.
         SELECT
             r.order_id,
             MIN_BY(r.status, r._scd_at) AS status,
@@ -87,7 +89,7 @@ MERGE INTO shop.orders AS t USING (
         WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
     ),
     stored AS (
-        -- What the table has of the source's keys.
+        -- The stored versions of the source's keys.
         SELECT
             t.order_id,
             t.valid_from AS _scd_at,
@@ -96,7 +98,7 @@ MERGE INTO shop.orders AS t USING (
         LEFT SEMI JOIN given AS g ON t.order_id = g.order_id
     ),
     staged AS (
-        -- Every version of these keys, given or stored; the action is NULL if both are alike.
+        -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
         SELECT
             CASE
                 WHEN _scd_stored IS NULL THEN 'open'

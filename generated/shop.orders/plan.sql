@@ -30,7 +30,7 @@ given AS (
         END
 ),
 neighbours AS (
-    -- Each row with the one before it of its key.
+    -- Each row with the previous row of its key.
     SELECT
         *,
         LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before
@@ -57,7 +57,7 @@ timeline AS (
         END
 ),
 runs AS (
-    -- Neighbours that are equal, without a gap between them, share a number.
+    -- Equal neighbours without a gap between them share a number.
     SELECT
         *,
         COUNT_IF(
@@ -68,7 +68,7 @@ runs AS (
     WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
 ),
 folded AS (
-    -- One version of each number: the first start, the last end.
+    -- One version per number: the first start, the last end.
     SELECT
         r.order_id,
         MIN_BY(r.status, r._scd_at) AS status,
@@ -88,7 +88,7 @@ versions AS (
     WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
 ),
 stored AS (
-    -- What the table has of the source's keys.
+    -- The stored versions of the source's keys.
     SELECT
         t.order_id,
         t.valid_from AS _scd_at,
@@ -97,7 +97,7 @@ stored AS (
     LEFT SEMI JOIN given AS g ON t.order_id = g.order_id
 ),
 staged AS (
-    -- Every version of these keys, given or stored; the action is NULL if both are alike.
+    -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
     SELECT
         CASE
             WHEN _scd_stored IS NULL THEN 'open'

@@ -1,9 +1,11 @@
 -- web.user_mapping: Which user a visitor's cookie belonged to, and when
--- Merges a batch of changes into the history. Changes may arrive in any order: a late one splits, shortens or
--- extends the versions around it; no change is a delete. Running the same batch again changes nothing.
+-- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
+-- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
+-- at a stored start replaces the values. No change deletes a key; other keys stay as they are. Stops and writes nothing
+-- if a key or time is NULL, or two rows of one key and time differ. The same batch again changes nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
--- Versions that ended before the earliest change of the batch cannot be affected by it; Delta skips their files.
+-- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -44,7 +46,7 @@ MERGE INTO web.user_mapping AS t USING (
             END
     ),
     timeline AS (
-        -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
         SELECT
             visitor_cookie_id, user_id, vcid_first_two, _scd_at,
             FALSE AS _scd_deleted,
@@ -67,7 +69,7 @@ MERGE INTO web.user_mapping AS t USING (
         DISTRIBUTE BY visitor_cookie_id
     ),
     ranked AS (
-        -- At one time of a key, the change comes before what is stored; the greatest userId wins.
+        -- Among the events of one key and time, a change comes before what is stored; the greatest userId wins.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -82,7 +84,7 @@ MERGE INTO web.user_mapping AS t USING (
     ),
     events AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- It opens a version if it differs from the state before it.
+        -- An event opens a version if it differs from the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -102,7 +104,7 @@ MERGE INTO web.user_mapping AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- Each version with its end, and what the table needs for it: NULL if it is stored like this already.
+        -- Each version with its end, and the action to write: NULL if it is stored like this already.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

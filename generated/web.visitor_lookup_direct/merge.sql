@@ -1,6 +1,8 @@
 -- web.visitor_lookup_direct: Every visitor's cookie with its users, from its first view on, in one MERGE
--- Merges a batch of changes into the history. Changes may arrive in any order: a late one splits, shortens or
--- extends the versions around it; no change is a delete. Running the same batch again changes nothing.
+-- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
+-- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
+-- at a stored start replaces the values. No change deletes a key; other keys stay as they are. Stops and writes nothing
+-- if a key or time is NULL, or two rows of one key and time differ. The same batch again changes nothing.
 -- Generated from specs/visitor/visitor_lookup_direct.yml. To change it, edit the spec and run `scdgen generate`.
 
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
@@ -49,7 +51,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             END
     ),
     timeline AS (
-        -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
         SELECT
             visitor_cookie_id, user_id, vcid_first_two, _scd_at,
             FALSE AS _scd_deleted,
@@ -72,7 +74,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         DISTRIBUTE BY visitor_cookie_id
     ),
     ranked AS (
-        -- At one time of a key, the change comes before what is stored; the greatest userId wins.
+        -- Among the events of one key and time, a change comes before what is stored; the greatest userId wins.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -125,7 +127,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             )
     ),
     opening AS (
-        -- It opens a version if it differs from the state before it.
+        -- An event opens a version if it differs from the state before it.
         SELECT
             *,
             NOT _scd_deleted
@@ -136,7 +138,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- Each version with its end, and what the table needs for it: NULL if it is stored like this already.
+        -- Each version with its end, and the action to write: NULL if it is stored like this already.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

@@ -50,7 +50,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- All events of the batch's keys: a change (rank 1), and the start (2) and the end (3) of each stored version.
+    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
     SELECT
         visitor_cookie_id, user_id, vcid_first_two, _scd_at,
         FALSE AS _scd_deleted,
@@ -73,7 +73,7 @@ timeline AS (
     DISTRIBUTE BY visitor_cookie_id
 ),
 ranked AS (
-    -- At one time of a key, the change comes before what is stored; the greatest userId wins.
+    -- Among the events of one key and time, a change comes before what is stored; the greatest userId wins.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,
@@ -126,7 +126,7 @@ given AS (
         )
 ),
 opening AS (
-    -- It opens a version if it differs from the state before it.
+    -- An event opens a version if it differs from the state before it.
     SELECT
         *,
         NOT _scd_deleted
@@ -137,7 +137,7 @@ opening AS (
     WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version with its end, and what the table needs for it: NULL if it is stored like this already.
+    -- Each version with its end, and the action to write: NULL if it is stored like this already.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

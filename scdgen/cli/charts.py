@@ -19,7 +19,7 @@ _LEGEND = "─ the value is made of it, ┄ it decides"
 @specs_argument
 @click.option("--format", "kind", type=click.Choice(["text", "mermaid"]), default="text", show_default=True)
 def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
-    """Show the order in which `run` takes the specs, and what each reads. Needs no Spark and no Java.
+    """Show the order in which `run` executes the specs, and what each reads. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen graph specs
@@ -30,7 +30,7 @@ def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
 
 
 def format_graph(steps: Sequence[Step]) -> str:
-    """A line per table in the order of a run: the table, its spec, what it reads."""
+    """Format a line per table, in the order of a run: the table, its spec, and what it reads."""
     widths = [max(len(text) for text in column) for column in (_list_targets(steps), [s.spec.origin for s in steps])]
     lines = []
     for step in steps:
@@ -40,7 +40,7 @@ def format_graph(steps: Sequence[Step]) -> str:
 
 
 def chart_graph(steps: Sequence[Step]) -> str:
-    """A Mermaid flowchart: a box per table, a cylinder per external one, arrows from what is read."""
+    """Draw a Mermaid flowchart: a box per target, a cylinder per external table, an arrow per read."""
     boxes = {target: f"t{index}" for index, target in enumerate(_list_targets(steps), 1)}
     outside = dict.fromkeys(read.name for step in steps for read in step.reads if read.writer is None)
     cylinders = {name: f"x{index}" for index, name in enumerate(outside, 1)}
@@ -71,7 +71,7 @@ def _describe_read(step: Step, read: Read) -> str:
 
 
 def format_lineage(lineage: Lineage) -> str:
-    """Each column of the target with its inputs on the left, one a line, joined to one arrow."""
+    """Format each column of the target, with its inputs on the left, one per line, joined to one arrow."""
     width = max((len(_describe_input(item)) for made in lineage.made for item in (*made.of, *made.by)), default=0)
     over = f" over {', '.join(lineage.tables)}" if lineage.tables else ""
     lines = [f"{lineage.source}{over} -> {lineage.target} ({_LEGEND})"]
@@ -98,7 +98,7 @@ def _describe_input(item: Input) -> str:
 
 
 def chart_lineage(lineage: Lineage) -> str:
-    """A Mermaid flowchart from the source's columns to the target's, with dotted arrows for what only decides."""
+    """Draw a Mermaid flowchart from the source's columns to the target's; inputs of conditions have dotted arrows."""
     inputs = list(dict.fromkeys(item for made in lineage.made for item in (*made.of, *made.by)))
     boxes = {item: f"s{number}" for number, item in enumerate(inputs, 1)}
     lines = ["flowchart LR"]
@@ -122,7 +122,7 @@ def chart_lineage(lineage: Lineage) -> str:
 
 
 def _quote_label(text: str) -> str:
-    """A text in a Mermaid chart, with a code for each character that could end it or stand for something else.
+    """Quote a text for a Mermaid chart, with a character code for everything that could have a meaning there.
 
     >>> _quote_label('crm.a"b')
     '"crm.a#34;b"'

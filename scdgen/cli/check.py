@@ -1,4 +1,4 @@
-"""``scdgen check``: a table for people with a hint for each check that fails, and JUnit XML for CI."""
+"""``scdgen check``: runs the checks, and prints a table with hints, JSON, or JUnit XML for CI."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @json_option("check")
-@click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Write JUnit XML for CI to FILE too.")
-@limit_option(5, "Rows to show of each check that fails.")
+@click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Also write JUnit XML for CI to FILE.")
+@limit_option(5, "Rows to show for each check that fails.")
 def check(
     specs: tuple[str, ...], engine: EngineOptions, as_json: bool, junit: str | None, limit: int, debug: bool
 ) -> None:
-    """Check the integrity of the tables; exit 1 where a check fails.
+    """Check the integrity of the tables; exit 1 if a check fails.
 
-    A table that is not there, or a check that cannot be worked out, is an error on stderr (exit 1; 3 where the
+    A table that does not exist, or a check that cannot be computed, is an error on stderr (exit 1, or 3 if the
     engine failed); the tables of the other specs are still checked.
 
     \b
@@ -73,7 +73,7 @@ def check(
 
 @dataclass(frozen=True)
 class Report:
-    """The checks of one table: when they began (UTC) and took how long, and the error that kept them from running."""
+    """The results of the checks of a table, their start (UTC) and duration, and the error if they could not run."""
 
     target: str
     started: dt.datetime
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def failed(self) -> tuple[CheckResult, ...]:
-        """The checks that some rows break."""
+        """The checks that fail."""
         return tuple(result for result in self.results if result.failures)
 
 
@@ -100,13 +100,13 @@ def build_report(runner: Runner, spec: Spec, limit: int) -> Report:
 
 
 def exit_status(reports: Sequence[Report]) -> int:
-    """0 if every check passes, 1 if one fails, or the greatest status of an error."""
+    """0 if every check passes, 1 if one fails, or the highest exit status of an error."""
     errors = (line_and_status(report.error)[1] for report in reports if report.error is not None)
     return max([*errors, *(1 for report in reports if report.failed)], default=0)
 
 
 def format_reports(reports: Sequence[Report]) -> str:
-    """A line per check and per sampled row, then a hint per built-in check that fails; '' if no check."""
+    """Format a line per check and sampled row, then a hint per built-in check that fails; '' without checks."""
     rows = [row for report in reports for result in report.results for row in _format_rows(report.target, result)]
     if not rows:
         return ""
@@ -125,7 +125,7 @@ def _format_rows(target: str, result: CheckResult) -> list[tuple[str, str, str, 
 
 
 def _describe_result(result: CheckResult) -> str:
-    """The number of rows, or of keys for a check of keys, that break it.
+    """The number of failures: rows, or keys for a check of keys.
 
     >>> from scdgen.run.results import CheckResult
     >>> _describe_result(CheckResult("no_overlap", 2, []))
@@ -137,7 +137,7 @@ def _describe_result(result: CheckResult) -> str:
 
 
 def render_junit(reports: Sequence[Report]) -> str:
-    """JUnit XML, as Ant's and Jenkins's schemas both have it: a testsuite per table, a testcase per check."""
+    """Render JUnit XML that fits the schemas of Ant and Jenkins: a testsuite per table, a testcase per check."""
     suites = ET.Element("testsuites")
     for number, report in enumerate(reports):
         suites.append(_render_suite(number, report))
@@ -161,7 +161,7 @@ def _render_suite(number: int, report: Report) -> ET.Element:
 
 
 def _render_case(target: str, result: CheckResult) -> ET.Element:
-    # The checks of a table run together: the time is that of the testsuite.
+    # The checks of a table run together, so only the testsuite has a time.
     case = ET.Element("testcase", name=result.name, classname=_escape_xml(target), time="0.000")
     if result.failures:
         sample = [output.format_json(row) for row in result.sample]
@@ -179,7 +179,7 @@ def _render_error(target: str, error: Exception) -> ET.Element:
 
 
 def _escape_xml(given: str) -> str:
-    r"""The text with control characters, and what else XML 1.0 has no place for, written as an escape.
+    r"""Escape control characters and others that XML 1.0 does not allow.
 
     >>> _escape_xml("a\x00\tb\ud800")
     'a\\u0000\tb\\ud800'

@@ -1,6 +1,6 @@
 """``scdgen explain``: the options of a spec with their meanings, the steps of its MERGE, the lineage of its columns.
 
-The meanings are the descriptions in the models; what a step does is said by the comment that the SQL itself carries.
+The meanings of options are the descriptions in the models, those of steps the comments in the SQL.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scdgen.spec.reference import Option, options
 from scdgen.spec.resolved import to_json
 from scdgen.sql.tokens import tokens
 
-_WIDTH, _COLUMN = 110, 36  # of the text, and of the first column of its lists at most
+_WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
 
 _IN_TITLE = ("target", "description")
 _END_OF_HEAD = {TokenType.EQ, TokenType.USING, TokenType.SEMICOLON}
@@ -35,7 +35,7 @@ _ACTIONS = {TokenType.UPDATE, TokenType.DELETE, TokenType.INSERT}
 
 @dataclass(frozen=True)
 class Setting:
-    """An option that applies to a spec; ``given``: the spec sets it, ``choice``: one of several fixed values."""
+    """An option that applies to a spec. ``given``: the spec sets it; ``choice``: it has several fixed values."""
 
     place: str
     value: str
@@ -51,7 +51,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Step:
-    """A variable, CTE or clause of merge.sql, and the comment that is written with it."""
+    """A variable, CTE or clause of merge.sql, and its comment."""
 
     name: str
     comment: str
@@ -61,7 +61,7 @@ class Step:
 @specs_argument
 @templates_option
 @click.option("--format", "kind", type=click.Choice(["text", "markdown", "mermaid"]), default="text", show_default=True,
-              help="mermaid: the column lineage alone, as a flowchart.")  # fmt: skip
+              help="mermaid: only the column lineage, as a flowchart.")  # fmt: skip
 def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: bool) -> None:
     """Explain a spec for a review: its options with their meanings, the steps of its MERGE, the lineage of its columns.
 
@@ -70,7 +70,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: boo
     \b
     Examples:  scdgen explain specs/customer.yml
                scdgen explain specs --format markdown > review.md
-               scdgen explain specs/customer.yml --format mermaid      which column is made of which
+               scdgen explain specs/customer.yml --format mermaid      column lineage
     """
     loaded = load_specs(specs)
     if kind == "mermaid" and len(loaded) > 1:
@@ -84,7 +84,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: boo
 
 
 def settings(spec: Spec) -> list[Setting]:
-    """The options that a spec sets, and the defaults that apply to it, in the order of the models."""
+    """List the options that a spec sets, and the defaults that apply to it, in the order of the models."""
     set_by_spec = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
     applied = json.loads(to_json(spec))
     listed = list(options())
@@ -93,11 +93,11 @@ def settings(spec: Spec) -> list[Setting]:
         steps = option.place.split(".")
         given = list(_values(set_by_spec, steps))
         defaults = list(_values(applied, steps))
-        if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping has options of its own
+        if any(other.place.startswith(f"{option.place}.") for other in listed):  # a mapping with options
             given, defaults = [pair for pair in given if not pair[1] and not isinstance(pair[1], dict)], []
         text = "; ".join(_text(value) if entry in ("", value) else f"{entry}: {_text(value)}" for entry, value in given)
         if not given and defaults:
-            resolved = option.place in ("on_delete", "late_arriving")  # by the pattern and the feed
+            resolved = option.place in ("on_delete", "late_arriving")  # the pattern and the feed decide
             text = defaults[0][1] if resolved else option.default.replace("`", "").replace("null", "")
         if given or text:
             choice = option.allowed.startswith("`") and ", " in option.allowed
@@ -110,7 +110,7 @@ def _meaning(spec: Spec, option: Option) -> str:
 
 
 def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tuple[str, Any]]:
-    """(entry of a mapping or list, value) of the options at a place of a spec as JSON."""
+    """Yield (entry of a mapping or list, value) for each option at a place in the JSON of a spec."""
     step, *rest = steps
     if step == "*":
         for key, inner in holder.items() if isinstance(holder, dict) else ((check["name"], check) for check in holder):
@@ -120,16 +120,16 @@ def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tupl
 
 
 def _text(value: object) -> str:
-    """A value as it is written in a spec, on one line."""
+    """Format a value as a spec has it, on one line."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
     if isinstance(value, list):
         return ", ".join(map(_text, value))
-    return _joined(value if isinstance(value, str) else json.dumps(value))
+    return _join_lines(value if isinstance(value, str) else json.dumps(value))
 
 
 def steps(script: str) -> Iterator[Step]:
-    """The variables, CTEs and clauses of a merge.sql, in the order of the text."""
+    """Yield the variables, CTEs and clauses of a merge.sql, in order."""
     found = tokens(script)
     kinds = [token.token_type for token in found]
     depth, in_merge, declared = 0, False, ""
@@ -138,7 +138,7 @@ def steps(script: str) -> Iterator[Step]:
         if index == 0 or kinds[index - 1] is TokenType.SEMICOLON:
             in_merge, comment = kind is TokenType.MERGE, _comment(script, found, index)
             if kind is TokenType.DECLARE:
-                declared = declared or comment  # it is about the SET that follows
+                declared = declared or comment  # describes the SET that follows
             elif not in_merge:
                 end = next((i for i in range(index, len(kinds)) if kinds[i] in _END_OF_HEAD), len(kinds))
                 yield Step(_slice(script, found, index, end - 1), comment or declared)
@@ -149,28 +149,28 @@ def steps(script: str) -> Iterator[Step]:
             yield Step("ON", _comment(script, found, index))
         elif in_merge and depth == 0 and kind is TokenType.WHEN:
             head = [token.text.upper() for token in found[index + 1 : index + 3]]
-            if "MATCHED" in (head[0], head[-1] if head[0] == "NOT" else ""):  # else it is the WHEN of a CASE
+            if "MATCHED" in (head[0], head[-1] if head[0] == "NOT" else ""):  # and not the WHEN of a CASE
                 then = (i for i in range(index, len(kinds)) if kinds[i] in _ACTIONS and kinds[i - 1] is TokenType.THEN)
                 yield Step(_slice(script, found, index, next(then, index)), _comment(script, found, index))
 
 
 def _comment(script: str, found: Sequence[Token], index: int) -> str:
-    """The comment right above a token, without a blank line between them."""
+    """The comment directly above a token; empty if a blank line separates them."""
     gap = script[found[index - 1].end + 1 if index else 0 : found[index].start].rsplit("\n\n", 1)[-1]
     lines = [line.strip() for line in gap.splitlines()]
     return " ".join(line.removeprefix("--").strip() for line in lines if line.startswith("--"))
 
 
 def _slice(script: str, found: Sequence[Token], first: int, last: int) -> str:
-    return _joined(script[found[first].start : found[last].end + 1])
+    return _join_lines(script[found[first].start : found[last].end + 1])
 
 
-def _joined(text: str) -> str:
+def _join_lines(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text.strip())
 
 
 def as_text(spec: Spec, script: str) -> str:
-    """The explanation for a terminal; ``script`` is the spec's merge.sql."""
+    """Format the explanation for a terminal; ``script`` is the spec's merge.sql."""
     page = click.HelpFormatter(width=_WIDTH)
     page.write(escape_control(f"{spec.target} ({spec.origin})") + "\n")
     if spec.description:
@@ -178,40 +178,40 @@ def as_text(spec: Spec, script: str) -> str:
     for title, rows, rest in _lists(spec, script):
         with page.section(title):
             if rows:
-                page.write_dl([(_filled(escape_control(name)), escape_control(text)) for name, text in rows], _COLUMN)
+                page.write_dl([(_fill(escape_control(name)), escape_control(text)) for name, text in rows], _COLUMN)
             if rest:
                 page.write_text(escape_control(f"Also {', '.join(rest)}."))
     return f"{page.getvalue()}\nColumn lineage:\n{format_lineage(lineage(spec))}"
 
 
 def as_markdown(spec: Spec, script: str) -> str:
-    """The explanation for a pull request, the lineage as a chart; ``script`` is the spec's merge.sql."""
+    """Format the explanation for a pull request, with the lineage as a chart; ``script`` is the spec's merge.sql."""
     lines = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
     lines += [f"Spec: {code(spec.origin)}"]
     for title, rows, rest in _lists(spec, script):
         lines += ["", f"| {title} | |", "|---|---|"]
-        lines += [f"| {_cell(code(name))} | {_cell(text)} |" for name, text in rows]
+        lines += [f"| {_escape_cell(code(name))} | {_escape_cell(text)} |" for name, text in rows]
         lines += ["", f"Also {', '.join(map(code, rest))}."] if rest else []
     return "\n".join([*lines, "", "## Column lineage", "", "```mermaid", chart_lineage(lineage(spec)), "```"])
 
 
 def _lists(spec: Spec, script: str) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
-    """(title, names with their texts, more names without one) of each list."""
+    """Yield (title, names with their descriptions, further names) for each list."""
     found = [setting for setting in settings(spec) if setting.place not in _IN_TITLE]
     given = [setting for setting in found if setting.given]
     default = [setting for setting in found if not setting.given]
     yield "Options set", [(setting.shown, setting.meaning) for setting in given], []
-    # Choices decide what happens to rows; the others are names, types and limits, which need no words.
+    # Choices decide what happens to rows; the other defaults are names, types and limits, which explain themselves.
     choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]
     yield "Defaults", choices, [setting.shown for setting in default if not setting.choice]
     yield "Steps of merge.sql", [(step.name, step.comment) for step in steps(script)], []
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _filled(text: str) -> str:
+def _fill(text: str) -> str:
     return textwrap.fill(text, _WIDTH - 2, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
 
 

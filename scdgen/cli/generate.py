@@ -1,4 +1,4 @@
-"""``scdgen validate`` and ``scdgen generate``: what is wrong in specs, and the files of each, a notebook among them."""
+"""``scdgen validate`` and ``scdgen generate``: report the errors of specs, and write the SQL files and notebooks."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from scdgen.spec.model import Spec
 from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
 from scdgen.sql.tokens import tokens
 
-# A notebook is in Databricks' source format: a first line that says so, a line between the cells, and Markdown behind
-# ``-- MAGIC``. A cell shows the result of its last statement alone, so that each statement has its own cell; session
-# variables hold across cells.
+# A notebook is in Databricks' source format: a header line, a separator between cells, and Markdown after ``-- MAGIC``.
+# A cell shows the result of its last statement only, so each statement has its own cell; session variables are kept
+# across cells.
 NOTEBOOK = "notebook.sql"
-_FIRST = "-- Databricks notebook source"
-_BETWEEN = "-- COMMAND ----------"
+_HEADER = "-- Databricks notebook source"
+_SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
 
-# What is shown, in the order in which it runs. plan.sql stays out: it computes the MERGE a second time.
-_WHAT = {
+# The files in a notebook, in the order in which they run. plan.sql is left out: it computes the MERGE a second time.
+_INTRODUCTIONS = {
     "create.sql": "Creates the table if it does not exist.",
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
     "checks.sql": "A query per check: no rows is good.",
@@ -46,7 +46,7 @@ _WHAT = {
 @templates_option
 @jobs_option
 def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, debug: bool) -> None:
-    """Say what is wrong in the specs, all of it in one go. Needs no Spark and no Java.
+    """Report all errors of the specs at once. Needs no Spark and no Java.
 
     \b
     Example:  scdgen validate specs
@@ -62,17 +62,17 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
 @specs_argument
 @templates_option
 @jobs_option
-@click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where the folders go.")
+@click.option("--out", default="generated", show_default=True, metavar="DIR", help="Where to write the folders.")
 @click.option(
     "--format",
     "kind",
     type=click.Choice(["sql", "notebook"]),
     default="sql",
     show_default=True,
-    help="notebook: a notebook.sql for Databricks beside the files. One that is there is kept current by both.",
+    help="notebook: also write a notebook.sql for Databricks. Both formats update a notebook that exists.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff where the files differ.")
-@click.option("--diff", is_flag=True, help="The same, and what the changed options mean for rows already stored.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
+@click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
 def generate(
     specs: tuple[str, ...],
     templates: str | None,
@@ -87,19 +87,19 @@ def generate(
 
     \b
     Examples:  scdgen generate specs
-               scdgen generate --format notebook specs      and a notebook per table for Databricks
+               scdgen generate --format notebook specs      with a notebook per table for Databricks
                scdgen generate --check specs      in CI
-               scdgen generate --diff specs       before a changed spec meets its table
+               scdgen generate --diff specs       before running a changed spec
     """
     changed, dry, paths = 0, check or diff, find_specs(specs)
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         if not dry:
             _warn_of_local_paths(loaded)
-        # The header names the spec as seen from beside the output, wherever the command was called.
-        beside = Path(out).absolute().parent
-        shown = [spec.placed_at(Path(os.path.relpath(spec.origin, beside)).as_posix()) for spec in loaded]
-        # A notebook that is there is kept up without being asked for: one of before would be wrong and look right.
+        # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
+        parent = Path(out).absolute().parent
+        shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
+        # Update existing notebooks with either format: an outdated one would look right.
         notebooks = frozenset(
             spec.folder for spec in shown if kind == "notebook" or Path(out, spec.folder, NOTEBOOK).is_file()
         )
@@ -120,12 +120,12 @@ def generate(
         raise click.exceptions.Exit(1)
 
 
-# A scheme other than `file`, and the folders of Databricks that Spark reads without one.
+# Schemes other than `file`, and the folders of Databricks that need none.
 _SHARED = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+:/|/(Volumes|mnt|FileStore|databricks-datasets)/", re.IGNORECASE)
 
 
 def is_local(path: str) -> bool:
-    """Whether Spark on another machine finds something else at a path, or nothing.
+    """Whether a path is specific to this machine.
 
     >>> [is_local(path) for path in ("data/x.csv", "/data/x.csv", "file:/data/x.csv", "C:/data/x.csv")]
     [True, True, True, True]
@@ -136,7 +136,7 @@ def is_local(path: str) -> bool:
 
 
 def _warn_of_local_paths(specs: Iterable[Spec]) -> None:
-    """A line for each spec whose SQL cannot be pasted elsewhere, because it reads a file of this machine."""
+    """Warn of each spec whose SQL does not run on another machine, because it reads a local file."""
     for spec in specs:
         if spec.source.path is not None and is_local(spec.source.path):
             log.warning(
@@ -146,7 +146,7 @@ def _warn_of_local_paths(specs: Iterable[Spec]) -> None:
 
 
 def render_files(spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()) -> dict[str, str]:
-    """File name -> text of :func:`render` and of ``spec.json``; with a notebook if its folder is in ``notebooks``."""
+    """Render the files of a spec: name -> text. ``notebooks`` are the folders of the specs that get a notebook."""
     files = render(spec, templates).files()
     if spec.folder in notebooks:
         files[NOTEBOOK] = render_notebook(spec, files)
@@ -155,29 +155,29 @@ def render_files(spec: Spec, templates: str | None = None, notebooks: Collection
 
 
 def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
-    """A notebook of the files of a spec (file name -> SQL, as :func:`scdgen.patterns.render` makes them).
+    """Render a notebook from the files of a spec (file name -> SQL).
 
-    Raises :class:`SpecError` where a line of a template of the user's own would end a cell, or be taken for another
-    language; a spec cannot hold one.
+    Raises :class:`SpecError` if a line from a custom template would end a cell or switch its language; a spec cannot
+    contain such a line.
     """
     for name, text in files.items():
         for line in text.splitlines():
-            if line.lstrip().startswith((_BETWEEN, _MAGIC)):
-                told = f"a notebook takes the line {line.strip()!r} in {name} for its own; fix the template"
-                raise SpecError([Problem(spec.origin, 0, 0, told)])
+            if line.lstrip().startswith((_SEPARATOR, _MAGIC)):
+                message = f"a notebook takes the line {line.strip()!r} in {name} for its own; fix the template"
+                raise SpecError([Problem(spec.origin, 0, 0, message)])
     origin = code(printable(spec.origin))
     title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
-    found = [
+    cells = [
         _format_markdown([*title, f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."])
     ]
-    for name, what in _WHAT.items():
+    for name, what in _INTRODUCTIONS.items():
         if name in files:
-            found += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *split_cells(files[name])]
-    return f"{_FIRST}\n" + f"\n\n{_BETWEEN}\n\n".join(found) + "\n"
+            cells += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *split_cells(files[name])]
+    return f"{_HEADER}\n" + f"\n\n{_SEPARATOR}\n\n".join(cells) + "\n"
 
 
 def split_cells(script: str) -> list[str]:
-    """The statements of a script, each with its semicolon; the script in one where blank lines do not part them.
+    """Split a script into statements with their semicolons; one cell if blank lines do not separate them all.
 
     >>> split_cells("-- why\\nSELECT ';';\\n\\nSELECT 2;\\n"), split_cells("SELECT 1; SELECT 2;\\n")
     (["-- why\\nSELECT ';';", 'SELECT 2;'], ['SELECT 1; SELECT 2;'])
@@ -195,7 +195,7 @@ def _format_markdown(lines: Sequence[str]) -> str:
 
 
 def _print_meanings(spec: Spec, place: Path) -> None:
-    """What the difference between the ``spec.json`` on disk and the spec means for the rows of the table."""
+    """Print what the changes between the ``spec.json`` on disk and the spec mean for the stored rows."""
     file = place / SPEC_JSON
     old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
     unknown = "what the difference means for stored rows is not known"
@@ -212,7 +212,7 @@ def _print_meanings(spec: Spec, place: Path) -> None:
 
 
 def _write_file(path: Path, text: str | None, check: bool) -> int:
-    """Bring one file to ``text`` (``None``: no file), or show the difference; 1 where there was one."""
+    """Write ``text`` to a file (``None``: remove it), or show the diff with ``check``; returns 1 if it differs."""
     before = path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
     if before == text:
         return 0
@@ -227,15 +227,15 @@ def _write_file(path: Path, text: str | None, check: bool) -> int:
         click.echo(f"removed {path}")
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A whole file or none, and in the place of a link instead of through it.
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        # Atomic; replaces a link rather than the file that it points to.
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            beside.write_bytes(text.encode())
-            beside.replace(path)
+            temporary.write_bytes(text.encode())
+            temporary.replace(path)
         except OSError as error:
             with suppress(OSError):
-                beside.unlink()
-            error.filename = str(path)  # the file that the user knows
+                temporary.unlink()
+            error.filename = str(path)  # not the temporary file
             raise
         click.echo(f"wrote {path}")
     return 1

@@ -1,4 +1,4 @@
-"""``scdgen history`` and ``scdgen undo``: the runs in a table's log."""
+"""``scdgen history`` and ``scdgen undo``: list the runs in a table's log, and undo one."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @json_option("version")
-@limit_option(20, "Versions at most.", least=1)
+@limit_option(20, "Maximum number of versions.", least=1)
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
-    """List the versions of a table, the newest first, with the runs that made them.
+    """List the versions of a table, newest first, with the runs that wrote them.
 
     \b
     Example:  scdgen history specs/customer.yml
@@ -57,12 +57,12 @@ def _format_cells(commit: Commit) -> list[object]:
 @click.command()
 @specs_argument
 @engine_options
-@click.option("--run", "run_id", required=True, metavar="ID", help="The run, as `scdgen history` names it.")
+@click.option("--run", "run_id", required=True, metavar="ID", help="The id of the run, from `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, debug: bool) -> None:
-    """Bring a table back to the version before a run (RESTORE), after showing what that is.
+    """Restore a table to the version before a run, after showing which versions that takes back.
 
-    A run that others came after is undone once those are undone. The version that is left stays in the table's log.
+    Runs that came after it have to be undone first. The undone version stays in the table's log.
 
     \b
     Example:  scdgen undo specs/customer.yml --run 20240501T060000-3fa9c1

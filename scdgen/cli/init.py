@@ -1,4 +1,4 @@
-"""The commands that begin a spec: its schema for editors, and a first draft of it."""
+"""``scdgen schema`` and ``scdgen init``: the JSON Schema of a spec, and a first draft of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--debug", is_flag=True, help="Show Python's own errors in full.")
+@click.option("--debug", is_flag=True, help="Show Python's errors in full.")
 def schema(debug: bool) -> None:
     """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
 
@@ -34,13 +34,13 @@ def schema(debug: bool) -> None:
 @click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
 @click.option("--table", metavar="NAME", help="A table to read columns from.")
 @click.option("--dbt", metavar="FILE", help="A dbt project's target/manifest.json, or the project's folder.")
-@click.option("--name", metavar="NAME", help="Which snapshot of the dbt project.")
-@click.option("--target", metavar="NAME", help="The table to keep.")
+@click.option("--name", metavar="NAME", help="The snapshot of the dbt project.")
+@click.option("--target", metavar="NAME", help="The table to write.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
 @click.option("--feed", type=click.Choice(["changes", "snapshot"]), help="With data: guessed by default.")
 @click.option("--keys", metavar="A,B", help="With data: guessed by default.")
-@click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not give.")
-@click.option("--out", metavar="FILE", help="Where the spec goes; without it, to stdout.")
+@click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not have.")
+@click.option("--out", metavar="FILE", help="Where to write the spec; stdout by default.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @session_options
 @debug_option
@@ -51,7 +51,7 @@ def init(
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, or from a dbt snapshot.
 
-    What is guessed, and what dbt has and a spec has not, stands in comments. Only data needs Spark.
+    Comments mark what is guessed, and what of a dbt snapshot a spec cannot express. Only data needs Spark.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
@@ -120,7 +120,7 @@ def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> D
 
 
 def _read_data(path: str | None, table: str | None, engine: EngineOptions) -> Sample:
-    """Columns, types and the first rows of the data, read by a session that ends with the command."""
+    """Read the columns, types and first rows of the data, in a session that ends with the command."""
     from scdgen.cli import output
     from scdgen.files import find
     from scdgen.init.data import read_sample
@@ -129,7 +129,7 @@ def _read_data(path: str | None, table: str | None, engine: EngineOptions) -> Sa
     if table is not None:
         _require_table_name(table, "--table")
     if path is not None:
-        find.find(path)  # a path that is not there is said before Spark starts
+        find.find(path)  # fails before Spark starts if the path does not exist
     tables = [split_name(table)] if table is not None else []
     with open_session(engine, tables) as spark, output.progress(f"reading {path or table}"):
         return read_sample(spark, path, table)

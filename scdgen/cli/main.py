@@ -1,4 +1,4 @@
-"""The group of all commands, and the one place where an error becomes a line on stderr and an exit status."""
+"""The group of all commands, and the only place that turns an error into a line on stderr and an exit status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scdgen.errors import line_and_status, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command, and turn every error into a line on stderr and an exit status, in this one place."""
+    """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
     debug = "--debug" in given
     try:
@@ -42,7 +42,7 @@ def main(args: Sequence[str] | None = None) -> None:
         status = 130
         log.error("scdgen: stopped; every table is as the last finished run left it", status)
     except _ReaderGoneError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to say, and nobody to say it to
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would report the broken pipe when it exits
         status = 0
     except Exception as error:
         if debug:
@@ -57,7 +57,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _usage_line(error: click.ClickException) -> str:
-    """A wrong call in one line, with the command and a way out."""
+    """Describe a usage error in one line, with the command and a hint."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "scdgen"
     see = f"; see: {command} --help"
@@ -76,11 +76,11 @@ def _usage_line(error: click.ClickException) -> str:
 
 
 class _ReaderGoneError(Exception):
-    """Whoever read stdout has ended."""
+    """The reader of stdout has closed it."""
 
 
 class _Commands(click.Group):
-    """Keeps a broken pipe from click, which would call it a failure."""
+    """Catches a broken pipe before click does, which would exit with a failure."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -96,9 +96,9 @@ def cli() -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.
 
     \b
-    scdgen validate specs              say what is wrong in the specs
+    scdgen validate specs              report the errors of the specs
     scdgen generate specs              write the SQL to generated/
-    scdgen explain specs/customer.yml  what that SQL does, in words
+    scdgen explain specs/customer.yml  explain what the SQL does
     scdgen plan specs/customer.yml     show what a run would do
     scdgen run specs/customer.yml      merge
     """

@@ -1,4 +1,4 @@
-"""What commands are given: the options that several of them take, spec files and folders, and files of rows."""
+"""The options and arguments that several commands share, and the specs, sessions and files that they open."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
-_MANY = 50  # up to so many specs the processes would cost more than they save
-_CHUNK = 4  # specs that go to a process at once
+_MANY = 50  # for fewer specs, processes cost more than they save
+_CHUNK = 4  # specs per task of a process
 
 
 def debug_option(command: F) -> F:
     """--debug."""
-    return click.option("--debug", is_flag=True, help="Show Python's and Spark's own errors in full.")(command)
+    return click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.")(command)
 
 
 def specs_argument(command: F) -> F:
@@ -45,19 +45,19 @@ def specs_argument(command: F) -> F:
 
 def templates_option(command: F) -> F:
     """--templates."""
-    text = "A folder with templates that replace single ones of scdgen's."
+    text = "A folder with templates; each replaces scdgen's template of that name."
     return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(command)
 
 
 def jobs_option(command: F) -> F:
     """--jobs."""
-    text = "Processes to use where there are more than 50 specs.  [default: one per core]"
+    text = "Number of processes for more than 50 specs.  [default: one per core]"
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text)(command)
 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Which Spark to use, its settings, and the folder of custom templates."""
+    """The Spark to use, its settings, and the folder of custom templates."""
 
     remote: str | None
     warehouse: str
@@ -66,7 +66,7 @@ class EngineOptions:
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--remote, --warehouse and --conf, with --templates if the command has it, as one argument ``engine``."""
+    """--remote, --warehouse and --conf, and --templates if the command has it, as one argument ``engine``."""
 
     @functools.wraps(command)
     def call(
@@ -75,10 +75,11 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(engine=EngineOptions(remote, warehouse, conf, templates), **given)
 
     for option in (
-        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be given several times."),
+        click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be repeated."),
         click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
-                     help="Where the embedded Spark keeps its tables."),
-        click.option("--remote", metavar="URL", help="A Spark Connect server, sc://host:port, in place of it."),
+                     help="The folder of the embedded Spark's tables."),
+        click.option("--remote", metavar="URL",
+                     help="A Spark Connect server, sc://host:port, instead of the embedded Spark."),
     ):  # fmt: skip
         call = option(call)
     return call
@@ -90,9 +91,9 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def merge_options(command: F) -> F:
-    """What a command that merges takes in addition to its input: --retries, --metrics and --log-format."""
+    """--retries, --metrics and --log-format, for commands that merge."""
     metrics = "A Delta table that gets a row per run and table; created if it does not exist."
-    retries = "How often a run begins again where another writer was first, or its source grew."
+    retries = "How often a run starts over after a conflict with another writer, or if its source grew."
     for option in (
         log_option,
         click.option("--metrics", metavar="TABLE", help=metrics),
@@ -104,7 +105,7 @@ def merge_options(command: F) -> F:
 
 def log_option(command: F) -> F:
     """--log-format."""
-    text = "What happens, on stderr: lines for people, or one JSON object per event."
+    text = "The format of the log on stderr: plain lines, or one JSON object per event."
     return click.option(
         "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help=text,
         expose_value=False, callback=lambda _, __, value: log.choose(value), is_eager=True,
@@ -113,7 +114,7 @@ def log_option(command: F) -> F:
 
 def input_options(command: F) -> F:
     """--source and --param."""
-    text = "A CSV, JSON lines, Parquet or Delta path to read in place of the spec's source."
+    text = "A CSV, JSON lines, Parquet or Delta path to read instead of the spec's source."
     source = click.option("--source", metavar="PATH", help=text)
     param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
     return source(param(command))
@@ -121,18 +122,18 @@ def input_options(command: F) -> F:
 
 def json_option(what: str) -> Callable[[F], F]:
     """--json, which prints one JSON object per ``what``."""
-    return click.option("--json", "as_json", is_flag=True, help=f"One JSON object per {what}.")
+    return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON object per {what}.")
 
 
 def limit_option(default: int, text: str, least: int = 0, name: str = "--limit") -> Callable[[F], F]:
-    """A number of rows: at most so many."""
+    """--limit, or another option for a maximum number of rows."""
     return click.option(
         name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=text
     )
 
 
 def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    """The NAME=VALUE pairs of an option; raises :class:`UsageError` for a text of any other form."""
+    """Parse the NAME=VALUE pairs of an option. Raises :class:`UsageError` for any other text."""
     pairs = {}
     for item in given:
         name, equals, value = item.partition("=")
@@ -143,7 +144,7 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 
 def bind_params(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Target -> values of its params; raises :class:`UsageError`, before Spark starts, for values that do not fit."""
+    """Target -> values of its params. Raises :class:`UsageError` for values that do not fit, before Spark starts."""
     from scdgen.patterns.compile import bind_each
 
     if source is not None and len(loaded) > 1:
@@ -157,7 +158,7 @@ def bind_params(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
 
 
 def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
-    """The table of --metrics; raises :class:`UsageError`, before Spark starts, for a name that cannot be used."""
+    """The table of --metrics, if given. Raises :class:`UsageError` for an invalid name, before Spark starts."""
     from scdgen.run.metrics import Metrics
 
     if table is None:
@@ -169,7 +170,7 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 @contextlib.contextmanager
 def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> Iterator[SparkSession]:
-    """The embedded session, which knows the catalogs of ``tables`` and ends with this block, or a remote one."""
+    """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block."""
     from scdgen.cli import output
     from scdgen.engine import session
 
@@ -193,14 +194,14 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
 def open_runner(
     specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
 ) -> Iterator[Runner]:
-    """A runner on the embedded session, which ends with this block, or on a remote one."""
+    """Open a session as :func:`open_session` does, and yield a runner on it."""
     from scdgen.cli import output
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
     from scdgen.spec.graph import find_table_names
 
     folder = Path(options.warehouse)
-    if not options.remote and not folder.exists():  # perhaps the wrong folder
+    if not options.remote and not folder.exists():  # the user may have another folder in mind
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
     with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
         if metrics is not None:
@@ -221,7 +222,7 @@ def map_specs(count: int, jobs: int | None) -> Iterator[Each]:
     if count <= _MANY or jobs == 1:
         yield map
         return
-    # Ctrl-C is for this process to answer.
+    # Only this process handles Ctrl-C.
     pool = ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
     try:
         yield partial(_map_chunks, pool)
@@ -237,7 +238,7 @@ def _map_chunks(pool: ProcessPoolExecutor, work: Callable[[Any], Any], items: It
 
 
 def _try(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None]:
-    """What ``work`` gives; an error that it raises would take the results before it in its chunk along."""
+    """Return (result, error): an error that is raised would discard the earlier results of its chunk."""
     try:
         return work(item), None
     except ScdgenError as error:
@@ -245,7 +246,7 @@ def _try(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None
 
 
 def find_specs(given: Iterable[str | Path]) -> list[Path]:
-    """The spec files among files and folders, folders searched for ``*.yml`` and ``*.yaml``, in order of name."""
+    """Find spec files: the given files, and those in folders that end in ``.yml`` or ``.yaml``, sorted by name."""
     found: list[Path] = []
     for item in map(Path, given):
         if item.is_dir():
@@ -263,7 +264,7 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
 
 
 def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
-    """Every spec, or :class:`SpecError` with the mistakes of all of them in one go; ``each`` goes through the files."""
+    """Load all specs, or raise :class:`SpecError` with the mistakes of all of them; ``each`` maps over the files."""
     specs: list[Spec] = []
     problems: list[Problem] = []
     first: SpecError | None = None
@@ -296,11 +297,11 @@ def _load_or_error(path: Path) -> Spec | SpecError:
 def open_source(
     spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object]
 ) -> Iterator[DataFrame | None]:
-    """The rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
+    """Yield the rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
 
-    They are in the types that the spec's expressions need. Raises :class:`UsageError` if the path is not there or of no
-    known format, and :class:`DataError` if a file is not what its name says. If what is run inside fails because of the
-    files, raises :class:`DataError` with the file, the line if it is known, the column and the value.
+    They have the types that the spec's expressions need. Raises :class:`UsageError` if the path does not exist or its
+    format is unknown, and :class:`DataError` if a file does not have the format of its name. An error in the block that
+    the files have caused becomes a :class:`DataError` with the file, the line if it is known, the column and the value.
     """
     if path is None:
         yield None
@@ -309,7 +310,7 @@ def open_source(
     try:
         yield source.rows
     except ScdgenError as error:
-        told = files_errors.explained(spark, spec, source, params, error)
-        if told is None:
+        located = files_errors.explained(spark, spec, source, params, error)
+        if located is None:
             raise
-        raise told from error
+        raise located from error

@@ -1,4 +1,4 @@
-"""What the commands print. Tables are drawn with rich on a terminal, and stay plain text elsewhere."""
+"""Formats the output of the commands. Tables are drawn with rich on a terminal, and as plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def format_value(value: object) -> str:
-    """A value as the tables print it."""
+    """Format a value as the tables print it."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -27,13 +27,13 @@ def format_value(value: object) -> str:
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
-# Control characters, and those that turn the direction of what follows.
+# Control characters, and those that change the direction of text.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def escape_control(text: str) -> str:
-    r"""The text with an escape for each character that would move the cursor of a terminal.
+    r"""Escape each character that would move the cursor of a terminal, or change the direction of text.
 
     >>> print(escape_control("a\nb\x1b[31m\u2028"))
     a\nb\x1b[31m\u2028
@@ -46,7 +46,7 @@ def _escape(code: int) -> str:
 
 
 def code(text: str) -> str:
-    """A text as code in Markdown: on one line, in more backticks than it holds.
+    """Format a text as Markdown code: on one line, in more backticks than it contains.
 
     >>> code("a +\\n  b"), code("a`b")
     ('`a + b`', '``a`b``')
@@ -58,7 +58,7 @@ def code(text: str) -> str:
 
 
 def truncate(text: str, width: int, dots: str = "…") -> str:
-    """The text, cut if it is wider than ``width`` cells of a terminal.
+    """Truncate a text that is wider than ``width`` cells of a terminal.
 
     >>> truncate("abcdef", 5), truncate("abcde", 5)
     ('abcd…', 'abcde')
@@ -69,7 +69,7 @@ def truncate(text: str, width: int, dots: str = "…") -> str:
 
 
 def format_json(value: object) -> str:
-    """JSON on one line; times and decimals as text."""
+    """Format a value as JSON on one line; times and decimals as text."""
     return json.dumps(value, default=format_value, ensure_ascii=False)
 
 
@@ -81,7 +81,7 @@ Styles = Mapping[int, Callable[[object], str]]
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles | None = None) -> str:
-    """Rows as aligned text; on a terminal in a frame, cells of a column (by its place) in the style of their value."""
+    """Format rows as aligned text; on a terminal with a frame, and with ``styles``: column index -> value -> style."""
     if not sys.stdout.isatty():
         cells = [[escape_control(format_value(value)) for value in row] for row in (columns, *rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
@@ -102,7 +102,7 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[object]], style
 
 
 def render_for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
-    """Render with rich, with the codes that this terminal takes; without any if NO_COLOR is set."""
+    """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set."""
     from rich.console import Console
 
     console = Console(color_system=None) if os.environ.get("NO_COLOR") else Console()
@@ -112,14 +112,14 @@ def render_for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
 
 
 def format_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Rows as CSV with a header. NULL is an empty field and empty text is ``""``, as Spark's own reader takes them."""
+    """Format rows as CSV with a header. NULL is an empty field and empty text is ``""``, as Spark reads them."""
     lines = [columns, *rows]
     fields = (["" if value is None else _quote_csv(format_value(value)) for value in row] for row in lines)
     return "\n".join(map(",".join, fields))
 
 
 def _quote_csv(text: str) -> str:
-    """A field, in quotes if it needs them.
+    """Quote a field if it needs quotes.
 
     >>> print(_quote_csv('a "b" c'), _quote_csv("a b"), _quote_csv(""))
     "a ""b"" c" a b ""
@@ -130,7 +130,7 @@ def _quote_csv(text: str) -> str:
 
 
 def format_rows(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Rows as ``table``, ``csv`` or ``json`` (one object per line)."""
+    """Format rows as ``table``, ``csv`` or ``json`` (one object per line)."""
     if kind == "csv":
         return format_csv(columns, rows)
     if kind == "json":
@@ -139,7 +139,7 @@ def format_rows(kind: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 
 
 def describe_run(target: str, counts: Mapping[str, Any]) -> str:
-    """One line about what a run did."""
+    """Describe the result of a run in one line."""
     refreshed = f"{counts['refreshed']} refreshed, " if "refreshed" in counts else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     lost = counts.get("retries", 0)
@@ -152,7 +152,7 @@ def describe_run(target: str, counts: Mapping[str, Any]) -> str:
 
 
 def describe_batch(done: BatchResult) -> str:
-    """One line about a micro-batch of a stream."""
+    """Describe the result of a micro-batch in one line."""
     parts = []
     for result in done.results:
         removed = f", {result.deleted} removed" if result.deleted else ""

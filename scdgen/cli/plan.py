@@ -1,4 +1,4 @@
-"""``scdgen plan``: the counts of what a run would do, and rows with old and new values side by side."""
+"""``scdgen plan``: counts what a run would do, and shows rows with old and new values side by side."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     "--fail-on",
     multiple=True,
     metavar="CONDITION",
-    help="Exit 1 where the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
+    help="Exit 1 if the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
 )
 def plan(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, as_json: bool,
     sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
-    """Show what a run would do: counts, and per action some rows, old and new side by side. Writes nothing.
+    """Show what a run would do: counts, and some rows per action, old and new side by side. Writes nothing.
 
     \b
     Examples:  scdgen plan specs/customer.yml --source changes.csv
@@ -75,7 +75,7 @@ class _Changed(str):
 
 
 def format_plan(plan: PlanResult) -> str:
-    """A plan as text: a line of counts, one about the current keys, and a table of rows."""
+    """Format a plan as text: a line of counts, one about the current keys, and a table of rows."""
     lines = [f"{plan.target}: {', '.join(f'{count} {action}' for action, count in plan.counts.items())}"]
     lines.append(f"  {_describe_closed(plan)}{_describe_late(plan)}")
     if plan.sample:
@@ -107,7 +107,7 @@ def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
 
 
 def _format_cells(row: PlanRow) -> list[object]:
-    """The values of a row; one that changes as ``old -> new``."""
+    """The values of a row; changed ones as ``old -> new``."""
     values: dict[str, Any] = row.new or row.old or {}
     old = row.old or {}
     return [
@@ -121,7 +121,7 @@ def _choose_style(value: object) -> str:
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:
-    """A plan for ``--json``."""
+    """The plan as ``--json`` prints it."""
     return {
         "target": plan.target,
         "counts": plan.counts,

@@ -1,4 +1,4 @@
-"""``scdgen run``: merges specs in the order of their dependencies, except those that read a table that failed."""
+"""``scdgen run``: merges specs in the order of their dependencies, and skips those that read a table that failed."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Counts = dict[str, Any]
 @input_options
 @merge_options
 @json_option("table")
-@click.option("--adopt", is_flag=True, help="Take over a table that the spec did not make, once all checks pass.")
+@click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, retries: int,
     metrics: str | None, as_json: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
-    Several specs run in the order in which they read one another's tables.
+    Several specs run in the order of their dependencies.
 
     \b
     Examples:  scdgen run specs/customer.yml --source changes.csv
@@ -88,7 +88,7 @@ def run(
 
 @dataclass(frozen=True)
 class Outcome:
-    """The ``counts`` of one table's run, its ``error``, or the failed tables because of which it was left out."""
+    """The ``counts`` of a table's run, its ``error``, or the failed tables ``because`` of which it was skipped."""
 
     target: str
     counts: Counts | None = None
@@ -105,8 +105,8 @@ class Outcome:
 
 
 def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[Outcome]:
-    """Run the steps in the order given, and yield each outcome at once."""
-    causes: dict[str, tuple[str, ...]] = {}  # table that is not done -> the tables that failed before it
+    """Run the steps in the given order, and yield each outcome as soon as it is known."""
+    causes: dict[str, tuple[str, ...]] = {}  # table that failed or was skipped -> the tables that caused it
     for step in steps:
         target = step.spec.target
         because = tuple(dict.fromkeys(cause for need in step.needs for cause in causes.get(need, ())))
@@ -116,14 +116,14 @@ def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[
             continue
         try:
             outcome = Outcome(target, counts=run(step.spec))
-        except Exception as error:  # the other tables do not depend on it
+        except Exception as error:  # go on with the tables that do not depend on it
             causes[target] = (target,)
             outcome = Outcome(target, error=error)
         yield outcome
 
 
 def summarize(outcomes: Sequence[Outcome]) -> str:
-    """A line each: what was done, what failed, and what was not run because of it."""
+    """List the tables that are done, that failed, and that were skipped because of these, a line each."""
     done = [outcome.target for outcome in outcomes if outcome.counts is not None]
     failed = [outcome.target for outcome in outcomes if outcome.error is not None]
     left = [f"{outcome.target} (because of {', '.join(outcome.because)})" for outcome in outcomes if outcome.because]

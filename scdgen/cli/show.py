@@ -1,4 +1,4 @@
-"""``scdgen show``: the versions of a table as rows, as a timeline, or as a page to look at."""
+"""``scdgen show``: shows the versions of a table as rows, as a timeline, or as an HTML page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scdgen.run.versions import VersionFilter, VersionRows
     from scdgen.spec.model import Spec
 
-# Wide enough for most, and the same wherever the output goes but to a terminal.
+# The width of a timeline in a file or a pipe.
 _WIDTH = 100
 
 
@@ -38,15 +38,15 @@ _WIDTH = 100
     "--format",
     "kind",
     type=click.Choice(["table", "timeline", "csv", "json"]),
-    help="Rows as a table, as CSV or as JSON lines; or a timeline per key.  [default: table]",
+    help="Rows as a table, CSV or JSON lines; or a timeline per key.  [default: table]",
 )
 @click.option(
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write timelines to a page that opens in a browser, in place of printing.",
+    help="Write timelines to an HTML page instead of printing rows.",
 )
-@limit_option(1000, "Rows at most; 0 for all.")
+@limit_option(1000, "Maximum number of rows; 0 for all.")
 def show(
     specs: tuple[str, ...], key: tuple[str, ...], as_of: str | None, current: bool, kind: str | None,
     html: str | None, limit: int, engine: EngineOptions, debug: bool,
@@ -70,7 +70,7 @@ def show(
     # A timeline shows deletes too; a list of rows does not.
     wanted = VersionFilter(_parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
-        wanted.render_query(spec, engine.templates)  # raises, before Spark starts, what the spec cannot answer
+        wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
     with open_runner(loaded, engine) as runner:
         for place, spec in enumerate(loaded):
             with output.progress(f"reading {spec.target}"):
@@ -86,11 +86,11 @@ def show(
 
 
 def _choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
-    """The form of the output; raises :class:`UsageError` for options that exclude each other."""
+    """Choose the output format. Raises :class:`UsageError` for options that exclude each other."""
     if html is None:
         return kind or "table"
     if kind is not None:
-        raise UsageError(f"--html {html}: writes a page in place of printing; leave out --format {kind}")
+        raise UsageError(f"--html {html}: writes a page instead of printing; leave out --format {kind}")
     if len(loaded) > 1:
         raise UsageError(f"--html {html}: a page shows one table, and {len(loaded)} specs are given; give one spec")
     return "html"
@@ -105,7 +105,7 @@ def _parse_keys(given: tuple[str, ...]) -> dict[str, str]:
 
 
 def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> str:
-    """The chart, in the width and encoding of stdout."""
+    """Render the chart in the width and encoding of stdout."""
     from rich.console import Console
 
     from scdgen.cli.timeline import build_timeline

@@ -1,4 +1,4 @@
-"""``scdgen stream``: one stream into one or several tables, stopped between two batches."""
+"""``scdgen stream``: merges a stream into one or several tables; a signal stops it between two batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_interval(text: str) -> str:
-    """The interval in Spark's form.
+    """Convert an interval to Spark's syntax.
 
     >>> parse_interval("10m")
     '10 minutes'
@@ -52,18 +52,18 @@ def parse_interval(text: str) -> str:
 @engine_options
 @input_options
 @merge_options
-@click.option("--available-now", is_flag=True, help="Take what is there, then end. The default.")
-@click.option("--interval", metavar="TIME", help="Go on, and look for new rows every 30s, 10m or 1h.")
-@click.option("--checkpoint", metavar="DIR", help="Where the stream keeps its place; stream.checkpoint by default.")
+@click.option("--available-now", is_flag=True, help="Merge the rows that are available, then end. The default.")
+@click.option("--interval", metavar="TIME", help="Keep running, and look for new rows every 30s, 10m or 1h.")
+@click.option("--checkpoint", metavar="DIR", help="The folder of the checkpoint; stream.checkpoint by default.")
 @json_option("micro-batch")
 def stream(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, available_now: bool,
     interval: str | None, checkpoint: str | None, retries: int, metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Merge a stream, one MERGE per micro-batch and table; each batch counts once, however often it is delivered.
+    """Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.
 
-    Several specs take one stream in the order of their dependencies. Ctrl-C and SIGTERM end it between two batches;
-    the next start goes on from there.
+    Several specs can read one stream; they are merged in the order of their dependencies. Ctrl-C and SIGTERM stop it
+    between two batches; the next start continues from there.
 
     \b
     Examples:  scdgen stream specs/visitor --checkpoint checkpoints/visitor
@@ -100,10 +100,10 @@ def stream(
 
 
 def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> None:
-    """Run the stream to its end, or until a signal, which interrupts no batch."""
+    """Run the stream to its end, or until a signal, which takes effect after the current batch."""
     batch.busy = threading.Lock() if local else None
     if not local:
-        batch.report = None  # the batches are merged in a process of the server
+        batch.report = None  # a process of the server merges the batches
     with _catch_signals() as stop:
         query = batch.start(rows, every)
         try:
@@ -115,7 +115,7 @@ def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> Non
                     log.note("stopped between two batches; the next start goes on from there")
                     return
         except Exception as error:
-            if stop.is_set() and batch.error is None:  # the signal went to Java as well, as service managers send it
+            if stop.is_set() and batch.error is None:  # Java got the signal too, as service managers send it to both
                 log.note("stopped inside of a batch, which the next start takes again")
                 return
             raise batch.error or error from error
@@ -123,7 +123,7 @@ def _follow(batch: MicroBatch, rows: Any, every: str | None, local: bool) -> Non
 
 @contextmanager
 def _catch_signals() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C or SIGTERM sets; a second Ctrl-C interrupts."""
+    """Yield an event that the first Ctrl-C or SIGTERM sets; a second Ctrl-C interrupts."""
     stop = threading.Event()
 
     def note(number: int, _: object) -> None:

@@ -1,6 +1,6 @@
-"""The versions of a table as lanes on one axis: their times, what each holds and changed, and the gaps.
+"""Builds a timeline from the versions of a table: a lane per key, with times, values, changes and gaps.
 
-The axis counts times as whole numbers, and has ticks at round times whose labels do not touch.
+Times on the axis are whole numbers; ticks are at round times whose labels do not overlap.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TIME = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 
-# Lengths of steps that people count in, shortest first.
+# Round steps between ticks, shortest first.
 _PARTS_OF_A_DAY = [
     *(base * n for base in (1, 1000) for n in (1, 10, 100)),
     *(SECOND * n for n in (1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200)),
@@ -32,9 +32,9 @@ _MONTHS = [1, 3, 6, *(12 * n for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000,
 _LAST = (dt.datetime.max - _EPOCH) // dt.timedelta(microseconds=1)
 _FIRST = (dt.datetime.min - _EPOCH) // dt.timedelta(microseconds=1)
 
-# What an axis shows where everything begins at one time.
+# The length of the axis if all versions begin at one time.
 _LEAST_SPAN = {"timestamp": DAY, "date": 7 * DAY, "bigint": 10}
-# How far before all others a first time can lie and still be meant as one.
+# A first time that is further before the others may be a placeholder for "always".
 _FAR = {"timestamp": 20 * 365 * DAY, "date": 20 * 365 * DAY, "bigint": 100_000}
 
 
@@ -49,10 +49,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Version:
-    """One row: its time as numbers of :func:`parse_time`, as it is stored, and what it changed.
+    """One row: its times as numbers of :func:`parse_time` and as stored, and its changes.
 
-    ``until`` is the start of what comes next, None while the version is open. ``again``: the key comes back after a
-    delete; ``deletes``: no version follows at its end; ``overlaps``: it begins within the one before it, which does not
+    ``until`` is the exclusive end, None while the version is open. ``again``: the key returns after a delete;
+    ``deletes``: no version follows at its end; ``overlaps``: it begins before the previous one ends, which does not
     happen in a correct table.
     """
 
@@ -70,13 +70,13 @@ class Version:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing ends it."""
+        """Whether the version has no end."""
         return self.until is None
 
 
 @dataclass(frozen=True)
 class Lane:
-    """The versions of one key in order; ``cut`` if a limit left out the rest of them."""
+    """The versions of one key in order; ``cut``: a limit left out the rest of them."""
 
     key: str
     versions: tuple[Version, ...]
@@ -104,13 +104,13 @@ class Timeline:
 
     @property
     def counted(self) -> str:
-        """How much there is to see: ``2 keys, 3 versions``."""
+        """The number of lanes and versions: ``2 keys, 3 versions``."""
         versions = sum(len(lane.versions) for lane in self.lanes)
         return f"{_format_count(len(self.lanes), 'key')}, {_format_count(versions, 'version')}"
 
 
 def require_history(spec: Spec, option: str) -> None:
-    """Raise :class:`UsageError` if a table keeps no versions to draw."""
+    """Raise :class:`UsageError` if the table does not keep history."""
     if not spec.keeps_history:
         raise UsageError(
             f"{option}: {spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json"
@@ -118,7 +118,7 @@ def require_history(spec: Spec, option: str) -> None:
 
 
 def build_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> Timeline:
-    """The lanes of the rows, in their order."""
+    """Build the timeline of the rows, with lanes in their order."""
     kind, keys = spec.history.type, spec.keys
     values = tuple(name for name in spec.columns if name not in keys)
     groups = [
@@ -154,7 +154,7 @@ def _build_versions(
     spans = []
     for row in rows:
         start = parse_time(row[history.valid_from], kind)
-        # An end that is missing, of a version that is not open, is damage; it is drawn as a version without length.
+        # A version without an end that is not open is corrupt; draw it with zero length.
         start = first if start is None else start
         until = parse_time(row[UNTIL], kind)
         spans.append((start, None if row[OPEN] else start if until is None else until))
@@ -187,16 +187,16 @@ def _is_deleted(spec: Spec, row: Mapping[str, Any]) -> bool:
 
 
 def _format_stored(stored: object, kind: str) -> str:
-    """A stored time, a midnight without its zeros."""
+    """Format a stored time, without the zeros of midnight."""
     text = format_value(stored)
     return text.removesuffix(" 00:00:00") if kind == "timestamp" else text
 
 
 def _choose_ends(known: Sequence[int], kind: str, goes_on: bool) -> tuple[int, int]:
-    """The ends of an axis that shows the known times, with room behind the last one for what goes on.
+    """Choose the ends of an axis for the known times, with room after the last one for versions that go on.
 
-    A first time far before all others, such as 1900-01-01 for "always", would leave no room for them: the axis then
-    begins a little before the second.
+    A first time far before all others, such as 1900-01-01 for "always", would leave no room for them; the axis then
+    begins shortly before the second.
     """
     lo, hi = (known[0], known[-1]) if known else (0, 0)
     if len(known) > 2 and known[1] - lo > max(4 * (hi - known[1]), _FAR[kind]):
@@ -219,9 +219,9 @@ class Tick:
 
 
 def parse_time(stored: object, kind: str) -> int | None:
-    """A start or end as it is stored, as a number: microseconds since 1970, or of ``bigint`` itself; None for NULL.
+    """Convert a stored start or end to a number: microseconds since 1970, or the ``bigint`` itself; None for NULL.
 
-    A year that Python's dates do not have is the first or last time that they have.
+    A year that Python's dates do not support becomes their first or last time.
 
     >>> parse_time("1970-01-02", "date"), parse_time("1970-01-01 00:00:01.5", "timestamp"), parse_time(7, "bigint")
     (86400000000, 1500000, 7)
@@ -243,7 +243,7 @@ def parse_time(stored: object, kind: str) -> int | None:
 
 
 def format_time(at: int, kind: str) -> str:
-    """A number of :func:`parse_time` as a time; a midnight as a date.
+    """Format a number of :func:`parse_time` as a time, or as a date at midnight.
 
     >>> format_time(86400000000, "timestamp"), format_time(1500000, "timestamp")
     ('1970-01-02', '1970-01-01 00:00:01.500000')
@@ -255,9 +255,9 @@ def format_time(at: int, kind: str) -> str:
 
 
 def choose_ticks(lo: int, hi: int, kind: str, width: int) -> list[Tick]:
-    """Ticks of the shortest step for which the labels, two blanks apart, fit on ``width`` characters.
+    """Choose ticks with the shortest step whose labels, two spaces apart, fit in ``width`` characters.
 
-    ``lo`` < ``hi``. There is one tick at least; the last label may reach beyond the end.
+    Requires ``lo`` < ``hi``. Returns at least one tick; the last label may extend beyond the end.
     """
 
     def fits(found: list[Tick]) -> bool:
@@ -267,7 +267,7 @@ def choose_ticks(lo: int, hi: int, kind: str, width: int) -> list[Tick]:
             for tick, place, following in zip(found, places, places[1:], strict=False)
         )
 
-    most = max(2, width // 3)  # shorter labels than of one digit there are not
+    most = max(2, width // 3)  # a label has at least one digit
     for found in _propose_ticks(lo, hi, kind, most):
         if found and fits(found):
             return found
@@ -304,7 +304,7 @@ def _list_multiples(lo: int, hi: int, step: int, first: int = 0) -> range:
 
 
 def _tick_times(lo: int, hi: int, step: int) -> list[Tick]:
-    """Times of day, the first of each day with its date."""
+    """List ticks at times of day; the first of each day has its date."""
     form = "%H:%M" if step >= 60 * SECOND else "%H:%M:%S" if step >= SECOND else "%H:%M:%S.%f"
     found: list[Tick] = []
     before = None
@@ -316,7 +316,7 @@ def _tick_times(lo: int, hi: int, step: int) -> list[Tick]:
 
 
 def _tick_months(lo: int, hi: int, months: int) -> list[Tick]:
-    """First days of months; whole years are labelled with the year alone."""
+    """List ticks at the first days of months; steps of whole years are labelled with the year only."""
     found = []
     month = _to_moment(lo).year * 12 + _to_moment(lo).month - 1
     month -= month % months

@@ -1,7 +1,7 @@
-"""A timeline as it is printed, and as a page.
+"""Draws a timeline for the terminal, or as an HTML page.
 
-For the terminal: a chart with a lane per key, and below it what each version changed. As a page: one HTML file that
-works without a request or a build, its data in it as JSON.
+The terminal gets a chart with a lane per key, and a list of what each version changed. The page is a single HTML file
+with its data as JSON, which loads nothing else.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from scdgen.cli.output import escape_control, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
 from scdgen.patterns.render import render_template
 
-# Of a longer history the first and the last versions are listed, of a wider change the first columns.
+# Lists show the first and last versions of a longer history, and the first columns of a change of more columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
 _LONGEST_VALUE = 40
 _LEAST_CHART = 20
 
 TEMPLATE = "show.html.j2"
 
-# How far the page can zoom in; each step has ticks of its own, for as many characters as it is wide.
+# Zoom factors of the page; each has its own ticks, for an axis of that many times the width.
 _ZOOMS = (1, 2, 4, 8, 16, 32)
 _WIDTH = 100
 
 
 @dataclass(frozen=True)
 class Glyphs:
-    """The characters of a chart, one cell each, and two for text."""
+    """The characters of a chart, one cell each, and ``arrow`` and ``dots`` for text."""
 
     line: str = "─"
     start: str = "├"
@@ -54,7 +54,7 @@ ASCII = Glyphs("-", "|", "+", "|", "!", "#", ">", "<", "~", ".", "+", "->", "*",
 
 
 def choose_glyphs(encoding: str | None) -> Glyphs:
-    """The glyphs that a stream of this encoding can print.
+    """Choose the glyphs that an encoding supports.
 
     >>> choose_glyphs("utf-8").open, choose_glyphs("cp1252").open
     ('▶', '>')
@@ -67,7 +67,7 @@ def choose_glyphs(encoding: str | None) -> Glyphs:
 
 
 def draw_timeline(timeline: Timeline, width: int, glyphs: Glyphs | None = None) -> Text:
-    """The chart and the lists below it, ``width`` cells wide; as plain text it is ``.plain``."""
+    """Draw the chart and the lists below it, ``width`` cells wide; ``.plain`` is the plain text."""
     glyphs = glyphs or Glyphs()
     title = Text.assemble((timeline.target, "bold"), f": {timeline.counted}")
     if not timeline.lanes:
@@ -137,7 +137,7 @@ def _draw_lane(lane: Lane, scale: _Scale, whole: bool, glyphs: Glyphs) -> list[t
     for version in lane.versions:
         place = scale(version.start)
         starts[place] = starts.get(place, 0) + 1
-    ended = -1  # the cell in which the version before ended
+    ended = -1  # the last cell of the previous version
     for before, version, following in zip(
         (None, *lane.versions), lane.versions, (*lane.versions[1:], None), strict=False
     ):
@@ -176,7 +176,7 @@ def _choose_style(version: Version) -> str:
 
 
 def _list_versions(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -> Iterator[Text]:
-    """A line or more per version: its number and time, and what it changed."""
+    """Yield one or more lines per version: its number, its times and its changes."""
     digits = len(str(len(lane.versions)))
     begins = max(len(v.begins) for v in lane.versions)
     ends = max(len(v.ends or "open") for v in lane.versions)
@@ -208,7 +208,7 @@ def _list_versions(timeline: Timeline, lane: Lane, width: int, glyphs: Glyphs) -
 
 
 def _describe_version(timeline: Timeline, version: Version, glyphs: Glyphs) -> list[str]:
-    """The description of a version, in parts between which a line may end."""
+    """Describe a version, in parts between which a line may break."""
     if version.deleted:
         return ["deleted"]
     first = version.number == 1 or not timeline.whole
@@ -226,7 +226,7 @@ def _describe_version(timeline: Timeline, version: Version, glyphs: Glyphs) -> l
 
 
 def _describe_change(change: Change, glyphs: Glyphs) -> str:
-    """``name: old → new``, long values from where they differ."""
+    """Describe a change as ``name: old → new``; long values start near the first difference."""
     old, new = _format_value(change.old), _format_value(change.new)
     if max(cell_len(old), cell_len(new)) > _LONGEST_VALUE:
         same = next(
@@ -241,7 +241,7 @@ def _describe_change(change: Change, glyphs: Glyphs) -> str:
 
 
 def _format_value(value: Any) -> str:
-    """A value on one line; text that reads NULL is quoted."""
+    """Format a value on one line; empty text and the text NULL are quoted."""
     text = escape_control(format_value(value))
     return f"'{text}'" if isinstance(value, str) and text in {"", "NULL"} else text
 
@@ -251,7 +251,7 @@ def _truncate_value(text: str, glyphs: Glyphs) -> str:
 
 
 def _pack(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
-    """The parts on as few lines as possible; a part that is wider than a line gets its own."""
+    """Join the parts to as few lines as possible; a part that is wider than a line gets its own."""
     line = ""
     for number, part in enumerate(parts):
         ended = part + (between.rstrip() if number < len(parts) - 1 else "")
@@ -283,7 +283,7 @@ class Page:
 
 
 def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
-    """The whole page. Raises :class:`UsageError` if a custom template is broken."""
+    """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     page = Page(
         target=timeline.target,
         description=description,
@@ -299,7 +299,7 @@ def render_page(timeline: Timeline, description: str | None = None, templates: s
 
 
 def build_page_data(timeline: Timeline) -> dict[str, Any]:
-    """The data of the page's script. Times are text, because microseconds do not fit in JavaScript's numbers."""
+    """Build the data of the page's script. Times are text: microseconds do not fit in JavaScript's numbers."""
     columns = [*timeline.keys, *timeline.values, *timeline.history]
     return {
         "kind": timeline.kind,
@@ -328,7 +328,7 @@ def _build_lane_data(lane: Lane, columns: list[str]) -> dict[str, Any]:
 
 
 def _build_version_data(version: Version, columns: list[str]) -> dict[str, Any]:
-    """``row`` has a text per column, null for NULL; ``old`` the values before a change, by the column's index."""
+    """Build the data of a version: ``row`` has a text or null per column, ``old`` the old values by column index."""
     flags = [name for name in ("deleted", "again", "deletes", "overlaps") if getattr(version, name)]
     return {
         "start": str(version.start),

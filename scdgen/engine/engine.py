@@ -1,7 +1,7 @@
-"""Statements in a SparkSession, one run at a time, and what their failures mean.
+"""Run statements in a SparkSession, one run at a time, and explain their failures.
 
-After a statement has failed, queries in the same session, whose variables are still set, find out: how many rows break
-a rule, and one of them; the column and the row of a value that does not convert.
+After a failed statement, queries in the same session, whose variables are still set, find how many rows break a rule
+and one of them, or the column and the row of a value that does not convert.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 FILE = "_scd_file"
-"""The column of a source that holds the file of a row, where there is one."""
+"""The column of a source with the file of a row, if it has one."""
 
 _CAST_ERRORS = (
     r"\[(CAST_INVALID_INPUT|CAST_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE|CANNOT_PARSE_TIMESTAMP|INVALID_DATETIME|"
@@ -37,7 +37,7 @@ _CAST_ERRORS = (
     r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION)"
 )
 
-# pyspark logs every failed query as a page of JSON; the error itself says all of it.
+# pyspark logs every failed query as a page of JSON; the error contains all of it.
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
 
@@ -46,7 +46,7 @@ _locks_guard = threading.Lock()
 
 
 class Engine:
-    """One session. ``lock`` is held by what sets its variables, and is the same for every engine on the session."""
+    """One session. ``lock`` is held while its variables are in use; all engines on the session share it."""
 
     def __init__(self, spark: SparkSession):
         self.spark = spark
@@ -55,14 +55,14 @@ class Engine:
 
     @contextmanager
     def ready(self, bound: Spec, source: DataFrame | None) -> Iterator[None]:
-        """Let this thread alone use the session, with ``source`` as the view that a spec reads.
+        """Lock the session for this thread, with ``source`` as the view that a spec reads.
 
-        ``bound`` is a spec whose source and params are put in.
+        ``bound`` is a spec with its source and params filled in.
         """
         view = bound.source.table if source is not None else None
         with self.lock, ansi(self.spark):
             if source is not None and view is not None:
-                # Spark forgets the rows kept of a plan with a view of just that plan: this one is of its own.
+                # Dropping a view also uncaches its plan; the filter makes it a plan that nothing else caches.
                 source.where(f"'{view}' IS NOT NULL").createOrReplaceTempView(view)
             try:
                 with self.translated(bound):
@@ -77,7 +77,7 @@ class Engine:
             self.spark.sql(statement).collect()
 
     def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
-        """The numbers of :func:`scdgen.patterns.queries.source_counts`; where no query, none is skipped."""
+        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is skipped."""
         if not query:
             return None, 0
         rows, skipped = self.spark.sql(query).collect()[0]
@@ -85,7 +85,7 @@ class Engine:
 
     @contextmanager
     def translated(self, spec: Spec) -> Iterator[None]:
-        """Inside of this an error of the engine is one of ours."""
+        """Translate engine errors raised in this block."""
         try:
             yield
         except ScdgenError:
@@ -99,7 +99,7 @@ class Engine:
 class BadValue:
     """A value that a column's type does not hold; ``count`` is how many rows have one (None: not known)."""
 
-    place: str  # "column age", with the source's name where it is another one
+    place: str  # "column age", with the source's name if that differs
     value: str | None  # None: NULL, and the column is NOT NULL
     type: str
     count: int | None = None
@@ -108,51 +108,50 @@ class BadValue:
     texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
 
     def message(self, where: str, fix: str) -> str:
-        """The line that a user reads."""
-        told = ""
+        """Format the line that a user reads."""
+        rows = ""
         if self.count is not None:
-            told = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
+            rows = f" ({self.count} row{'s' * (self.count != 1)}, such as key {self.key})"
         if self.value is None:
-            return f"{where}: {self.place}: is NULL and may not be{told}; fix {fix}, or leave out nullable: false"
+            return f"{where}: {self.place}: is NULL and may not be{rows}; fix {fix}, or leave out nullable: false"
         what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is not a valid"
-        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{told}; fix {fix} or the type"
+        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{rows}; fix {fix} or the type"
 
 
 def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
-    """One of our errors for one of Spark's; for a broken rule, with the count and a sample."""
+    """Translate an error of Spark's; for a broken rule, with the count and a sample."""
     broken = rule_name(str(error))
     if broken is None:
         return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
-    message, count, sample = _told_to_users(spec, source.advise(spec, rule, message)), None, None
+    message, count, sample = _with_user_names(spec, source.advise(spec, rule, message)), None, None
     query = broken_rows(spec, rule)
     if query is not None:
         try:
             count, sample = spark.sql(query).collect()[0]
-            sample = _told_to_users(spec, str(sample))
+            sample = _with_user_names(spec, str(sample))
             shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
             message += f" ({count} in all{shown})"
-        except Exception:  # the rule itself has been named; numbers are a courtesy
+        except Exception:  # the message names the rule even without numbers
             count = None
     return DataError(message, rule=rule, count=count, sample=sample)
 
 
 def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
-    """What is wrong with the source, where Spark names a column of our own instead; any other error as it is.
+    """Return the source's error if Spark names a column of scdgen's instead; any other error as it is.
 
-    A step that explodes the column of a step before it is refused for that column, if the step before it reads a table
-    or a column that is not there.
+    If a step reads a missing table or column, Spark reports the column that a later step explodes.
     """
     if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
         try:
-            spark.sql(source_rows(spec)).schema  # noqa: B018 - looked at, not run
+            spark.sql(source_rows(spec)).schema  # noqa: B018 - analyzed, not run
         except Exception as of_source:
             return of_source
     return error
 
 
 def rule_name(text: str) -> tuple[str, str] | None:
-    """(rule, message) in an error's text, where one of our rules stopped the statement.
+    """Return (rule, message) from an error's text, if one of our rules stopped the statement.
 
     >>> rule_name("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: id is NULL. SQLSTATE: P0001")
     ('null_key', 'crm.t: id is NULL')
@@ -163,20 +162,20 @@ def rule_name(text: str) -> tuple[str, str] | None:
     return (found[1].lower(), first_line(Exception(found[2]))) if found else None
 
 
-def _told_to_users(spec: Spec, text: str) -> str:
-    """A message or a sample with the names that the user knows, in the place of those of the generated SQL."""
+def _with_user_names(spec: Spec, text: str) -> str:
+    """Replace names of the generated SQL in a message or a sample with those that the user knows."""
     started = spec.history.valid_from if spec.keeps_history else "updated_at"
     text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 
 def is_cast_error(text: str) -> bool:
-    """Whether an error's text says that a value did not convert."""
+    """Whether an error's text means that a value did not convert."""
     return re.search(_CAST_ERRORS, text) is not None
 
 
 def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:
-    """The error that names the value, where it was one of a param or of the source that a type does not hold."""
+    """Return an error that names the value of a param or of the source that does not convert."""
     if not is_cast_error(str(error)):
         return None
     if param := _bad_param(spark, spec):
@@ -188,44 +187,44 @@ def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenErro
 
 
 def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
-    """The first param whose value, given as a text, is none of its type."""
+    """Find the first param whose value, given as text, does not convert to its type."""
     for name, param in spec.params.items():
         text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
-        if text and not _asked(spark, f"SELECT CAST({text[0]} AS {param.type})"):
+        if text and not _rows(spark, f"SELECT CAST({text[0]} AS {param.type})"):
             value = text[1].replace("\\'", "'").replace("\\\\", "\\")
-            told = f"the param '{name}': {quoted(value)} is not a valid {param.type}; give another one"
-            return UsageError(f"{spec.origin}: {told}")
+            what = f"the param '{name}': {quoted(value)} is not a valid {param.type}; give another one"
+            return UsageError(f"{spec.origin}: {what}")
     return None
 
 
 def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
-    """The first column of the spec with a value that does not convert, and the first row with one.
+    """Find the first column of the spec with a value that does not convert, and a row with one.
 
-    ``None`` where no column has one, or where the rows cannot be read.
+    ``None`` if no column has one, or if the rows cannot be read.
     """
     casts = source_casts(spec)
     simple = [cast for cast in casts if cast.required or not cast.nested]
-    counts = _asked(spark, bad_values(spec, "count", simple))
+    counts = _rows(spark, bad_values(spec, "count", simple))
     for cast, count in zip(simple, counts[0] if counts else (), strict=False):
         if count:
             return _sampled(spark, spec, cast, count)
-    # What TRY_CAST does not tell: a value inside another one, or a cast that a user's expression makes.
+    # TRY_CAST does not find a value inside another one, or a cast in a user's expression.
     for cast in casts:
         try:
             spark.sql(bad_values(spec, "cast", [cast])).collect()
         except Exception as error:
-            told = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
-            if told:
-                return BadValue(cast.place, told[1].strip("'"), told[2])
+            found = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
+            if found:
+                return BadValue(cast.place, found[1].strip("'"), found[2])
     return None
 
 
 def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> BadValue:
-    """One of the rows in which a cast fails."""
+    """Find one of the rows in which a cast fails."""
     keys = [(name, source.fragment(spec, name)) for name in spec.keys]
     texts = [cast.text, *(read.text for _, read in keys)]
-    found = _asked(spark, bad_values(spec, "sample", [cast], texts, FILE))
-    found = found or _asked(spark, bad_values(spec, "sample", [cast], texts))
+    found = _rows(spark, bad_values(spec, "sample", [cast], texts, FILE))
+    found = found or _rows(spark, bad_values(spec, "sample", [cast], texts))
     if not found:
         return BadValue(cast.place, "a value", cast.type, count)
     value, *key_texts, file = found[0]
@@ -236,8 +235,8 @@ def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> B
     return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {})
 
 
-def _asked(spark: SparkSession, query: str) -> list[Row]:
-    """The rows of a query, none where it fails: the run has an error already, and this would only say more of it."""
+def _rows(spark: SparkSession, query: str) -> list[Row]:
+    """Return the rows of a query, none if it fails: it would only add details to an error that is already there."""
     try:
         return spark.sql(query).collect()
     except Exception:

@@ -1,6 +1,6 @@
-"""Spark's, Delta's and Java's own errors as one line. The original stays behind ``--debug``.
+"""Errors of Spark, Delta and Java on one line; ``--debug`` shows the original.
 
-The line is the engine's own first one, without its stack; only where that lacks the way out has the error a line here.
+The line is the first one of the engine's message, unless the error is listed here with a line that adds the fix.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from scdgen.sql.tokens import first_line
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
 _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
-_NO_FOLDER = "a file is in the place of the table's folder; remove it, or name another folder"
+_NO_FOLDER = "a file is where the table's folder should be; remove it, or name another folder"
 
-# What is in the text of an error -> the line for it, with the pattern's groups in it; the first one that fits is taken.
-# {where} is where the first group stands in the spec, {hint} the nearest of the names in the second group.
+# Pattern in the text of an error -> its line, with the pattern's groups in it; the first match wins. {where} is where
+# the spec has the name in the first group, {hint} the most similar of the names in the second group.
 _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
@@ -37,7 +37,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
      DataError, "Spark has no function {0}{where}; fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
-     DataError, "Spark cannot read the SQL of the spec, it breaks at {0}{where}; fix what stands before it"),
+     DataError, "Spark cannot read the SQL of the spec, it fails at {0}{where}; fix what comes before it"),
     (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
      DataError, "the files of the source are empty or of another format; fix them, or name their format"),
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
@@ -81,14 +81,14 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      DataError, "{0} is not a value that this setting takes; fix table.properties or --conf"),
 )  # fmt: skip
 
-# What blames the spec or the data, and not the engine: SQLSTATEs of cardinality, data, constraints, syntax and names
-# (a privilege that is missing is also in class 42), and the exceptions where Delta gives none.
+# Errors of the spec or the data, not of the engine: SQLSTATEs of cardinality, data, constraints, syntax and names (a
+# missing privilege is also in class 42), and the exceptions for which Delta has no SQLSTATE.
 _OF_USER = re.compile(
     r"SQLSTATE: (?:2[123]|42(?!501))|^AnalysisException(?!.*SQLSTATE: 42501)|InvariantViolationException", re.DOTALL
 )
 _NO_ADVICE = r"\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\n]*?error\b"  # a run sets it
 
-# The cause in Spark's text, where a file could not be read -> what is told, with the pattern's groups in it.
+# Cause in Spark's text if a file could not be read -> the message, with the pattern's groups in it.
 _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?: SQLSTATE|\n)",
      "the row {0} has not as many cells as the header; fix it, or put quotes around a cell with a comma"),
@@ -109,7 +109,7 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
 
 
 def translate(spec: Spec, error: Exception) -> ScdgenError:
-    """One of our errors for an error of the engine."""
+    """Translate an error of the engine."""
     own = _of_server(str(error))
     if own is not None:
         return own
@@ -117,45 +117,45 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     if broken is not None:
         file, what = broken
         return DataError(f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}")
-    return _told(spec.target, error, spec)
+    return _error(spec.target, error, spec)
 
 
 def translate_without_spec(error: Exception) -> Exception:
-    """An error of the engine's that no spec stands beside as one of ours; any other as it is."""
+    """Translate an error of the engine that no spec caused; return any other error as it is."""
     if isinstance(error, ScdgenError) or type(error).__module__.split(".")[0] not in _MODULES:
         return error
-    told = _told("Spark", error)
-    told.__cause__ = error
-    return told
+    translated = _error("Spark", error)
+    translated.__cause__ = error
+    return translated
 
 
 def translate_at(place: str, error: Exception) -> ScdgenError:
-    """An error of the engine's that concerns something beside the specs, which ``place`` names."""
-    return error if isinstance(error, ScdgenError) else _told(place, error)
+    """Translate an error of the engine about something other than a spec, named by ``place``."""
+    return error if isinstance(error, ScdgenError) else _error(place, error)
 
 
 def translate_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
-    """The error of a check that cannot be worked out, which is not a check that fails."""
+    """Translate the error of a check that cannot be evaluated; the check itself has not failed."""
     kind, line = _kind_and_line(error)
     what = line.split("; ")[0]
-    return kind(f"{spec.target}: the check {check} cannot be worked out: {what}; fix its query or its table")
+    return kind(f"{spec.target}: the check {check} cannot run: {what}; fix its query or its table")
 
 
 def explain_unreadable(text: str) -> tuple[str | None, str] | None:
-    """(the file as Spark names it, if it does; what is wrong with it) where Spark could not read a file."""
+    """Return (the file if Spark names it, what is wrong with it) if Spark could not read a file."""
     named = re.search(r"\[FAILED_READ_FILE[A-Z_.]*\] Encountered error while reading file (\S+?)\.(?:\s|$)", text)
     if named is None and "[MALFORMED_RECORD_IN_" not in text and "Unescaped quote character" not in text:
         return None
     file = named[1] if named else None
-    for pattern, told in _MALFORMED:
+    for pattern, message in _MALFORMED:
         found = re.search(pattern, text)
         if found:
-            return file, told.format(*(quoted(part.strip()) for part in found.groups()))
+            return file, message.format(*(quoted(part.strip()) for part in found.groups()))
     return file, "cannot be read; fix the file, or name its format as it is"
 
 
 def local_path(uri: str) -> Path | None:
-    """The local path in a URI of Spark's.
+    """Return the local path of a ``file:`` URI; ``None`` for other URIs.
 
     >>> local_path("file:///tmp/a%20b.csv"), local_path("s3://a/b")
     (PosixPath('/tmp/a b.csv'), None)
@@ -165,7 +165,7 @@ def local_path(uri: str) -> Path | None:
 
 
 def _shown_path(uri: str) -> str:
-    """A file of Spark's as a message names it: below the working folder as seen from there."""
+    """Shorten a file's URI for a message: relative to the working folder if it is in there."""
     path = local_path(uri)
     if path is None:
         return uri
@@ -173,7 +173,7 @@ def _shown_path(uri: str) -> str:
 
 
 def _of_server(text: str) -> ScdgenError | None:
-    """One of our errors that a Python process of the server ended with, which comes as its traceback.
+    """Find one of our errors in the traceback of a Python process on the server.
 
     >>> _of_server("Traceback (most recent call last):\\n  ...\\nscdgen.errors.DataError: a.b: the key id is NULL\\n")
     DataError('a.b: the key id is NULL')
@@ -182,17 +182,17 @@ def _of_server(text: str) -> ScdgenError | None:
     if not found:
         return None
     kind, line = found[-1]
-    told: ScdgenError = getattr(errors, kind)(line)
-    return told
+    error: ScdgenError = getattr(errors, kind)(line)
+    return error
 
 
-def _told(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
+def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
     kind, line = _kind_and_line(error, spec)
     return kind(f"{place}: {line}")
 
 
 def _kind_and_line(error: Exception, spec: Spec | None = None) -> tuple[type[ScdgenError], str]:
-    """Whose fault an error is, and its line; ``spec`` tells where a name of the line stands."""
+    """Return the class and the line of an error; ``spec`` is searched for the names in it."""
     text = str(error)
     for pattern, kind, line in _KNOWN:
         found = re.search(pattern, text, re.DOTALL)
@@ -205,7 +205,7 @@ def _kind_and_line(error: Exception, spec: Spec | None = None) -> tuple[type[Scd
 
 
 def _first_line(text: str) -> str:
-    r"""The line of Spark's text that says what is wrong, without SQLSTATE, stack and the stream that it stopped.
+    r"""Return the line of Spark's text that says what is wrong, without SQLSTATE, stack or stream.
 
     >>> _first_line("[STREAM_FAILED] Query [id = a] terminated with exception: [A_B] No c. SQLSTATE: 1\n=== x ===")
     '[A_B] No c'
@@ -217,7 +217,7 @@ def _first_line(text: str) -> str:
     text = re.sub(r":\n - ", ": ", text)  # the first of a list of values
     named = re.search(r"\[(?!STREAM_FAILED)[A-Z][A-Z0-9_.]+\] [^\n]+", text)
     java = re.search(r"^: (?:[\w$]+\.)+([\w$]+(?:: [^\n]+)?)", text, re.MULTILINE)  # of a Py4JJavaError
-    server = re.search(r'StatusCode\.(\w+)\s+details = "(.*)"', text)  # of an error of Spark Connect's
+    server = re.search(r'StatusCode\.(\w+)\s+details = "(.*)"', text)  # of a Spark Connect error
     if server and not named:
         return first_line(Exception(f"{server[1]}: {server[2]}"))
     line = named[0] if named else java[1] if java else text
@@ -225,7 +225,7 @@ def _first_line(text: str) -> str:
 
 
 def _hint(parts: list[str]) -> str:
-    """The way out for a name that is not there, from those that are."""
+    """Suggest an existing name for a missing one."""
     if len(parts) < 2:
         return ""
     last = {name.rpartition(".")[2]: name for name in parts[1].split(", ")}
@@ -234,7 +234,7 @@ def _hint(parts: list[str]) -> str:
 
 
 def _where(spec: Spec, word: str) -> str:
-    """The options of a spec that have a word in their SQL, and their lines."""
+    """List the options of a spec with a word in their SQL, and their lines."""
     word = word.strip("'").rpartition(".")[2]
     texts = [(place, text) for place, _, text in sql_texts(spec)]
     texts += [(("columns", name), name) for name, column in spec.columns.items() if column.from_ is None]
@@ -243,13 +243,12 @@ def _where(spec: Spec, word: str) -> str:
         return ""
     lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else None
     options = ", ".join(
-        ".".join(map(str, place)) + (f" in {spec.origin}:{line}" if lines and (line := lines.of(place)) else "")
-        for place in found
+        ".".join(map(str, place)) + (f" in {spec.origin}:{lines.of(place)}" if lines else "") for place in found
     )
     return f" ({options})"
 
 
 def _plain(part: str) -> str:
-    """A piece of Spark's text on one line, names without backticks where they need none."""
+    """Put a piece of Spark's text on one line, without needless backticks."""
     part = re.sub(r"`(\w+)`", r"\1", re.sub(r"^file:/+", "/", " ".join(part.split())))
     return part.removeprefix("spark_catalog.")

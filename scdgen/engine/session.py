@@ -1,7 +1,7 @@
-"""Sessions: the embedded one, one on a Spark Connect server, and settings for a while on any.
+"""Sessions: embedded, on a Spark Connect server, and temporary settings of any.
 
-The embedded session is local Spark with Delta, UTC, and tables in a folder that the next command finds again by name.
-A session that the user brings may refuse settings: serverless compute lets few be set.
+The embedded session is local Spark with Delta, in UTC, with tables in a folder in which the next command finds them by
+name. A session of the user may refuse settings: serverless compute allows only a few.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scdgen.sql.tokens import first_line
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Small data is planning and task overhead: few partitions, no UI, no progress bar over the output.
+# For small data, planning and tasks cost most: few partitions, no UI, no progress bar in the output.
 _SETTINGS = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -34,7 +34,7 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    # As Spark 4 has them: Spark 3 refuses to write a date before 1582.
+    # The defaults of Spark 4: Spark 3 refuses to write a date before 1582.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.session.timeZone": "UTC",
@@ -45,19 +45,15 @@ _SETTINGS = {
 
 
 _JAVA = "install Java 17 or 21"
-# What the JVM says where it does not start -> what is told.
+# What the JVM prints if it does not start -> the message.
 _NO_START = (
     (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
      "Java got too little memory; give less, as in --conf spark.driver.memory=1g"),
     (r"Invalid maximum heap size|Invalid initial heap size|Failed to parse byte string|NumberFormatException: .*size",
      "a size in its settings is none; write it as in --conf spark.driver.memory=2g"),
-    (r"Can't assign requested address|Address already in use|BindException",
-     "it can open no port on this machine; leave out settings of hosts and ports, and SPARK_LOCAL_IP"),
     (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
-    (r"Unrecognized VM option|Could not create the Java Virtual Machine",
-     "Java does not know one of its options; fix spark.driver.extraJavaOptions, or JAVA_TOOL_OPTIONS"),
 )  # fmt: skip
-# How an error says that a setting is refused: Databricks' condition, Spark's own ones, the texts of Spark 3.
+# Errors of a refused setting: the condition of Databricks, those of Spark 4, the texts of Spark 3.
 _REFUSED = re.compile(
     r"\[(CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b|Cannot modify the value of a (?:static|Spark) config"
 )
@@ -65,9 +61,9 @@ _ANSI = "spark.sql.ansi.enabled"
 
 
 def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None) -> SparkSession:
-    """Start Spark with Delta in this process, and make the tables below ``warehouse`` known by name.
+    """Start Spark with Delta in this process, and register the tables below ``warehouse``.
 
-    Raises :class:`EngineError` in one line where pyspark, Java or the Delta packages are missing.
+    Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing.
     """
     _require_java()
     try:
@@ -83,7 +79,7 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
     for key, value in {**_SETTINGS, **(conf or {})}.items():
         builder = builder.config(key, value)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Functions in Python run with the packages of this process, not with those of the first python3 on the PATH.
+    # Run Python functions with the packages of this process, not those of the first python3 on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
         with _quiet_start() as noise:
@@ -98,7 +94,7 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
 
 
 def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """A Spark Connect session. Raises :class:`EngineError` where nobody answers."""
+    """Connect to a Spark Connect server. Raises :class:`EngineError` if it does not answer."""
     if not url.startswith(("sc://", "local")):
         raise UsageError(f"--remote {url}: is not an address of a Spark Connect server; write it as sc://host:port")
     try:
@@ -108,7 +104,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     try:
         builder: Any = SparkSession.builder
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is too new for pyspark, and not used here
+            warnings.simplefilter("ignore", FutureWarning)  # pandas is too new for pyspark, but not used here
             spark: SparkSession = builder.remote(url).getOrCreate()
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
@@ -116,15 +112,15 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     except Exception as error:
         known = translate_without_spec(error)
         line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
-        raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # what follows may hold a token
+        raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # the rest may contain a token
     return spark
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:
-    """Name the Delta tables below the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
+    """Register the Delta tables of the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
     for log in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
         if not (any(log.glob("[0-9]*.json")) or any(log.glob("[0-9]*.checkpoint*"))):
-            continue  # a CREATE that was broken off; the next run of its spec clears it away
+            continue  # an interrupted CREATE, which the next run of its spec cleans up
         table = log.parent
         schema = table.parent.name.removesuffix(".db") if table.parent != folder else "default"
         name = quote_parts((schema, table.name))
@@ -133,10 +129,10 @@ def register_tables(spark: SparkSession, folder: Path) -> None:
 
 
 def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:
-    """Let the first part of three-part names stand for the one catalog that an embedded session has.
+    """Register the catalogs of three-part names as aliases of the one catalog of the embedded session.
 
-    ``main.crm.dim`` and ``crm.dim`` are then the same table. The catalog is Delta's own, which passes everything on to
-    the session's catalog; that it wants to be told needs the JVM, which only an embedded session has.
+    ``main.crm.dim`` and ``crm.dim`` are then the same table. Each is a DeltaCatalog that delegates to the session's
+    catalog; setting the delegate needs the JVM, which only an embedded session has.
     """
     for catalog in sorted({parts[0] for parts in names if len(parts) == 3 and parts[0] != "spark_catalog"}):
         if not re.fullmatch(r"\w+", catalog):
@@ -147,7 +143,7 @@ def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None
 
 
 def refuses(error: Exception) -> bool:
-    """Whether an error says that the session does not let a setting be read or changed.
+    """Whether an error means that the session does not allow a setting to be read or changed.
 
     >>> refuses(ValueError("[CONFIG_NOT_AVAILABLE] Configuration spark.x is not available. SQLSTATE: 42K0I"))
     True
@@ -157,9 +153,9 @@ def refuses(error: Exception) -> bool:
 
 @contextmanager
 def set_while(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[bool]:
-    """Inside of this the session has these settings, afterwards its own again.
+    """Change settings of the session, and restore them on exit.
 
-    Gives whether it does: ``False``, and nothing is changed, where the session refuses one of them.
+    Yields ``False``, with nothing changed, if the session refuses one of them.
     """
     before: dict[str, str | None] = {}
     try:
@@ -172,7 +168,7 @@ def set_while(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[bool
 
 
 def _set(spark: SparkSession, settings: Mapping[str, str], before: dict[str, str | None]) -> bool:
-    """Set them, and keep in ``before`` what those that were set had been."""
+    """Change settings, and keep their previous values in ``before``; ``False`` if one is refused."""
     try:
         for name, value in settings.items():
             found = spark.conf.get(name, None)
@@ -196,9 +192,9 @@ def _back(spark: SparkSession, before: dict[str, str | None]) -> None:
 
 @contextmanager
 def ansi(spark: SparkSession) -> Iterator[None]:
-    """While this lasts, a value that does not convert is an error and not NULL, whatever the session is set to.
+    """Turn ANSI mode on, in which a value that does not convert is an error, not NULL.
 
-    Raises :class:`EngineError` where the session takes it for NULL and does not let that be changed.
+    Raises :class:`EngineError` if it is off and the session does not allow it to be changed.
     """
     if _is_ansi(spark):
         yield
@@ -228,7 +224,7 @@ def _is_ansi(spark: SparkSession) -> bool:
 
 
 def _require_folder(folder: Path, shown: str | Path) -> None:
-    """Tables are written below this folder; Java would say of one that cannot be, deep in a failed statement."""
+    """Refuse a warehouse that cannot be a folder, before Java fails on it deep in a statement."""
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if not place.is_dir():
         raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
@@ -253,7 +249,7 @@ def _require_java() -> None:
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
-    """Keeps what the JVM and Ivy print while Spark starts, which is nothing that a user can act on."""
+    """Capture what the JVM and Ivy print while Spark starts."""
 
     def __enter__(self) -> _quiet_start:
         import tempfile
@@ -273,12 +269,12 @@ class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
         self._file.close()
 
     def text(self) -> str:
-        """What was printed."""
+        """Return what was printed."""
         return self._text
 
 
 def _start_problem(noise: str) -> str:
-    """Why Spark did not start, in one line."""
+    """Explain on one line why Spark did not start."""
     failed = sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise)))
     if failed:
         return (
@@ -293,8 +289,8 @@ def _start_problem(noise: str) -> str:
         )
     if "UnsupportedClassVersionError" in noise:
         return f"this Java is too old for Spark; {_JAVA}"
-    for pattern, told in _NO_START:
+    for pattern, message in _NO_START:
         if re.search(pattern, noise):
-            return f"Spark did not start: {told}"
+            return f"Spark did not start: {message}"
     lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
     return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"

@@ -1,7 +1,7 @@
-"""Session variables on a Spark whose SQL has none: their values are put into the statements as literals.
+"""Session variables for Spark 3.5, which has none: their values are put into the statements as literals.
 
-They came with Spark 4.0 (SPARK-42849) and Databricks Runtime 14.1. On Spark 3.5 the generated files cannot be pasted,
-but they can be run: what DECLARE and SET say is kept here.
+Spark 4.0 added them (SPARK-42849), and Databricks Runtime 14.1. On Spark 3.5 the generated files cannot be pasted, but
+they can be run: DECLARE and SET are interpreted here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def with_variables(spark: SparkSession) -> SparkSession:
-    """The session, or one in its place that knows variables where its own SQL does not."""
+    """Return the session, wrapped if its SQL has no variables."""
     if not str(spark.version).startswith("3."):
         return spark
-    try:  # Databricks has had them in runtimes that call their Spark 3.5
+    try:  # Databricks has them in runtimes that report Spark 3.5
         spark.sql("DECLARE OR REPLACE VARIABLE _scd_probe INT").collect()
     except Exception as error:
         if "PARSE_SYNTAX_ERROR" not in str(error):
@@ -34,12 +34,12 @@ def with_variables(spark: SparkSession) -> SparkSession:
 
 
 def session_of(spark: SparkSession) -> SparkSession:
-    """The session itself, which tells two of them apart."""
+    """Return the session without the wrapper, for comparing sessions."""
     return cast("SparkSession", spark.session) if isinstance(spark, Substituting) else spark
 
 
 class Substituting:
-    """A session with variables of its own; all else is asked of the session that it stands for."""
+    """A wrapper that adds variables to a session."""
 
     def __init__(self, spark: SparkSession):
         self.session = spark
@@ -50,7 +50,7 @@ class Substituting:
         return getattr(self.session, name)
 
     def sql(self, text: str) -> DataFrame:
-        """A statement; those that declare or set a variable give no rows."""
+        """Run a statement; those that declare or set a variable return no rows."""
         found = tokens(text)
         words = [token.text.upper() for token in found[:4]]
         if words == ["DECLARE", "OR", "REPLACE", "VARIABLE"]:
@@ -84,13 +84,13 @@ class Substituting:
         given = self._put_in(value, tokens(value))
         listed = ", ".join(f"_{number}" for number in range(len(names)))
         rows = given if len(names) > 1 else f"(SELECT {given})"
-        told = ", ".join(_told(kind, f"CAST(_{number} AS {kind})") for number, kind in enumerate(kinds))
-        (row,) = self.session.sql(f"SELECT {told} FROM {rows} AS v({listed})").collect()
+        texts = ", ".join(_as_text(kind, f"CAST(_{number} AS {kind})") for number, kind in enumerate(kinds))
+        (row,) = self.session.sql(f"SELECT {texts} FROM {rows} AS v({listed})").collect()
         for name, kind, text in zip(names, kinds, row, strict=True):
             self._literals[name] = _literal(kind, text)
 
     def _put_in(self, text: str, found: Sequence[Token]) -> str:
-        """A statement with literals in the place of ``session.name`` and of our own variables' names."""
+        """Replace ``session.name``, and the names of scdgen's own variables, with literals."""
         pieces, at = [], 0
         for place, token in enumerate(found):
             before = [other.text for other in found[max(0, place - 2) : place]]
@@ -106,22 +106,22 @@ class Substituting:
 _ARRAY = re.compile(r"ARRAY\s*<(.+)>", re.IGNORECASE | re.DOTALL)
 
 
-def _told(kind: str, value: str) -> str:
-    """SQL for a value as text from which :func:`_literal` makes it again, whatever the time zone; NULL stays NULL."""
+def _as_text(kind: str, value: str) -> str:
+    """Return SQL for a value as text that :func:`_literal` reads, independent of the time zone; NULL stays NULL."""
     array = _ARRAY.fullmatch(kind)
     if array:
-        return f"TRANSFORM({value}, _scd_item -> {_told(array[1], '_scd_item')})"
+        return f"TRANSFORM({value}, _scd_item -> {_as_text(array[1], '_scd_item')})"
     if kind.upper() == "TIMESTAMP":
         return f"CAST(UNIX_MICROS({value}) AS STRING)"
     return f"HEX({value})" if kind.upper() == "BINARY" else f"CAST({value} AS STRING)"
 
 
-def _literal(kind: str, told: Any) -> str:
+def _literal(kind: str, text: Any) -> str:
     array = _ARRAY.fullmatch(kind)
-    if array and told is not None:
-        return f"CAST(ARRAY({', '.join(_literal(array[1], item) for item in told)}) AS {kind})"
-    if told is None:
+    if array and text is not None:
+        return f"CAST(ARRAY({', '.join(_literal(array[1], item) for item in text)}) AS {kind})"
+    if text is None:
         return f"CAST(NULL AS {kind})"
     if kind.upper() == "TIMESTAMP":
-        return f"TIMESTAMP_MICROS({told})"
-    return f"X'{told}'" if kind.upper() == "BINARY" else f"CAST({text_literal(told)} AS {kind})"
+        return f"TIMESTAMP_MICROS({text})"
+    return f"X'{text}'" if kind.upper() == "BINARY" else f"CAST({text_literal(text)} AS {kind})"

@@ -1,1 +1,1 @@
-"""Files instead of a spec's source: found, read in the types that the spec needs, and explained when wrong."""
+"""Finds and reads files instead of a spec's source, in the types that the spec needs, and locates bad values."""

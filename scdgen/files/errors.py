@@ -1,7 +1,7 @@
-"""What is wrong with the files that a run was given: the file, the line if it can be told, the column, the value.
+"""Locates errors in the files of a run: the file, the line if it is known, the column and the value.
 
-Spark reads the files. Only where it has failed, or read what makes doubtful that it read them right, are they walked
-through row by row, here and without Spark, for the line.
+Spark reads the files. This module reads them again, row by row and without Spark, to find the line; only if Spark
+failed, or may have misread them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _VIEW = "_scd_source_texts"
-_MEND = "the file"
+_FIX = "the file"
 
 
 def find_files(path: str) -> Files:
-    """The files of a path, each looked at; raises one of our errors in one line. Needs no Spark."""
+    """Find the files of a path and check their first bytes, without Spark. Raises :class:`ScdgenError`."""
     try:
         return find(path)
     except OSError as error:
@@ -41,7 +41,7 @@ def find_files(path: str) -> Files:
 
 
 def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
-    """Open the files of a path; raises one of our errors in one line."""
+    """Open the files of a path. Raises :class:`ScdgenError`, with the line of the mistake if it is known."""
     files = find_files(path)
     try:
         with ansi(spark):
@@ -53,9 +53,9 @@ def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
             raise mistake from error
         if isinstance(error, OSError):
             raise DataError(of_system(error, error.filename or path)) from error
-        told = _unreadable(files, str(error)) or _unseen(files, str(error))
-        if told is not None:
-            raise DataError(told) from error
+        message = _describe_unreadable(files, str(error)) or _describe_unseen(files, str(error))
+        if message is not None:
+            raise DataError(message) from error
         known = translate(spec, error)
         raise type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1)) from error
     if mistake := find_mistake(files.kind, source.doubtful):
@@ -66,16 +66,18 @@ def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
 def explained(
     spark: SparkSession, spec: Spec, source: Opened, params: Mapping[str, object], error: ScdgenError
 ) -> DataError | None:
-    """The error that names the place in the files, for one that a run ended with; ``None`` where it is not theirs."""
+    """Translate the error of a run to one that names the place in the files; ``None`` if they did not cause it."""
     text = str(error.__cause__ or error)
     missing = re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^`]*`([^`]+)`", text)
     if missing and missing[1].lower() in read_columns(spec):
         names = source.rows.columns
         hint = nearest(missing[1], names) or f"; its columns are {', '.join(names)}"
         return DataError(f"{source.files.named(None)[0]}: no column {missing[1]}{hint}")
-    told = _unreadable(source.files, text)
-    if told is not None:
-        return find_mistake(source.files.kind, source.files.local) or DataError(_not_nested(spec, source.files) or told)
+    message = _describe_unreadable(source.files, text)
+    if message is not None:
+        return find_mistake(source.files.kind, source.files.local) or DataError(
+            _describe_unnested(spec, source.files) or message
+        )
     if isinstance(error, UsageError) or not is_cast_error(text):
         return None
     source.texts.createOrReplaceTempView(_VIEW)
@@ -86,12 +88,12 @@ def explained(
         spark.catalog.dropTempView(_VIEW)
     if found is None:
         return None
-    message = found.message(_place(source.files, found), _MEND)
+    message = found.message(_locate(source.files, found), _FIX)
     return DataError(message, rule="cast", count=found.count, sample=found.key)
 
 
-def _place(files: Files, found: BadValue) -> str:
-    """``file:line``, or the file alone where no line holds the texts of the row."""
+def _locate(files: Files, found: BadValue) -> str:
+    """``file:line``, or the file alone if no line holds the texts of the row."""
     shown, local = files.named(found.file)
     if local is None or files.kind not in {"csv", "json"} or not found.texts:
         return shown
@@ -99,8 +101,8 @@ def _place(files: Files, found: BadValue) -> str:
     return f"{shown}:{line}" if line else shown
 
 
-def _unreadable(files: Files, text: str) -> str | None:
-    """What :func:`explain_unreadable` says, with the file called as it was given."""
+def _describe_unreadable(files: Files, text: str) -> str | None:
+    """The message of :func:`explain_unreadable`, with the file's path as the user gave it."""
     broken = explain_unreadable(text)
     if broken is None:
         return None
@@ -108,15 +110,15 @@ def _unreadable(files: Files, text: str) -> str | None:
     return f"{files.named(file)[0]}: {what}"
 
 
-def _unseen(files: Files, text: str) -> str | None:
-    """What to say where a file is on this machine, and Spark, on another one, finds nothing at its path."""
+def _describe_unseen(files: Files, text: str) -> str | None:
+    """The message for a file that exists on this machine but not on the one that Spark runs on."""
     if not files.local or "[PATH_NOT_FOUND]" not in text:
         return None
     return f"{files.shown}: the server does not see it; put it where the server has the same path, or on a shared store"
 
 
-def _not_nested(spec: Spec, files: Files) -> str | None:
-    """The first value of JSON that is not a structure where its column is one."""
+def _describe_unnested(spec: Spec, files: Files) -> str | None:
+    """The message for the first value in JSON that is not nested although its column's type is."""
     if files.kind != "json":
         return None
     nested = {}
@@ -130,12 +132,12 @@ def _not_nested(spec: Spec, files: Files) -> str | None:
                 python, kind = nested.get(name.lower(), (object, ""))
                 if value is not None and not isinstance(value, python):
                     bad = BadValue(f"column {name}", str(value), kind)
-                    return bad.message(f"{file}:{line}", _MEND)
+                    return bad.message(f"{file}:{line}", _FIX)
     return None
 
 
 def find_mistake(kind: str, files: Iterable[Path]) -> DataError | None:
-    """The first mistake in the rows of CSV files or JSON lines, with its line."""
+    """Find the first mistake in the rows of CSV files or JSON lines, with its line."""
     spelled: dict[str, str] = {}
     try:
         for file in files if kind in {"csv", "json"} else ():
@@ -143,35 +145,35 @@ def find_mistake(kind: str, files: Iterable[Path]) -> DataError | None:
                 for key in row:
                     before = spelled.setdefault(key.lower(), key) if kind == "json" else key
                     if before != key:
-                        told = f"the key '{key}' is written '{before}' before; spell it one way"
-                        return DataError(f"{file}:{line}: {told}")
+                        message = f"the key '{key}' is written '{before}' before; spell it one way"
+                        return DataError(f"{file}:{line}: {message}")
     except DataError as error:
         return error
-    except OSError:  # what was being looked for has an error already
+    except OSError:  # the caller reports the error that it came with
         return None
     return None
 
 
 def line_of(file: Path, kind: str, wanted: dict[str, str]) -> int | None:
-    """The line of the first row that holds the texts of ``wanted`` (lower-case column -> text)."""
+    """Find the line of the first row that holds the texts of ``wanted`` (lower-case column -> text)."""
     for line, row in json_rows(file) if kind == "json" else csv_rows(file):
-        texts = {name.lower(): _shown(value) for name, value in row.items()}
+        texts = {name.lower(): _format_text(value) for name, value in row.items()}
         if wanted.items() <= texts.items():
             return line
     return None
 
 
-def _shown(value: Any) -> str:
+def _format_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _Lines:
-    """The lines of a file with their ends. Raises :class:`DataError` where they are not UTF-8 text."""
+    """Iterates over the lines of a file with their endings. Raises :class:`DataError` if one is not UTF-8 text."""
 
     def __init__(self, file: Path):
         self.file = file
         self.number = 0
-        self.end = ""  # of the line given last: LF, CRLF or CR; nothing where the file ends without
+        self.end = ""  # ending of the last line read: LF, CRLF or CR; empty at the end of a file without one
 
     def __iter__(self) -> Iterator[str]:
         try:
@@ -193,7 +195,7 @@ class _Lines:
 
 
 def csv_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line, column -> cell) of the rows of a CSV. Raises :class:`DataError` at the first mistake."""
+    """Yield (line, column -> cell) for each row of a CSV. Raises :class:`DataError` at the first mistake."""
     csv.field_size_limit(sys.maxsize)
     lines = _Lines(file)
     header: list[str] = []
@@ -203,46 +205,46 @@ def csv_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
             if cells and not header:
                 header, end = cells, lines.end
             elif cells and len(cells) != len(header):
-                told = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {len(header)}"
-                raise lines.error(begin, f"{told}; fix the row, or put quotes around a cell with a comma")
+                counts = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {len(header)}"
+                raise lines.error(begin, f"{counts}; fix the row, or put quotes around a cell with a comma")
             elif lines.end not in {"", end}:
                 raise lines.error(lines.number, f"the line ends in {lines.end}, the header in {end}; use one")
             elif cells:
                 yield begin, dict(zip(header, cells, strict=True))
             begin = lines.number + 1
     except csv.Error as error:
-        told = "text follows a closing quote; write a quote inside a quoted cell twice"
+        message = "text follows a closing quote; write a quote inside a quoted cell twice"
         if "unexpected end of data" in str(error):
-            told = "a quote that opens here is never closed; close it"
-        raise lines.error(begin, told) from error
+            message = "a quote that opens here is never closed; close it"
+        raise lines.error(begin, message) from error
 
 
 def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, object) of JSON lines; numbers in objects are text, as written. Raises :class:`DataError`."""
-    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_int=str, parse_float=str)
+    """Yield (line, object) for each object of JSON lines, its numbers as text. Raises :class:`DataError`."""
+    decoder = json.JSONDecoder(object_pairs_hook=_reject_repeated_keys, parse_int=str, parse_float=str)
     lines = _Lines(file)
     for line in filter(str.strip, lines):
         try:
             value = decoder.decode(line)
-        except _TwiceError as error:
+        except _RepeatedKeyError as error:
             raise lines.error(lines.number, f"the key '{error}' is given twice; keep one") from error
         except (ValueError, RecursionError):
             value = None
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(row, dict) for row in listed):
-            told = f"{quoted(line.strip())} is not a JSON object"
-            raise lines.error(lines.number, f"{told}; write one object per line (JSON lines)")
+            what = f"{quoted(line.strip())} is not a JSON object"
+            raise lines.error(lines.number, f"{what}; write one object per line (JSON lines)")
         for row in listed:
             yield lines.number, row
 
 
-class _TwiceError(Exception):
-    """A key that an object has twice."""
+class _RepeatedKeyError(Exception):
+    """An object has this key twice."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for place, name in enumerate(names) if name in names[:place]))
+        raise _RepeatedKeyError(next(name for place, name in enumerate(names) if name in names[:place]))
     return found

@@ -1,4 +1,4 @@
-"""The files that a path names: their format, their order, and how each is called in a message and in Spark."""
+"""Finds the files at a path: their format, their order, and their names in messages and in Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TAKES = "a .csv, .json, .jsonl or .parquet file (.csv.gz and .json.gz too), or 
 
 @dataclass(frozen=True)
 class Files:
-    """What ``--source`` names: ``shown`` as given, its format, and the local files in order (none: a URL or Delta)."""
+    """The files of ``--source``: the path as given, its format, and the local files in order (none: a URL or Delta)."""
 
     shown: str
     kind: str
@@ -28,8 +28,8 @@ class Files:
         return bool(self.local) and Path(self.shown).is_dir()
 
     def options(self) -> dict[str, str]:
-        """Options of Spark's reader that keep the columns which a folder's own folders name (``day=1``)."""
-        return {"basePath": f"file://{Path(self.shown).absolute()}"} if self.local and Path(self.shown).is_dir() else {}
+        """Reader options that keep the partition columns of a folder (``day=1``)."""
+        return {"basePath": f"file://{Path(self.shown).absolute()}"} if self.folder else {}
 
     def paths(self) -> list[str]:
         """The paths that Spark reads."""
@@ -38,7 +38,7 @@ class Files:
         return [self.shown if "://" in self.shown else spark_path(Path(self.shown))]
 
     def named(self, uri: str | None) -> tuple[str, Path | None]:
-        """(the name that a message gives a file of Spark's, the local file) for what ``_metadata.file_path`` holds."""
+        """(name for messages, local file) of a value of ``_metadata.file_path``."""
         place = local_path(uri or "")
         found = next((file for file in self.local if file.absolute() == place), None)
         if found is None and len(self.local) == 1:
@@ -47,7 +47,7 @@ class Files:
 
 
 def spark_path(path: Path) -> str:
-    """A local path as Spark takes it, which reads ``*?[]{}`` as a pattern.
+    """A local path for Spark, which would read an unescaped ``*?[]{}`` as a pattern.
 
     >>> spark_path(Path("/tmp/a b[1].csv"))
     'file:///tmp/a b\\\\[1\\\\].csv'
@@ -56,49 +56,49 @@ def spark_path(path: Path) -> str:
 
 
 def find(path: str) -> Files:
-    """The files of a path. Raises :class:`UsageError` where it is not there or its format cannot be told."""
+    """Find the files of a path. Raises :class:`UsageError` if it does not exist or its format is unknown."""
     if "://" in path:
-        return Files(path, _kind(Path(path)) or "delta")
+        return Files(path, _format_of(Path(path)) or "delta")
     place = Path(path)
     if place.is_dir():
-        return _folder(path, place)
-    kind = _kind(place)
+        return _find_in_folder(path, place)
+    kind = _format_of(place)
     if not place.exists():
         raise UsageError(f"{path}: no such file or folder; give the path of {_TAKES}")
     if kind is None:
         raise UsageError(f"{path}: cannot tell its format by its name; give {_TAKES}")
-    return Files(path, kind, (_sniffed(place, kind),))
+    return Files(path, kind, (_check_signature(place, kind),))
 
 
-def _folder(path: str, place: Path) -> Files:
+def _find_in_folder(path: str, place: Path) -> Files:
     if (place / "_delta_log").is_dir():
         return Files(path, "delta")
-    files = sorted(file for file in place.rglob("*") if file.is_file() and not _hidden(file.relative_to(place)))
+    files = sorted(file for file in place.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(place)))
     kinds: dict[str | None, Path] = {}
     for file in files:
-        kinds.setdefault(_kind(file), file)
+        kinds.setdefault(_format_of(file), file)
     if not kinds:
         raise UsageError(f"{path}: the folder holds no files; give one of csv, json, parquet or delta")
     if len(kinds) > 1 or None in kinds:
         listed = " and ".join(sorted(str(file.relative_to(place)) for file in kinds.values()))
         raise UsageError(f"{path}: the folder holds {listed}; give a folder of one format: csv, json, parquet or delta")
     kind = str(next(iter(kinds)))
-    return Files(path, kind, tuple(_sniffed(file, kind) for file in files))
+    return Files(path, kind, tuple(_check_signature(file, kind) for file in files))
 
 
-def _hidden(inside: Path) -> bool:
-    """Whether Spark takes a path below a folder for its own notes: ``_SUCCESS``, ``.part.crc``; not ``_day=1/…``."""
+def _is_hidden(inside: Path) -> bool:
+    """Whether Spark skips a path below a folder, as it does ``_SUCCESS`` and ``.part.crc``, but not ``_day=1/…``."""
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in inside.parts)
 
 
-def _kind(path: Path) -> str | None:
+def _format_of(path: Path) -> str | None:
     name = path.name.lower().removesuffix(_PACKED)
     kind = _FORMATS.get(Path(name).suffix)
     return None if kind == "parquet" and path.suffix.lower() == _PACKED else kind
 
 
-def _sniffed(file: Path, kind: str) -> Path:
-    """The file, where its first bytes do not say that its name is wrong."""
+def _check_signature(file: Path, kind: str) -> Path:
+    """Return the file. Raises :class:`DataError` if its first bytes contradict its extension."""
     with file.open("rb") as stream:
         begin = stream.read(4)
     if kind == "parquet" and begin not in {b"PAR1", b"PARE"}:

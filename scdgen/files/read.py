@@ -1,8 +1,8 @@
-"""Files as rows in the types that a spec's expressions need.
+"""Reads files as rows in the types that a spec's expressions need.
 
-CSV and JSON hold texts and numbers. A column that the spec takes as it is keeps its text, so that '0001' and a number
-of 30 digits stay what they are, and goes from there to the type of the target's column by a cast that fails where a
-value does not convert. Other columns take the type that their values have.
+CSV and JSON hold text and numbers. A column that the spec takes unchanged is read as text, so that '0001' and a number
+of 30 digits keep their digits; it is then cast to the type of the target's column, and the cast fails for a value that
+does not convert. The types of other columns are inferred from their values.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 STRICT = {"mode": "FAILFAST", "columnPruning": "false"}  # with pruned columns Spark does not count a row's cells
 _QUOTES = {"escape": '"', "multiLine": "true", "unescapedQuoteHandling": "RAISE_ERROR"}
 CSV = {"header": "true", "nullValue": "\x00", **_QUOTES, **STRICT}
-# What a cell holds where Spark has read a broken file without a word: a quote that is never closed takes the rest of
-# the file, a line that ends in CRLF where the header ends in LF keeps its CR, a byte that is not UTF-8 is replaced.
+# Matches cells of a broken file that Spark has read without an error: a quote that is never closed takes the rest of
+# the file, a line that ends in CRLF keeps its CR if the header ends in LF, a byte that is not UTF-8 is replaced.
 _DOUBT = r"[\r\n\x00\uFFFD]"
 _TEXTS = ("STRING", "VARCHAR", "CHAR", "BINARY")
 _NESTED = ("ARRAY", "STRUCT", "MAP")
@@ -37,9 +37,9 @@ _NESTED = ("ARRAY", "STRUCT", "MAP")
 
 @dataclass(frozen=True)
 class Opened:
-    """Files that Spark has opened: ``texts`` as they are, with the file of each row; ``rows`` in their types.
+    """Files that Spark has opened: ``texts`` as read, with the file of each row; ``rows`` cast to their types.
 
-    ``doubtful`` are files of this machine that Spark has read, but perhaps not as they were meant.
+    ``doubtful`` are local files that Spark may have misread.
     """
 
     files: Files
@@ -49,26 +49,26 @@ class Opened:
 
 
 def opened(spark: SparkSession, spec: Spec, files: Files) -> Opened:
-    """Open files for a spec. Raises :class:`DataError` where they are not what their names say."""
+    """Open files for a spec. Raises :class:`DataError` if their contents do not fit their format or the spec."""
     taken = taken_types(spec)
     if files.kind == "csv":
-        texts = _csv(spark, spec, files, taken)
-        kinds, doubtful = _look(texts, compared(spec) - taken.keys())
-        return Opened(files, texts, typed(texts, taken, kinds), _local(files, doubtful))
+        texts = _read_csv(spark, spec, files, taken)
+        kinds, doubtful = _inspect_texts(texts, compared(spec) - taken.keys())
+        return Opened(files, texts, typed(texts, taken, kinds), _select_local(files, doubtful))
     if files.kind == "json":
-        keys, doubtful = _json_keys(spark, files)
-        texts = _json(spark, spec, files, taken, keys)
-        return Opened(files, texts, typed(texts, taken, {}), _local(files, doubtful))
-    # A folder's Parquet files are one table whose later files may have more columns; its reader takes one file's.
+        keys, doubtful = _read_json_keys(spark, files)
+        texts = _read_json(spark, spec, files, taken, keys)
+        return Opened(files, texts, typed(texts, taken, {}), _select_local(files, doubtful))
+    # Later Parquet files of a folder may have more columns; without mergeSchema Spark takes the columns of one file.
     reader = spark.read.format(files.kind).options(**files.options())
     texts = reader.options(mergeSchema="true").load(files.paths()) if files.local else reader.load(files.paths()[0])
-    for problem in _fields_problem(spark, texts.schema, taken, in_order=True):
+    for problem in _find_struct_problems(spark, texts.schema, taken, in_order=True):
         raise DataError(f"{files.shown}: {problem}")
     return Opened(files, _with_file(texts), texts)
 
 
 def taken_types(spec: Spec) -> dict[str, set[str]]:
-    """Lower-case name of each source column that the spec takes as it is -> the types that it becomes."""
+    """Lower-case name of each source column that the spec takes unchanged -> the types that it is cast to."""
     found: dict[str, set[str]] = {}
     taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
     taken += [(text, time_type(spec)) for _, text in time_texts(spec)]
@@ -80,13 +80,13 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
 
 
 def read_columns(spec: Spec) -> set[str]:
-    """Lower-case names of the columns that the spec's expressions name, some of which may not be the source's."""
+    """Lower-case names of the columns in the spec's expressions; the source may not have all of them."""
     texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
     return compared(spec) | {column for text in texts for column in sql.expression(text).columns}
 
 
 def compared(spec: Spec) -> set[str]:
-    """Lower-case names of the source columns that are compared as they are."""
+    """Lower-case names of the columns in sequence_by, delete_when and where, which compare them without a cast."""
     source = spec.source
     texts = [*source.sequence_by, *(text for text in (source.delete_when, source.where) if text is not None)]
     return {name for text in texts for name in sql.expression(text).columns}
@@ -96,13 +96,13 @@ def _is_text(kinds: set[str]) -> bool:
     return any(kind.startswith(_TEXTS) for kind in kinds)
 
 
-def _csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]]) -> DataFrame:
-    """A CSV as text. Nothing between two commas is NULL; a quoted nothing is an empty text, NULL in a typed column."""
+def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]]) -> DataFrame:
+    """Read CSV as text. An empty cell is NULL; a quoted empty one is empty text, or NULL in a column with a type."""
     from pyspark.sql import functions as f
 
     reader = spark.read.options(**CSV, **files.options())
     if files.local:
-        frames = _csv_by_header(reader, spec, files)
+        frames = _read_csv_by_header(reader, spec, files)
     else:
         frames = [_with_file(reader.options(enforceSchema="false").csv(files.paths()))]
     frame = frames[0]
@@ -122,8 +122,8 @@ def _csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str
     return frame.select(*columns)
 
 
-def _csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame]:
-    """A frame per header among the files, each with the columns that all of them have, by name."""
+def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame]:
+    """Read a frame per distinct header, with the columns that all headers share, in the order of the first."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     headers = csv_headers(files.local)
@@ -143,15 +143,15 @@ def _csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame]:
         schema = StructType([StructField(name, StringType()) for name in header])
         part = Files(files.shown, files.kind, tuple(paths))
         frame = _with_file(reader.schema(schema).csv(part.paths()))
-        extra = [name for name in frame.columns if name not in {*header, FILE}]  # named by the folders
+        extra = [name for name in frame.columns if name not in {*header, FILE}]  # partition columns
         frames.append(frame.select(*(sql.quote(name) for name in [*kept, *extra, FILE])))
     return frames
 
 
 def csv_headers(files: Iterable[Path]) -> dict[tuple[str, ...], list[Path]]:
-    """The headers among CSV files, each with its files.
+    """Each distinct header of CSV files -> its files.
 
-    A name that is empty becomes ``_c`` and its place, as in Spark. Empty files have no header and are left out.
+    An empty name becomes ``_c`` and its index, as in Spark. Empty files are left out.
     """
     found: dict[tuple[str, ...], list[Path]] = {}
     for file in files:
@@ -168,15 +168,15 @@ def csv_headers(files: Iterable[Path]) -> dict[tuple[str, ...], list[Path]]:
 
 
 def open_text(file: Path) -> IO[str]:
-    """A text file, unpacked and without a byte order mark; a byte that is not UTF-8 becomes a lone surrogate."""
+    """Open a text file, unzipped and without a byte order mark; bytes that are not UTF-8 become lone surrogates."""
     opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
     return cast("IO[str]", opener(file, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""))
 
 
-def _json_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, list[str]]:
-    """Lower-case key -> the key, of the objects of JSON lines on this machine (None: no lines), and doubtful files.
+def _read_json_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, list[str]]:
+    """Read the keys of local JSON lines: (lower-case key -> key, or ``None`` without lines; files Spark may misread).
 
-    Spark's JSON reader drops what follows an object on its line, and gives NULL for a key in another spelling.
+    Spark's JSON reader drops what follows an object on its line, and returns NULL for a key in another case.
     """
     from pyspark.sql import functions as f
 
@@ -193,10 +193,10 @@ def _json_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None
     return (known if found else None), [file for _, file in found] if several else doubtful
 
 
-def _json(
+def _read_json(
     spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]], keys: dict[str, str] | None
 ) -> DataFrame:
-    """JSON lines; columns that the spec takes as they are as text, or as structures of texts."""
+    """Read JSON lines. Columns that the spec takes unchanged are read as text, or as nested types of text."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     if keys is None:
@@ -204,9 +204,9 @@ def _json(
         return spark.sql(f"SELECT {none} WHERE FALSE")
     reader = spark.read.options(mode="FAILFAST", **files.options())
     found = reader.json(files.paths()).schema
-    for problem in _fields_problem(spark, found, taken, in_order=False):
+    for problem in _find_struct_problems(spark, found, taken, in_order=False):
         raise DataError(f"{files.shown}: {problem}")
-    nested = _as_texts(spark, {kind for kinds in taken.values() for kind in kinds if kind.startswith(_NESTED)})
+    nested = _as_text_types(spark, {kind for kinds in taken.values() for kind in kinds if kind.startswith(_NESTED)})
     # Spark infers no column for a key that has {} in every line.
     bare = [StructField(key, StringType()) for key in keys.values() if key not in found.names]
     fields = []
@@ -217,8 +217,8 @@ def _json(
     return _with_file(reader.schema(StructType(fields)).json(files.paths()))
 
 
-def _local(files: Files, uris: Iterable[str]) -> tuple[Path, ...]:
-    """The local files, in order, that Spark calls by these URIs."""
+def _select_local(files: Files, uris: Iterable[str]) -> tuple[Path, ...]:
+    """The local files with these URIs of Spark's, in order."""
     named = {files.named(uri)[1] for uri in uris}
     return tuple(file for file in files.local if file in named)
 
@@ -230,7 +230,7 @@ def _with_file(frame: DataFrame) -> DataFrame:
 
 
 def typed(texts: DataFrame, taken: dict[str, set[str]], kinds_of: dict[str, str]) -> DataFrame:
-    """The columns cast to the one type that the spec has for them, or to the one that their values have."""
+    """Cast each column to its type in the spec, if that is unambiguous, or to its type in ``kinds_of``."""
     from pyspark.sql import functions as f
 
     columns: list[Column] = []
@@ -245,7 +245,7 @@ def typed(texts: DataFrame, taken: dict[str, set[str]], kinds_of: dict[str, str]
     return texts.select(*columns)
 
 
-# What a text looks like in a type that is compared otherwise than as text. A number that begins with 0 is a text.
+# Types that compare differently from text, with the form of their values. A number with a leading zero stays text.
 _GUESSES = {
     "BIGINT": r"^[+-]?(0|[1-9]\d*)$",
     "DECIMAL(38, 0)": r"^[+-]?(0|[1-9]\d*)$",
@@ -256,67 +256,67 @@ _GUESSES = {
 
 
 def guessed(texts: DataFrame, names: set[str]) -> dict[str, str]:
-    """Column -> the type that all its values have, of the columns named; those that are texts are not in it."""
-    return _look(texts, names)[0] if any(name.lower() in names for name in texts.columns) else {}
+    """Column -> the type that fits all its values, for the lower-case ``names``; columns of plain text are left out."""
+    return _inspect_texts(texts, names)[0] if any(name.lower() in names for name in texts.columns) else {}
 
 
-def _look(texts: DataFrame, names: set[str]) -> tuple[dict[str, str], list[str]]:
-    """The types of :func:`guessed`, and the files with a cell that makes doubtful how they were read, in one pass."""
+def _inspect_texts(texts: DataFrame, names: set[str]) -> tuple[dict[str, str], list[str]]:
+    """The types of :func:`guessed`, and the files that Spark may have misread, in one pass."""
     from pyspark.sql import functions as f
 
-    asked = [name for name in texts.columns if name.lower() in names]
-    tests = [f.expr(_fits(column, *guess)) for column in map(sql.quote, asked) for guess in _GUESSES.items()]
+    tested = [name for name in texts.columns if name.lower() in names]
+    tests = [f.expr(_render_fit(column, *guess)) for column in map(sql.quote, tested) for guess in _GUESSES.items()]
     cells = [f.col(sql.quote(name)).cast("string") for name in texts.columns if name != FILE]
     file = f.col(FILE) if FILE in texts.columns else f.lit(None).cast("string")
     doubtful = f.collect_set(f.when(f.concat_ws("", *cells).rlike(_DOUBT), file))
     *fits, files = texts.select(*tests, doubtful).first() or ([],)
     found = {}
-    for place, name in enumerate(asked):
+    for place, name in enumerate(tested):
         kinds = [kind for kind, fit in zip(_GUESSES, fits[place * len(_GUESSES) :], strict=False) if fit]
         if kinds:
             found[name] = kinds[0]
     return found, files
 
 
-def _fits(column: str, kind: str, pattern: str) -> str:
-    """Whether there are texts in a column and all of them are values of a type."""
+def _render_fit(column: str, kind: str, pattern: str) -> str:
+    """The SQL condition that a column has text, all of which converts to a type."""
     test = f"{column} RLIKE {sql.text_literal(pattern)} AND TRY_CAST({column} AS {kind}) IS NOT NULL"
     return f"COALESCE(BOOL_AND({test}) FILTER (WHERE {column} <> ''), FALSE)"
 
 
-# Structures in files beside those of a target's columns. Spark casts a struct field by field in their order, whatever
-# their names, and its JSON reader gives NULL for a field whose name is not the object's: both are found here first.
+# Structs in files, compared with those of the target's columns. Spark casts a struct field by field in order, whatever
+# their names, and its JSON reader returns NULL for a field that the object does not have: these functions refuse both.
 
 
-def _as_texts(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
-    """Type in SQL -> the type of Spark's with text in the place of everything that is not a structure."""
-    return {text: _texts(kind) for text, kind in _parsed(spark, types).items()}
+def _as_text_types(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
+    """Type in SQL -> Spark's type, with text instead of every type that is not nested."""
+    return {text: _as_text_type(kind) for text, kind in _parse_types(spark, types).items()}
 
 
-def _fields_problem(
+def _find_struct_problems(
     spark: SparkSession, found: StructType, taken: dict[str, set[str]], in_order: bool
 ) -> Iterator[str]:
-    """What is wrong with structs that become structs; ``in_order``: a cast joins their fields by place."""
+    """Yield the mismatches between structs in the files and in the table; ``in_order``: a cast matches by position."""
     nested = {kind for kinds in taken.values() for kind in kinds if "STRUCT<" in kind}
-    wanted = _parsed(spark, nested) if nested else {}
+    wanted = _parse_types(spark, nested) if nested else {}
     for field in found.fields:
         for kind in sorted(taken.get(field.name.lower(), set()) & wanted.keys()):
-            yield from _problem(field.name, field.dataType, wanted[kind], in_order)
+            yield from _compare_fields(field.name, field.dataType, wanted[kind], in_order)
 
 
-def _problem(place: str, found: Any, wanted: Any, in_order: bool) -> Iterator[str]:
+def _compare_fields(place: str, found: Any, wanted: Any, in_order: bool) -> Iterator[str]:
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(found, ArrayType) and isinstance(wanted, ArrayType):
-        yield from _problem(place, found.elementType, wanted.elementType, in_order)
+        yield from _compare_fields(place, found.elementType, wanted.elementType, in_order)
     elif isinstance(found, MapType) and isinstance(wanted, MapType):
-        yield from _problem(place, found.valueType, wanted.valueType, in_order)
+        yield from _compare_fields(place, found.valueType, wanted.valueType, in_order)
     elif isinstance(found, StructType) and isinstance(wanted, StructType):
         if in_order:
             names = [[name.lower() for name in kind.names] for kind in (found, wanted)]
             if names[0] != names[1]:
-                listed, asked = ", ".join(found.names), ", ".join(wanted.names)
-                yield f"column {place}: its fields are {listed}, the table's {asked}; give from: named_struct(…)"
+                listed, expected = ", ".join(found.names), ", ".join(wanted.names)
+                yield f"column {place}: its fields are {listed}, the table's {expected}; give from: named_struct(…)"
                 return
         else:
             for name in wanted.names:
@@ -326,11 +326,11 @@ def _problem(place: str, found: Any, wanted: Any, in_order: bool) -> Iterator[st
         inside = {field.name.lower(): field for field in found.fields}
         for field in wanted.fields:
             same = inside[field.name.lower()]
-            yield from _problem(f"{place}.{same.name}", same.dataType, field.dataType, in_order)
+            yield from _compare_fields(f"{place}.{same.name}", same.dataType, field.dataType, in_order)
 
 
-def _parsed(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
-    """Type in SQL -> type of Spark's. Spark itself reads them, which takes no statement on rows."""
+def _parse_types(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
+    """Type in SQL -> Spark's type. Spark parses them, without running a job."""
     listed = sorted(set(types))
     if not listed:
         return {}
@@ -338,13 +338,13 @@ def _parsed(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
     return dict(zip(listed, (field.dataType for field in spark.sql(f"SELECT {nulls}").schema.fields), strict=True))
 
 
-def _texts(kind: Any) -> Any:
+def _as_text_type(kind: Any) -> Any:
     from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
     if isinstance(kind, StructType):
-        return StructType([StructField(field.name, _texts(field.dataType)) for field in kind.fields])
+        return StructType([StructField(field.name, _as_text_type(field.dataType)) for field in kind.fields])
     if isinstance(kind, ArrayType):
-        return ArrayType(_texts(kind.elementType))
+        return ArrayType(_as_text_type(kind.elementType))
     if isinstance(kind, MapType):
-        return MapType(StringType(), _texts(kind.valueType))
+        return MapType(StringType(), _as_text_type(kind.valueType))
     return StringType()

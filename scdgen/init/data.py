@@ -1,4 +1,4 @@
-"""A draft from data: a file, a Delta folder or a table. Columns and types are read, the rest is guessed and said so."""
+"""Drafts a spec from a file, a Delta folder or a table: reads columns and types, and guesses the rest in comments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scdgen.sql.expression import data_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ROWS = 50_000  # as many as are looked at for guesses
+ROWS = 50_000  # maximum number of rows to guess from
 _RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
 _CHANGED = re.compile(r"updat|modif|chang", re.IGNORECASE)
 _EFFECTIVE = re.compile(
@@ -50,7 +50,7 @@ _TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d
 
 @dataclass(frozen=True)
 class Seen:
-    """One column of a source: its name, its Spark type in upper case, and the values that were read."""
+    """A column of a source: its name, its Spark type in upper case, and the values that were read."""
 
     name: str
     type: str
@@ -59,7 +59,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Sample:
-    """What was seen of a source. ``format`` is ``None`` for a table; ``whole``: no row was left unread."""
+    """The columns and first rows of a source. ``format`` is ``None`` for a table; ``whole``: all rows were read."""
 
     origin: str
     format: str | None
@@ -69,12 +69,12 @@ class Sample:
     left_out: tuple[str, ...] = ()
 
     def types(self) -> dict[str, str]:
-        """Column name -> type as a spec has it."""
+        """Column name -> type, as written in a spec."""
         return {c.name: c.type if "<" in c.type else c.type.lower() for c in self.columns}
 
 
 def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:
-    """Columns, types and the first rows of a path or a table; raises :class:`UsageError` if it does not exist."""
+    """Read the columns, types and first rows of a path or a table. Raises :class:`UsageError` if it does not exist."""
     if table is not None:
         name = sql.quote_parts(sql.split_name(table))
         if not spark.catalog.tableExists(name):
@@ -91,7 +91,7 @@ def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sam
 
 
 def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
-    """The types that Spark infers, but for numbers that begin with 0: those are names, not amounts."""
+    """The types that Spark infers, except that numbers with a leading zero, such as postal codes, stay text."""
     from pyspark.sql import functions as f
 
     columns = {x.name: x.dataType.simpleString().upper() for x in typed.schema.fields}
@@ -128,9 +128,9 @@ def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[s
 def draft_from_sample(
     sample: Sample, target: str | None, pattern: str, feed: str | None, keys: Sequence[str], given: Mapping[str, str]
 ) -> Draft:
-    """The draft; ``feed`` and ``keys`` are guessed where they are not given, ``given`` are types that count.
+    """Draft a spec. ``feed`` and ``keys`` are guessed if not given; ``given`` are types that override the sample's.
 
-    Raises :class:`UsageError` where no key can be guessed or a name is not there.
+    Raises :class:`UsageError` if no key can be guessed or a column does not exist.
     """
     columns = list(sample.columns)
     for name in [*keys, *given]:
@@ -186,7 +186,7 @@ def _put_relation(draft: Draft, sample: Sample) -> None:
 def _put_meanings(
     draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str
 ) -> list[Seen]:
-    """Write effective_at, sequence_by, delete_when; the columns that say these and nothing of the key itself."""
+    """Write effective_at, sequence_by and delete_when, and return the columns that are used only for these."""
     used = []
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
@@ -228,7 +228,7 @@ def _put_meanings(
 def _put_keys(
     draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
 ) -> None:
-    """Write the keys, and what the rows that were read say of them."""
+    """Write the keys, with a comment on whether they are unique in the rows that were read."""
     snapshot = draft.options["source"]["feed"] == "snapshot"
     timed = [] if snapshot else list(beside)
     marks = guess_deletes(timed)
@@ -253,7 +253,7 @@ def _put_keys(
 
 
 def _put_history(draft: Draft, pattern: str) -> None:
-    """Other names for the history columns that the source has too."""
+    """Rename the history columns whose names the source has too."""
     taken = {name.lower() for name in draft.options["columns"]}
     for name, other in _RENAMED.items() if pattern == "scd2" else ():
         if name in taken:
@@ -261,7 +261,7 @@ def _put_history(draft: Draft, pattern: str) -> None:
 
 
 def _quote_column(name: str) -> str:
-    """A column in an expression, quoted only where it must be."""
+    """A column in an expression, quoted only if needed."""
     try:
         return name if sql.expression(name).bare == name else sql.quote(name)
     except ValueError:
@@ -269,7 +269,7 @@ def _quote_column(name: str) -> str:
 
 
 def guess_type_of_text(values: Iterable[Any]) -> str | None:
-    """The type of times that are written as text; ``None`` where one is not a time.
+    """Guess the type of dates or times in text; ``None`` if a value is neither.
 
     >>> [guess_type_of_text([text]) for text in ("2024-05-01", "2024-05-01T10:00:00Z", "x")]
     ['DATE', 'TIMESTAMP', None]
@@ -281,7 +281,7 @@ def guess_type_of_text(values: Iterable[Any]) -> str | None:
 
 
 def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
-    """The column that says when a row became true; of a snapshot only one that says when a row changed."""
+    """Guess the column with the effective time; for a snapshot only a column with the time of the last change."""
 
     def likely(column: Seen) -> int:
         if not column.type.startswith(_MOMENT) or None in column.values or _ANOTHER_TIME.search(column.name):
@@ -295,12 +295,12 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
 
 
 def guess_sequence(columns: Sequence[Seen]) -> Seen | None:
-    """The column that orders rows of one key and time: a whole number with a name such as lsn."""
+    """Guess the column that orders rows of one key and time: an integer with a name such as lsn."""
     return next((c for c in columns if c.type in _WHOLE and _SEQUENCE.search(c.name) and None not in c.values), None)
 
 
 def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | None:
-    """The column that marks deletes, and its values that do (none for a boolean)."""
+    """Guess the column that marks deletes, and the values that do (none for a boolean)."""
     for column in columns:
         if column.type == "BOOLEAN" and _DELETED.search(column.name):
             return column, ()
@@ -309,7 +309,7 @@ def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | Non
         if column.type != "STRING" or not _OPERATION.search(column.name) or not given or known != given:
             continue
         marks = sorted(value for value in known if value.lower() in _DELETES)
-        if not marks:  # no delete so far: the word that would go with the others
+        if not marks:  # no delete so far: guess the mark from the form of the other values
             short, upper = all(len(value) == 1 for value in given), all(value.isupper() for value in given)
             mark = "d" if short else "delete"
             marks = [mark.upper() if upper else mark]
@@ -318,30 +318,30 @@ def guess_deletes(columns: Sequence[Seen]) -> tuple[Seen, tuple[str, ...]] | Non
 
 
 def find_before_images(column: Seen) -> tuple[str, ...]:
-    """The values that mark a row as it was before an update, which is not a change."""
+    """The values that mark the row before an update, which is not a change."""
     return tuple(sorted({str(v) for v in column.values if str(v).lower() in {"update_preimage", "-u"}}))
 
 
 def count_shared(rows: Sequence[tuple[Any, ...]], places: Sequence[int]) -> int:
-    """How many different rows agree with another one in the columns at ``places``."""
+    """Count the distinct rows beyond the first of each combination of values at ``places``."""
     different = set(rows)
     return len(different) - len({tuple(row[place] for place in places) for row in different})
 
 
 @dataclass(frozen=True)
 class Key:
-    """Guessed keys; ``tested``: the values speak for them, not the name alone."""
+    """Guessed keys; ``tested``: they are unique in the rows, rather than guessed from the name only."""
 
     names: tuple[str, ...]
     tested: bool
 
 
 def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[int], entity: str) -> Key | None:
-    """The fewest columns that, together with those ``beside``, no two different rows share.
+    """Find the smallest set of columns that, together with those ``beside``, is unique among distinct rows.
 
-    ``skip`` are the places of rows that do not count (deletes), ``entity`` is what the rows are about. Columns whose
-    names look like a key come first, then any. Where the columns beside differ in all rows by themselves, there is
-    nothing to test, and a name must do.
+    ``skip`` are the indexes of rows to ignore (deletes), ``entity`` is the name of what a row describes. Columns with
+    the name of a key are tried first. If the columns in ``beside`` are unique alone, the values prove nothing, and the
+    key is guessed from the name.
     """
     out = set(skip)
     every = [*columns, *beside]
@@ -371,5 +371,5 @@ def _combine(columns: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:
 
 
 def make_hashable(values: Iterable[Any]) -> list[Any]:
-    """The values in a form that can be compared in sets."""
+    """Convert values so that they can be members of a set."""
     return [value if isinstance(value, str | int | float | None) else repr(value) for value in values]

@@ -1,6 +1,6 @@
-"""A draft from a dbt snapshot, as ``target/manifest.json`` has it: config and names resolved, Jinja already run.
+"""Drafts a spec from a dbt snapshot in ``target/manifest.json``, where config and names are resolved and Jinja has run.
 
-Every option of the snapshot's config is mapped, or named as not mapped, in a comment.
+Every option of the snapshot's config is mapped, or listed as not mapped in a comment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from scdgen.sql.expression import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
 _NAMING = ("database", "target_database", "schema", "target_schema", "alias")
-# A snapshot of a whole table: what its ref or source names is in the manifest. Any other SELECT has to be compiled.
+# A snapshot of a whole table, whose ref or source is in the manifest. Any other SELECT has to be compiled.
 _PLAIN = re.compile(
     r"(\{\{\s*config\((?:(?!\{\{|\{%).)*?\)\s*}}\s*)?"
     r"select\s+\*\s+from\s+\{\{\s*(ref|source)\s*\([^(){}]*\)\s*}}\s*;?",
@@ -42,7 +42,7 @@ _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)
 _DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
 _GIVE = "run dbt parse (or dbt compile) and give target/manifest.json"
-# What dbt writes for options that nobody has set; so does it null and empty values.
+# Values that dbt writes for options that are not set, besides null and empty ones.
 _DEFAULTS = {
     "enabled": True,
     "materialized": "snapshot",
@@ -52,7 +52,7 @@ _DEFAULTS = {
     "docs": {"show": True, "node_color": None},
     "contract": {"enforced": False, "alias_types": True},
 }
-# Options that have no counterpart: why, or what to do instead.
+# Options without a counterpart: the reason, or what to do instead.
 _LEFT = {
     "tags": "a label of the dbt project",
     "meta": "a label of the dbt project",
@@ -97,7 +97,7 @@ class _Node(BaseModel):
     compiled_code: str | None = None
 
     def table(self) -> str:
-        """The name of its table, as a spec has it."""
+        """The name of its table, as written in a spec."""
         return join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
 
     def parents(self) -> list[str]:
@@ -144,12 +144,12 @@ class _Snapshot:
     config: _Config
 
     def wrong(self, message: str) -> SpecError:
-        """A mistake in this snapshot."""
+        """The error for a mistake in this snapshot."""
         return SpecError([Problem(self.file, 0, 0, f"{self.node.name}: {message}")])
 
 
 def find_manifest(path: Path) -> Path:
-    """The manifest at a path, which may be the folder of a dbt project; raises :class:`UsageError`."""
+    """Find the manifest at a path, which may be the folder of a dbt project. Raises :class:`UsageError`."""
     if path.suffix.lower() in {".sql", ".yml", ".yaml"}:
         raise UsageError(f"{path}: the files of a dbt project are not read; {_GIVE}")
     if not path.is_dir():
@@ -160,9 +160,9 @@ def find_manifest(path: Path) -> Path:
 
 
 def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
-    """The draft of one snapshot of a manifest; ``given`` are types from elsewhere.
+    """Draft a spec from one snapshot of a manifest; ``given`` are types from elsewhere.
 
-    Raises :class:`SpecError` where the snapshot cannot be read, :class:`UsageError` where something must be given.
+    Raises :class:`SpecError` if the snapshot cannot be mapped, :class:`UsageError` if an option is missing.
     """
     try:
         manifest = _Manifest.model_validate_json(text)
@@ -189,7 +189,7 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     others = [option for option in found.config.others() if option not in (*_NAMING, "relation")]
     draft.left_out += [f"{option}: {_LEFT.get(option, 'scdgen has nothing like it')}" for option in others]
     if any(key in node.parents() for at, node in nodes.items() if at.startswith("test.")):
-        draft.left_out.append("data_tests: the built-in checks, and checks: of your own")
+        draft.left_out.append("data_tests: use the built-in checks, and custom checks:")
     return draft
 
 
@@ -217,7 +217,7 @@ def _read_snapshot(path: Path, manifest: _Manifest, node: _Node) -> _Snapshot:
 def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
     table = found.node.table()
     if target is not None:
-        draft.put("target", target, f"Given with --target in place of dbt's {table}.")
+        draft.put("target", target, f"Given with --target instead of dbt's {table}.")
         return
     named = [option for option in _NAMING if option in found.config.others()]
     named += [] if "alias" in named else ["the snapshot's name"]
@@ -225,7 +225,7 @@ def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
 
 
 def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, _Node]) -> _Node | None:
-    """Write the table or the query that is read; the node where it is the table of one."""
+    """Write the table or the query of the source, and return the table's node if the manifest has one."""
     keys = found.node.parents()
     plain = _PLAIN.fullmatch((found.node.raw_code or "").strip()) or "relation" in found.config.others()
     parent = nodes.get(keys[0]) if plain and len(keys) == 1 else None
@@ -249,7 +249,7 @@ def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, _Node]) -> _N
 def _put_columns(draft: Draft, found: _Snapshot, parent: _Node | None, given: Given, meta: dict[str, str]) -> None:
     """Write the columns of the SELECT or of the snapshot, else those that ``parent`` documents, if it has all types."""
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
-    # dbt lets its own columns be described too; they are not columns of the source.
+    # dbt also allows descriptions of the columns that it adds, which the source does not have.
     own = {name.lower() for name in meta.values()}
     described = {name: column for name, column in found.node.columns.items() if name.lower() not in own}
     draft.left_out += [f"columns: {n}: the text on a column of dbt" for n in found.node.columns if n not in described]
@@ -309,7 +309,7 @@ def _as_list(value: str | list[str]) -> list[str]:
 
 
 def _put_time(draft: Draft, found: _Snapshot, updated_at: str) -> None:
-    """Write what ``strategy: timestamp`` means."""
+    """Write the options for ``strategy: timestamp``."""
     draft.put("source.effective_at", updated_at, f"strategy: timestamp, updated_at: {updated_at}.")
     draft.put("late_arriving", "ignore", "dbt passes over a row that is older than the open version; fail reports it.")
     column = _put_type_of_time(draft, found, updated_at)
@@ -321,7 +321,7 @@ def _put_time(draft: Draft, found: _Snapshot, updated_at: str) -> None:
 
 
 def _put_type_of_time(draft: Draft, found: _Snapshot, updated_at: str) -> str | None:
-    """Write the type of dbt's times, which is that of ``updated_at``, and return the column that this is."""
+    """Write the type of dbt's times, which is the type of ``updated_at``, and return the column of that name."""
     try:
         bare = sql.expression(updated_at).bare
     except ValueError as error:
@@ -365,12 +365,12 @@ def _put_deletes(draft: Draft, found: _Snapshot) -> None:
 
 
 def _put_history(draft: Draft, names: dict[str, str], renamed: Iterable[str]) -> None:
-    """Write dbt's columns of history; ``names`` are theirs, by the names that dbt gives them."""
+    """Write the history columns. ``names``: dbt's default name -> name in this snapshot."""
     note = "snapshot_meta_column_names: the names of dbt's columns." if renamed else "The names of dbt's columns."
     draft.put("history.valid_from", names["dbt_valid_from"], note)
     draft.put("history.valid_to", names["dbt_valid_to"])
     draft.put("history.is_current", None, "dbt has no such column.")
-    draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 in place of MD5.")
+    draft.put("history.surrogate_key", names["dbt_scd_id"], "One per version as in dbt, but SHA-256 instead of MD5.")
     if draft.options["on_delete"] == "mark":
         draft.put("history.deleted", names["dbt_is_deleted"], "A boolean, which is text in dbt on Spark.")
     draft.left_out.append(f"the column {names['dbt_updated_at']}: {names['dbt_valid_from']} holds the same time")
@@ -379,26 +379,19 @@ def _put_history(draft: Draft, names: dict[str, str], renamed: Iterable[str]) ->
 
 
 def _put_open_end(draft: Draft, end: str | int | None) -> None:
-    """Write ``dbt_valid_to_current`` in the type of the times."""
+    """Write ``dbt_valid_to_current``, in the type of dbt's times."""
     if end is None:
         return
     kind = draft.options["history"].get("type", "timestamp")
-    literals = _NUMBERS.findall(str(end)) if kind == "bigint" else _find_times(str(end))
+    # date(9999, 12, 31) is '9999-12-31'
+    text = _DATE_PARTS.sub(lambda parts: "'{:04}-{:02}-{:02}'".format(*map(int, parts.groups())), str(end))
+    literals = (_NUMBERS if kind == "bigint" else _TIMES).findall(text)
     if len(literals) == 1:
-        value = int(literals[0]) if kind == "bigint" else literals[0][: 10 if kind == "date" else None]
+        time = literals[0].replace("T", " ")
+        value = int(time) if kind == "bigint" else time[:10] if kind == "date" else time
         draft.put("history.open_end", value, f"dbt_valid_to_current: {end}")
     else:
         draft.left_out.append(f"dbt_valid_to_current: {end} holds no single literal; write it in history.open_end")
-
-
-def _find_times(text: str) -> list[str]:
-    """The times in a SQL expression.
-
-    >>> _find_times("to_date('9999-12-31')"), _find_times("date(9999, 12, 31)"), _find_times("current_date() + 1")
-    (['9999-12-31'], ['9999-12-31'], [])
-    """
-    parts = [f"{int(year):04}-{int(month):02}-{int(day):02}" for year, month, day in _DATE_PARTS.findall(text)]
-    return [*(found.replace("T", " ") for found in _TIMES.findall(text)), *parts]
 
 
 def _put_storage(draft: Draft, config: _Config) -> None:

@@ -1,6 +1,6 @@
 """A first draft of a spec: nested options, comments above them, and the YAML text of both.
 
-Below it, the parts that a definition by another tool is translated with: columns and their types, keys, the SELECT.
+Also has helpers to translate definitions of other tools: columns and their types, keys, the SELECT.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TEXT_JOINS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 
 
 class _Representer(RoundTripRepresenter):
-    """Writes null as a word: a line that ends in a colon looks like a mistake."""
+    """Writes null as a word, because an empty value looks like a mistake."""
 
 
 _Representer.add_representer(type(None), lambda own, _: own.represent_scalar("tag:yaml.org,2002:null", "null"))
@@ -44,16 +44,16 @@ _Representer.add_representer(type(None), lambda own, _: own.represent_scalar("ta
 
 @dataclass
 class Draft:
-    """A spec being made: ``options`` as in the YAML, ``notes`` by the place of the option that they stand above."""
+    """A draft: ``options`` as in the YAML, ``notes`` by the place of the option that they are written above."""
 
     options: dict[str, Any] = field(default_factory=dict)
     header: list[str] = field(default_factory=list)
     notes: dict[Place, list[str]] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)  # what the other tool has and the draft has not
+    left_out: list[str] = field(default_factory=list)  # what the draft cannot express
     left_title: str = "Not mapped:"
 
     def put(self, place: str, value: Any, note: str | None = None) -> None:
-        """Set the option at a place written with dots, and say why above it."""
+        """Set the option at a dotted place, with an optional comment above it."""
         steps = tuple(place.split("."))
         inner = self.options
         for step in steps[:-1]:
@@ -63,11 +63,11 @@ class Draft:
             self.note(note, *steps)
 
     def note(self, text: str, *place: str) -> None:
-        """A comment above an option; of an option that the draft does not write, at its head."""
+        """Add a comment above an option, or at the head of the draft if that does not have the option."""
         self.notes.setdefault(place, []).append(text)
 
     def text(self, name: str = "the draft") -> str:
-        """The YAML, read again and rendered; raises :class:`SpecError` where the draft is not a spec."""
+        """Write the YAML, load it and render its SQL. Raises :class:`SpecError` if it is not a valid spec."""
         inner = _build_mapping(self.options, (), self.notes, Spec)
         homeless = [line for place, lines in self.notes.items() if not _holds(self.options, place) for line in lines]
         out = io.StringIO()
@@ -119,7 +119,7 @@ def _build_value(value: Any, place: Place, notes: dict[Place, list[str]], model:
 
 
 def _find_model(model: Any, name: str) -> Any:
-    """The model of the mapping that an option holds, where it holds one."""
+    """The model of an option that is a mapping; ``None`` for others."""
     if model is None:
         return None
     kind = next(f.annotation for key, f in model.model_fields.items() if name in (key, f.alias))
@@ -136,7 +136,7 @@ def _format_comment(text: str, indent: int, marked: bool = True) -> list[str]:
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """The columns of ``--columns name:type,…``; raises :class:`UsageError`.
+    """Parse ``--columns name:type,…``. Raises :class:`UsageError`.
 
     >>> parse_columns("id:int, price:decimal(10,2)")
     {'id': 'int', 'price': 'decimal(10,2)'}
@@ -151,7 +151,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
 
 
 def check_type(kind: str, where: str) -> str:
-    """The type as it was written, when Spark has it; raises :class:`UsageError`."""
+    """Return the type as it was written. Raises :class:`UsageError` if Spark does not have it."""
     try:
         data_type(kind)
     except ValueError as error:
@@ -160,7 +160,7 @@ def check_type(kind: str, where: str) -> str:
 
 
 def to_spark_type(kind: str, where: str) -> str:
-    """The type as Spark names it, in lower case; raises :class:`UsageError`.
+    """Convert a type to Spark's name, in lower case. Raises :class:`UsageError`.
 
     >>> to_spark_type("TEXT", "a"), to_spark_type("DECIMAL(10,2)", "a")
     ('string', 'decimal(10, 2)')
@@ -170,7 +170,7 @@ def to_spark_type(kind: str, where: str) -> str:
 
 
 def split_list(text: str) -> list[str]:
-    """The parts between the commas that stand in no brackets.
+    """Split at the commas outside brackets.
 
     >>> split_list("a, decimal(10,2), struct<b:int,c:int>")
     ['a', 'decimal(10,2)', 'struct<b:int,c:int>']
@@ -186,7 +186,7 @@ def split_list(text: str) -> list[str]:
 
 
 def strip_comments(text: str) -> str:
-    """SQL without its comments, laid out as it was.
+    """Remove the comments of SQL, and keep its layout.
 
     >>> strip_comments("SELECT a, -- why\\n  b /* x */ FROM t;")
     'SELECT a,\\n  b FROM t'
@@ -194,7 +194,7 @@ def strip_comments(text: str) -> str:
     out, last = "", 0
     for token in tokens(text):
         gap = text[last : token.start]
-        if gap.strip():  # a comment: what stays of it is where the next token stands
+        if gap.strip():  # a comment: keep only the line break and indent of the next token
             indent = gap.rpartition("\n")[2]
             gap = ("\n" if "\n" in gap else " ") + ("" if indent.strip() or "\n" not in gap else indent)
         out += gap + text[token.start : token.end + 1]
@@ -203,9 +203,9 @@ def strip_comments(text: str) -> str:
 
 
 def read_select(query: str) -> tuple[dict[str, str | None], str | None]:
-    """(name and type of each column that a SELECT lists, the table where it is nothing but ``SELECT * FROM table``).
+    """Read a SELECT: (name -> type of each column, the table if it is ``SELECT * FROM table``).
 
-    A type is known where the column is a CAST; no columns where the SELECT has a star, or cannot be read.
+    A type is known if the column is a CAST. Without columns if the SELECT has a star or cannot be parsed.
     """
     try:
         tree = sqlglot.parse_one(query, dialect=DIALECT)
@@ -235,7 +235,7 @@ def _find_whole_table(tree: exp.Query) -> str | None:
 
 
 def join_name(parts: Iterable[str]) -> str:
-    """A table name as a spec has it, quoted only where it must be.
+    """Join a table name for a spec, with quotes only if needed.
 
     >>> join_name(["crm", "dim customer"])
     'crm.`dim customer`'
@@ -245,16 +245,16 @@ def join_name(parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """Types from outside of a definition: of ``--columns``, which count first, and of data, which fill what is open."""
+    """Types from outside a definition: those of ``--columns`` override it, those of data fill in missing ones."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
 
 
 def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given) -> None:
-    """Write the columns, or raise :class:`UsageError` that says which types are not known.
+    """Write the columns. Raises :class:`UsageError` that names the columns without a type.
 
-    ``listed`` is what the definition names, with the types that it has; without any, all columns of the data count.
+    ``listed`` are the columns in the definition, with their types if known; if empty, all columns of the data are used.
     """
     seen = {name.lower(): kind for name, kind in given.data.items()}
     typed = {name: kind or seen.get(name.lower()) for name, kind in listed.items()}
@@ -270,7 +270,7 @@ def put_columns(draft: Draft, listed: Mapping[str, str | None], given: Given) ->
 
 
 def find_column(draft: Draft, name: str, option: str) -> str:
-    """The column of this name, whatever its case; raises :class:`UsageError` with the option that names it."""
+    """Find a column by its name in any case. Raises :class:`UsageError` with the option that names it."""
     columns = draft.options["columns"]
     same: str | None = next((column for column in columns if column.lower() == name.strip('`"').lower()), None)
     if same is None:
@@ -280,14 +280,14 @@ def find_column(draft: Draft, name: str, option: str) -> str:
 
 
 def set_option(draft: Draft, column: str, option: str, value: Any) -> None:
-    """Set one option of a column, out of its short form where it is in it."""
+    """Set one option of a column; expands its short form if needed."""
     columns = draft.options["columns"]
     form = columns[column]
     columns[column] = {**(form if isinstance(form, dict) else {"type": form}), option: value}
 
 
 def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
-    """Write the keys of columns or expressions. A key that is an expression becomes a column that holds it."""
+    """Write the keys from columns or expressions. A key that is an expression becomes a column with that value."""
     keys: list[str] = []
     for text in expressions:
         try:
@@ -299,7 +299,7 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
             keys += parts
         elif len(parts) > 1 and isinstance(sqlglot.parse_one(text, dialect=DIALECT), _TEXT_JOINS):
             keys += parts
-            draft.note(f"{option} {text} joins texts; columns of their own cannot collide.", "keys")
+            draft.note(f"{option} {text} joins texts; separate columns cannot collide.", "keys")
         elif len(parts) == 1:
             keys += parts
             set_option(draft, parts[0], "from", text)
@@ -318,7 +318,7 @@ def _list_columns(text: str) -> list[str]:
 
 
 def track_only(draft: Draft, tracked: Iterable[str]) -> list[str]:
-    """Write ``track: false`` at every other column that is not a key; their names."""
+    """Write ``track: false`` at every other column that is not a key, and return their names."""
     kept = {*tracked, *draft.options["keys"]}
     others = [name for name in draft.options["columns"] if name not in kept]
     for name in others:

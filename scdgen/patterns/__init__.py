@@ -1,1 +1,1 @@
-"""From a spec to its SQL: the patterns, the facts that their templates print, and the gate that judges the result."""
+"""Compile a spec to SQL: the patterns, the facts for their templates, and the gate that checks the result."""

@@ -1,4 +1,4 @@
-"""What a change of a spec means for the rows that its table holds already, and how to bring them along.
+"""Explain what a change of a spec means for stored rows, and how to migrate them.
 
 The old spec is read from ``spec.json`` next to the generated SQL.
 """
@@ -21,7 +21,7 @@ _NEW_TABLES = "create.sql says so to new tables only; a table that is there stay
 
 
 def explain_changes(old: Spec, new: Spec) -> list[str]:
-    """A line for each option that has changed and that stored rows depend on; none where nothing has."""
+    """Return a line for each changed option that stored rows depend on."""
     if old.pattern != new.pattern:
         what = "stored rows have no versions" if new.keeps_history else "stored rows are versions, many of a key"
         return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; {_RECREATE}")]
@@ -44,18 +44,18 @@ def _shown(value: object) -> str:
 
 
 class _Changes:
-    """The lines on one table, whose specs have one pattern."""
+    """The lines for one table, whose specs have the same pattern."""
 
     def __init__(self, old: Spec, new: Spec):
         self.target, self.old, self.new = sql.quote_parts(new.target_parts), old, new
         self.stored, self.wanted = Times(old), Times(new)
-        # What is said of the keys holds for the options of a column that has become a key, or is one no more.
+        # If a column has become a key, or is no longer one, the line about keys covers its options.
         names = dict.fromkeys([*old.columns, *new.columns])
         self.names = [name for name in names if (name in old.keys) == (name in new.keys)]
         self.both = [name for name in self.names if name in old.columns and name in new.columns]
 
     def keys(self) -> Iterator[str]:
-        """Other keys: other rows belong together."""
+        """Yield lines about keys: with other keys, other rows belong together."""
         old, new = self.old.keys, self.new.keys
         if set(old) != set(new):
             yield _line("keys", old, new, "stored rows belong together by the old key; every run stops; " + _RECREATE)
@@ -64,7 +64,7 @@ class _Changes:
             yield _line("keys", old, new, f"{why}; {_RECREATE}")
 
     def times(self) -> Iterator[str]:
-        """How starts and ends are written."""
+        """Yield lines about how starts and ends are written."""
         old, new = self.old.history, self.new.history
         if not self.new.keeps_history:
             return
@@ -87,7 +87,7 @@ class _Changes:
             yield _line("history.open_end", old.open_end, new.open_end, why)
 
     def _with_new_flag(self) -> Times:
-        """The stored times once the flag has its new values, which it gets first."""
+        """Return the stored times with the new values of the flag, which is migrated first."""
         was, now = self.old.history.is_current, self.new.history.is_current
         if was is None or now is None:
             return self.stored
@@ -95,7 +95,7 @@ class _Changes:
         return Times(self.old.model_copy(update={"history": history}))
 
     def flag(self) -> Iterator[str]:
-        """Other values of the flag."""
+        """Yield a line if the flag has other values."""
         was, now = self.old.history.is_current, self.new.history.is_current
         if not self.new.keeps_history or was is None or now is None:
             return
@@ -107,7 +107,7 @@ class _Changes:
             yield _line("history.is_current", before, after, f"{why}; bring them along: {fix}")
 
     def tracked(self) -> Iterator[str]:
-        """Columns whose changes open versions now, or no more; those that came or went are told as columns."""
+        """Yield lines about columns whose ``track`` changed; :meth:`columns` covers new and removed ones."""
         if not self.new.keeps_history:
             return
         for name in self.both:
@@ -125,7 +125,7 @@ class _Changes:
             yield _line(f"columns.{name}.track", was, now, why)
 
     def history(self) -> Iterator[str]:
-        """Columns that scdgen fills: renamed, new, gone."""
+        """Yield lines about history columns that were renamed, added or removed."""
         old, new = _added_columns(self.old), _added_columns(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
@@ -144,11 +144,11 @@ class _Changes:
                 why += "" if option == "updated_at" else f", which it does not take; every run stops; {fix}"
             yield _line(place, was, now, why)
         if "row_hash" in old and "row_hash" in new and set(self.old.tracked) != set(self.new.tracked):
-            why = f"{old['row_hash']} of stored rows is of the old tracked columns (the check hash_matches tells)"
+            why = f"{old['row_hash']} of stored rows is of the old tracked columns (see the check hash_matches)"
             yield f"history.row_hash: {why}; UPDATE it with the expression in checks.sql"
 
     def columns(self) -> Iterator[str]:
-        """The spec's columns."""
+        """Yield lines about the spec's columns."""
         old, new = self.old.columns, self.new.columns
         for name in self.names:
             if name not in old:
@@ -171,7 +171,7 @@ class _Changes:
                 yield _line(f"columns.{name}.nullable", old[name].nullable, new[name].nullable, _NEW_TABLES)
 
     def rows(self) -> Iterator[str]:
-        """Which rows come, and what they are."""
+        """Yield lines about which rows are read, and their meaning."""
         old, new = self.old, self.new
         if old.source.feed != new.source.feed:
             why = {
@@ -189,7 +189,7 @@ class _Changes:
             yield _line("source.where", old.source.where, new.source.where, stay)
         deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
         if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
-            yield _line("on_delete", old.deletes, new.deletes, stay)  # of mark its column tells
+            yield _line("on_delete", old.deletes, new.deletes, stay)  # mark has a line about its column
         options = (
             ("source.effective_at", old.source.effective_at, new.source.effective_at,
              "stored times are of the old one, so that a row of before that comes again is another change"),
@@ -210,7 +210,7 @@ class _Changes:
             yield _line("unchanged", old.unchanged, new.unchanged, why)
 
     def values(self) -> Iterator[str]:
-        """How the values of a column come about."""
+        """Yield lines about how the values of a column are computed."""
         old, new = self.old, self.new
         for name in self.both:
             before, after = old.column_source(name), new.column_source(name)
@@ -234,7 +234,7 @@ class _Changes:
                 yield _line(f"columns.{name}.merge", merged, merges, why)
 
     def table(self) -> Iterator[str]:
-        """What only a new table gets, with the statement that brings one along that is there."""
+        """Yield lines about what only a new table gets, with the statement for an existing one."""
         old, new = _table_options(self.old), _table_options(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
@@ -254,7 +254,7 @@ class _Changes:
 
 
 def _same(one: str | None, other: str | None) -> bool:
-    """Whether two expressions or queries say the same, white space and case of words aside."""
+    """Whether two expressions or queries are equal, ignoring white space and the case of words."""
     if one is None or other is None:
         return one == other
     return sqlglot.parse_one(one, dialect=DIALECT) == sqlglot.parse_one(other, dialect=DIALECT)
@@ -265,7 +265,7 @@ def _place(source: Source) -> tuple[object, ...]:
 
 
 def _rows_from(source: Source) -> str | None:
-    """Where rows come from, to show."""
+    """Describe where rows come from."""
     if source.path is not None:
         options = (f", {name}: {value}" for name, value in source.options.items())
         return f"{source.path} ({source.format}{''.join(options)})"
@@ -273,7 +273,7 @@ def _rows_from(source: Source) -> str | None:
 
 
 def _added_columns(spec: Spec) -> dict[str, str]:
-    """Option -> the column that it adds to those of the spec."""
+    """Return option -> the column that it adds to those of the spec."""
     if spec.keeps_history:
         return dict(spec.history.names())
     return {"updated_at": spec.updated_at} if spec.updated_at and spec.updated_at not in spec.columns else {}

@@ -1,4 +1,4 @@
-"""The built-in checks of a table: which apply, and the facts of templates/checks.sql.j2 and check_all.sql.j2."""
+"""The built-in checks of tables, and the facts of checks.sql.j2 and check_all.sql.j2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scdgen.spec.model import Spec
 
 @dataclass(frozen=True)
 class Check:
-    """A built-in check. The macro ``condition`` of its ``template`` says when a row breaks it.
+    """A built-in check. The macro ``condition`` of its ``template`` is true for a row that breaks it.
 
     ``shape`` is the form of its query: ``rows`` (that meet the condition), ``repeated`` (groups of ``columns`` with
     more than one row) or ``neighbours`` (versions next to the following one of their key). ``why`` is a comment in
@@ -31,7 +31,7 @@ UNIQUE_KEY = Check(
     "unique_key",
     "repeated",
     why="one row per key.",
-    hint="usually rows appended in place of merged; keep the newest row of each key",
+    hint="usually rows were appended instead of merged; keep the newest row of each key",
 )
 KEY_NOT_NULL = Check(
     "key_not_null",
@@ -48,7 +48,7 @@ VERSION_CHECKS = (
         "repeated",
         why="at most one open version per key.",
         hint=(
-            "usually rows inserted beside the MERGE, or two writers at a time; "
+            "usually rows were inserted without the MERGE, or by two writers at a time; "
             "close every version of the key but the newest where the next begins"
         ),
     ),
@@ -113,7 +113,7 @@ VERSION_CHECKS = (
         ),
     ),
 )
-"""The checks of a table with versions, besides the one of NULLs."""
+"""The checks of a table with versions, besides the one for NULL."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class Checks:
     """The checks of a table.
 
     ``times`` is ``None`` for a table without versions. ``required`` are the columns that may not be NULL, ``state``
-    those that tell two versions apart (empty if equal neighbours are allowed), ``gap_action`` the column that tells a
-    delete from a gap, ``own`` the spec's own checks: name and query.
+    those that distinguish two versions (empty if equal neighbours are allowed), ``gap_action`` the column that
+    distinguishes a delete from a gap, ``own`` the custom checks: name and query.
     """
 
     head: Head
@@ -140,12 +140,12 @@ class Checks:
 
 
 def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:
-    """Name and query of the checks that a spec brings."""
+    """Return name and query of the custom checks of a spec."""
     return tuple((check.name, sql.query(check.query).text) for check in spec.checks)
 
 
 def row_checks(spec: Spec) -> Checks:
-    """The checks of a table with one row per key. Rules: section 3 of the format's description."""
+    """Return the checks of a table with one row per key."""
     keys = tuple(map(sql.quote, spec.keys))
     built_in = (replace(UNIQUE_KEY, columns=keys), KEY_NOT_NULL)
     return Checks(Head.of(spec), sql.quote_parts(spec.target_parts), keys, built_in, own_checks(spec), required=keys)

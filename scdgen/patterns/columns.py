@@ -1,7 +1,7 @@
-"""How one column is read, compared, hashed and written: small pieces of SQL text.
+"""SQL fragments that cast, compare and hash columns.
 
-A hash must be injective: NULL, '' and moved separators differ. Each value becomes text that no other value of its
-type becomes, a JSON array holds the texts apart, and SHA-256 is taken of that.
+Hashes are injective: NULL, '' and moved separators differ. Each value is converted to a text that is unique in its
+type, the texts are kept apart in JSON, and SHA-256 is taken of that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scdgen.spec.model import Column, Spec
 
 @dataclass(frozen=True)
 class Field:
-    """A column of the target that a source row gives, as the templates use it; ``name`` is quoted."""
+    """A column of the target that comes from a source row, for the templates; ``name`` is quoted."""
 
     name: str
     type: str
@@ -27,21 +27,21 @@ class Field:
 
     @property
     def comparable(self) -> str:
-        """The column in a form that ``<=>`` takes."""
+        """Return the column in a form that ``<=>`` accepts."""
         return comparable(self.name, self.type)
 
     def compared(self, value: str) -> str:
-        """A value of this column in a form that ``<=>`` takes."""
+        """Return a value of this column in a form that ``<=>`` accepts."""
         return comparable(value, self.type)
 
     @property
     def is_map(self) -> bool:
-        """Whether the column holds a map, which Spark does not compare."""
+        """Whether the column contains a map, which Spark does not compare."""
         return "MAP<" in self.type
 
 
 def field_of(spec: Spec, name: str) -> Field:
-    """A column of the spec as the templates use it."""
+    """Return a column of the spec for the templates."""
     column: Column = spec.columns[name]
     is_key = name in spec.keys
     tracked = column.track and not is_key
@@ -49,12 +49,12 @@ def field_of(spec: Spec, name: str) -> Field:
 
 
 def names_of(fields: Iterable[Field]) -> list[str]:
-    """The quoted names."""
+    """Return the quoted names."""
     return [field.name for field in fields]
 
 
 def aliased(names: Iterable[str], alias: str) -> list[str]:
-    """Names qualified by an alias.
+    """Qualify names with an alias.
 
     >>> aliased(["a"], "t")
     ['t.a']
@@ -63,7 +63,7 @@ def aliased(names: Iterable[str], alias: str) -> list[str]:
 
 
 def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> list[str]:
-    """Column by column comparisons between two aliases.
+    """Compare two aliases column by column.
 
     >>> equal(["a"], "t", "s")
     ['t.a = s.a']
@@ -72,16 +72,16 @@ def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> l
 
 
 Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run"]
-"""What a column can be made of: the keys, the effective time, the end that a row brings, the tracked columns, all that
-opens or ends a version, the mark of deletes, the time of the run."""
+"""Inputs of a column: the keys, the effective time, the end of a row, the tracked columns, all that opens or ends a
+version, the flag of deletes, the time of the run."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One column of the target as the templates use it; ``name`` is quoted.
+    """A column of the target, for the templates; ``name`` is quoted.
 
-    Of a column that the pattern adds, ``made_of`` and ``decided_by`` tell its lineage: what gives the value, and what
-    only decides it.
+    For a column that the pattern adds, ``made_of`` and ``decided_by`` are its lineage: the inputs that it is computed
+    from, and those that only decide its value.
     """
 
     name: str
@@ -93,14 +93,14 @@ class Target:
 
     @staticmethod
     def of(spec: Spec) -> tuple[Target, ...]:
-        """The columns of a spec, without those that its pattern adds."""
+        """Return the columns of a spec, without those that its pattern adds."""
         return tuple(
             Target(sql.quote(name), column.type, column.comment, name in spec.keys or not column.nullable)
             for name, column in spec.columns.items()
         )
 
     def text(self, value: str) -> str:
-        """A value of this column as text to read."""
+        """Return a value of this column as readable text."""
         if self.type.startswith(("STRUCT", "ARRAY", "MAP")):
             return f"TO_JSON({value})"
         if self.type == "BINARY":
@@ -109,26 +109,24 @@ class Target:
 
 
 def cast(expression: str, to: str) -> str:
-    """The expression in the column's type. ANSI mode makes a value that does not fit an error.
+    """Cast an expression to a type. In ANSI mode a value that does not fit is an error.
 
     >>> cast("addr", "STRING")
     'CAST(addr AS STRING)'
     """
-    if to.startswith(
-        "CHAR("
-    ):  # stored with blanks up to its length; one that is too long is refused when it is written
+    if to.startswith("CHAR("):  # stored padded with blanks; a value that is too long is refused when written
         text = f"CAST({expression} AS STRING)"
         return f"RPAD({text}, GREATEST({to[5:-1]}, LENGTH({text})))"
     return f"CAST({expression} AS {to})"
 
 
 def struct(parts: Iterable[str]) -> str:
-    """Several values as one, for a single NULL-safe comparison."""
+    """Combine several values into one, for a single NULL-safe comparison."""
     return wrapped("STRUCT", parts)
 
 
 def named(fields: Iterable[tuple[str, str]]) -> str:
-    """:func:`struct` of (name, value), to compare with one of the same names: before 4.0 Spark compares no others.
+    """Return a :func:`struct` of (name, value): before 4.0 Spark compares only structs with the same names.
 
     >>> named([("a", "t.a"), ("b", "LEAST(t.b, s.b)")])
     'STRUCT(t.a, LEAST(t.b, s.b) AS b)'
@@ -137,7 +135,7 @@ def named(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
-    """A call on one line, or on as many as its arguments fill.
+    """Lay out a call on one line, or on as many as its arguments fill.
 
     >>> wrapped("F", ["a", "b"])
     'F(a, b)'
@@ -162,12 +160,12 @@ def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
 
 
 def comparable(name: str, kind: str) -> str:
-    """The value in a form that ``<=>`` takes: Spark does not compare maps."""
+    """Return a value in a form that ``<=>`` accepts: Spark does not compare maps."""
     return f"TO_JSON({name})" if "MAP<" in kind else name
 
 
 def hash_of(columns: Iterable[tuple[str, str]]) -> str:
-    """SHA-256, as hex text, of (name, type) pairs.
+    """Return the SHA-256, as hex text, of columns given as (name, type).
 
     >>> print(hash_of([("a", "STRING"), ("b", "INT")]))
     SHA2(TO_JSON(ARRAY(a, CAST(b AS STRING))), 256)
@@ -177,9 +175,9 @@ def hash_of(columns: Iterable[tuple[str, str]]) -> str:
 
 
 def row_hash(columns: Iterable[tuple[str, str]]) -> str:
-    """SHA-256, as hex text, of (name, type) pairs, each value beside its name.
+    """Return the SHA-256, as hex text, of columns given as (name, type), with their names.
 
-    NULL leaves no trace, so that a column which is added later, NULL in every row so far, changes no stored hash.
+    NULL is left out, so that adding a column, which is NULL in stored rows, changes no stored hash.
 
     >>> print(row_hash([("b", "STRING"), ("a", "INT")]))
     SHA2(TO_JSON(STRUCT(CAST(a AS STRING) AS a, b), MAP('ignoreNullFields', 'true')), 256)
@@ -204,7 +202,7 @@ def _hash_text(name: str, kind: str) -> str:
         return f"CAST({name} + 0 AS STRING)"  # -0.0 equals 0.0
     if kind.startswith("DECIMAL"):
         scale = kind.rstrip(")").partition(",")[2].strip() or "0"
-        return f"FORMAT_NUMBER({name}, {scale})"  # a cast gives 1E-10 or 0.0000000001, by the session's ANSI mode
+        return f"FORMAT_NUMBER({name}, {scale})"  # a cast returns 1E-10 or 0.0000000001, depending on ANSI mode
     if kind == "BINARY":
         return f"HEX({name})"
     if kind.startswith(("STRUCT", "ARRAY", "MAP")):

@@ -1,7 +1,7 @@
-"""The whole chain on one page: spec and values -> pattern -> facts -> templates -> judged SQL.
+"""The whole chain: spec and values -> pattern -> facts -> templates -> checked SQL.
 
-:func:`render` gives the files of a spec. For a run, :func:`bind` puts its source and params into the spec, and
-:func:`compile_spec` gives all that it needs, rendered and judged once.
+:func:`render` returns the files of a spec. For a run, :func:`bind` puts its source and params into the spec, and
+:func:`compile_spec` renders and checks all of its SQL once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Scripts:
-    """The SQL of one spec: a text per file, empty where the spec asks for none."""
+    """The SQL of one spec: a text per file, empty if the spec needs none."""
 
     create: str
     merge: str
@@ -35,17 +35,17 @@ class Scripts:
     views: str
 
     def files(self) -> dict[str, str]:
-        """File name -> text, without the empty ones."""
+        """Return file name -> text, without the empty ones."""
         texts = {f"{field.name}.sql": getattr(self, field.name) for field in fields(self)}
         return {name: text for name, text in texts.items() if text}
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A spec with its source and params put in, and its SQL, judged.
+    """A spec with its source and params filled in, and its checked SQL.
 
-    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can tell; ``templates`` is the
-    folder whose templates replaced those of the package.
+    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can count it; ``templates`` is
+    the folder whose templates replaced those of the package.
     """
 
     spec: Spec
@@ -59,17 +59,17 @@ class Compiled:
         return pattern_of(self.spec).hints_broadcast
 
     def hinted_merge(self) -> str:
-        """The MERGE with the hint that little is merged, and the statements before it."""
+        """Render the MERGE with the hint for a small batch, and the statements before it."""
         return _text(pattern_of(self.spec).merge(self.spec, broadcasts=True), self.templates)
 
     def with_target(self, name: str) -> Compiled:
-        """The same SQL of another relation than the target; it was judged with the target's name."""
+        """Render the SQL for another relation than the target; it was checked with the target's name."""
         spec = with_target(self.spec, name)
         return Compiled(spec, _render_scripts(spec, self.templates), run_counts(spec), self.templates)
 
 
 def render(spec: Spec, templates: str | None = None) -> Scripts:
-    """The SQL of a spec. Raises :class:`SpecError` where the gate refuses it.
+    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it.
 
     ``templates`` is a folder with templates that replace single ones of the package.
     """
@@ -80,7 +80,7 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
 
 
 def compile_spec(spec: Spec, templates: str | None = None) -> Compiled:
-    """All SQL of a run. Raises :class:`SpecError` where the gate refuses it."""
+    """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
     return Compiled(spec, render(spec, templates), run_counts(spec), templates)
 
 
@@ -104,10 +104,10 @@ def _text(rendering: Rendering, templates: str | None = None) -> str:
 
 
 def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
-    """Put a view in the place of the source, and values in the place of the params' defaults.
+    """Replace the source with a view, and the params' defaults with values.
 
-    A value becomes a text literal cast to the param's type; no value can become SQL. Raises :class:`UsageError` for
-    a param that the spec does not have, and for those without value and default.
+    A value becomes a text literal that is cast to the param's type; no value can become SQL. Raises
+    :class:`UsageError` for a param that the spec does not have, and for params without value or default.
     """
     for name in params:
         if name not in spec.params:
@@ -129,9 +129,9 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
 
 
 def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[str, V]]:
-    """Target -> the values among ``given`` for the params that its spec declares.
+    """Return target -> the values among ``given`` for the params that its spec declares.
 
-    Raises :class:`UsageError` for a value that no spec declares, and for all values that are missing in one go.
+    Raises :class:`UsageError` for a value that no spec declares, or with all values that are missing.
     """
     if len(specs) == 1:
         bind(specs[0], None, given)
@@ -152,14 +152,14 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[s
 
 
 def _known(name: str, params: Iterable[str]) -> str:
-    """The way out for a param that is not declared."""
+    """Suggest a fix for a param that is not declared."""
     names = list(params)
     listed = f"the params are {', '.join(names)}" if names else "declare it under 'params:', or leave it out"
     return nearest(name, names) or f"; {listed}"
 
 
 def with_target(spec: Spec, name: str) -> Spec:
-    """The spec with another relation in the place of its target, in its own queries too (a watermark reads it)."""
+    """Replace the target of a spec with another relation, also in its queries (a watermark reads it)."""
     parts = spec.target_parts
     query = spec.source.query
     params = {

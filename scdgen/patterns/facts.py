@@ -1,7 +1,7 @@
-"""Facts that the templates of several patterns print: names, types, flags and leaves of SQL, never whole clauses.
+"""Facts for the templates of several patterns: names, types, flags and fragments of SQL, never whole clauses.
 
-Each template has a frozen dataclass of its own. Those here serve the templates that every pattern has, and the macros;
-a macro's parameter has the name of the dataclass that it takes.
+Each template has a frozen dataclass. Those here are for the templates that every pattern has, and for macros; a macro's
+parameter is named after the dataclass that it takes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scdgen.spec.pattern import definition
 
 @dataclass(frozen=True)
 class Head:
-    """The first lines of a file: what table it is about, and which spec it comes from."""
+    """The header of a file: its table and its spec."""
 
     target: str
     description: str | None
@@ -29,8 +29,8 @@ class Head:
 
     @classmethod
     def of(cls, spec: Spec) -> Head:
-        """The head of a spec's files."""
-        # The origin stands in a comment, which a file's name must not end.
+        """Return the header of a spec's files."""
+        # The origin is printed in a comment, which a line break in a file's name would end.
         return cls(sql.quote_parts(spec.target_parts), spec.description, printable(spec.origin))
 
 
@@ -38,7 +38,7 @@ class Head:
 class Session:
     """The session variables that a MERGE or a plan sets first.
 
-    ``needed`` are (name, type) of params without a default, which the session must bring.
+    ``needed`` are (name, type) of params without a default, which the session must declare.
     """
 
     needed: tuple[tuple[str, str], ...]
@@ -51,7 +51,7 @@ class Session:
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows) -> Session:
-        """The variables of a spec; ``rows`` is what the batch's variables are computed from."""
+        """Return the variables of a spec; the batch's are computed from ``rows``."""
         params, needed = source.param_variables(spec)
         where = tuple(source.predicates(spec))
         taken_at, last_run = source.taken_at(spec), source.last_run(spec)
@@ -60,7 +60,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Guards:
-    """What a full extract must keep to: the part of the table that it speaks for, and the share that it may close.
+    """Limits of a full extract: the part of the table that it covers, and the share of keys that it may close.
 
     ``max_deleted`` is ``None`` if it may close everything; ``too_many`` is the refusal of more.
     """
@@ -71,10 +71,10 @@ class Guards:
 
     @classmethod
     def of(cls, spec: Spec) -> Guards:
-        """The guards of a spec."""
+        """Return the guards of a spec."""
         snapshot = spec.snapshot or Snapshot()
         share = f"{snapshot.max_deleted:.6g}"
-        what = f"more than {share} of the current keys would close"
+        what = f"more than {share} of the current keys are missing"
         return cls(
             scope=sql.expression(snapshot.scope).text if snapshot.scope else None,
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
@@ -84,9 +84,9 @@ class Guards:
 
 @dataclass(frozen=True)
 class VersionSteps:
-    """What the steps of scd2 share, for changes and for snapshots.
+    """Facts that the steps of scd2 share, for changes and for snapshots.
 
-    ``action`` and ``deleted`` are the columns of these options, if there are any.
+    ``action`` and ``deleted`` are the columns of these options, if set.
     """
 
     target: str
@@ -99,17 +99,17 @@ class VersionSteps:
 
     @property
     def marks(self) -> bool:
-        """Whether a delete is a version of its own."""
+        """Whether a delete is a separate version."""
         return self.deleted is not None
 
     @property
     def values(self) -> tuple[Field, ...]:
-        """The columns that are not keys."""
+        """Return the columns that are not keys."""
         return values_of(self.fields)
 
     @property
     def fills(self) -> bool:
-        """Whether a value that becomes known is written into versions that ended before."""
+        """Whether a first known value is written into earlier versions."""
         return any(field.nulls == "fill" for field in self.fields)
 
 
@@ -129,7 +129,7 @@ class Create:
 
     @classmethod
     def of(cls, spec: Spec, columns: tuple[Target, ...]) -> Create:
-        """The facts of a spec whose table has these columns."""
+        """Return the facts of a spec whose table has these columns."""
         parts, table = spec.target_parts, spec.table
         return cls(
             head=Head.of(spec),
@@ -145,27 +145,27 @@ class Create:
 
 
 def literals(properties: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Table properties as pairs of SQL literals."""
+    """Convert table properties to pairs of SQL literals."""
     return tuple((sql.text_literal(name), sql.text_literal(value)) for name, value in properties.items())
 
 
 def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]:
-    """Every property of the table: the defaults, those of the spec, and what the stored rows depend on."""
-    # Delta takes these characters in a column's name only if it maps names to names of its own in the files.
+    """Return all properties of the table: the defaults, those of the spec, and what the stored rows depend on."""
+    # Delta accepts these characters in a column's name only with column mapping.
     odd = any(character in " ,;{}()\n\t=" for column in columns for character in column.name)
     mapped = {"delta.columnMapping.mode": "name"} if odd else {}
     properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
     wanted = "delta.dataSkippingStatsColumns"
     if len(spec.columns) <= 26 or wanted in properties or not spec.rules.keeps_history:
         return properties
-    # Delta keeps the least and greatest value of 32 columns: in a wide table, name those that files are skipped by.
+    # Delta keeps minimum and maximum of 32 columns only: in a wide table, name those that files are skipped by.
     names = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *spec.table.cluster_by]
     return {**properties, wanted: ",".join(dict.fromkeys(map(sql.quote, names)))}
 
 
 @dataclass(frozen=True)
 class Evolve:
-    """evolve.sql: the columns that a table lacks, and the properties that it gets."""
+    """evolve.sql: the columns to add to a table, and the properties to set."""
 
     target: str
     additions: tuple[Target, ...]
@@ -173,44 +173,44 @@ class Evolve:
 
 
 def fields_of(spec: Spec) -> tuple[Field, ...]:
-    """The columns that come from a source row, in the table's order."""
+    """Return the columns that come from a source row, in the table's order."""
     return tuple(field_of(spec, name) for name in source.source_columns(spec))
 
 
 def keys_of(spec: Spec) -> tuple[Field, ...]:
-    """The key columns, in the order of ``keys``."""
+    """Return the key columns, in the order of ``keys``."""
     return tuple(field_of(spec, name) for name in spec.keys)
 
 
 def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:
-    """The columns that are not keys."""
+    """Return the columns that are not keys."""
     return tuple(field for field in fields if not field.is_key)
 
 
 def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
-    """The refusal of rows of one key; the sample is the key and the columns ``at``."""
+    """Return the refusal of rows of one key; the sample is the key and the columns ``at``."""
     return refusal(spec, rule, what, f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})")
 
 
 def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
-    """The refusal of different rows of one ``what`` that nothing orders; ``None`` if any of them may be taken."""
+    """Return the refusal of different, unordered rows of one ``what``; ``None`` if any of them may be taken."""
     return refuse_rows(spec, "conflict", f"two different rows of one {what}", at) if spec.conflicts == "fail" else None
 
 
 def refuse_empty(spec: Spec) -> str | None:
-    """The refusal of an empty extract; ``None`` if the spec allows one."""
+    """Return the refusal of an empty extract; ``None`` if the spec allows one."""
     if (spec.snapshot or Snapshot()).allow_empty:
         return None
     return refusal(spec, "empty_snapshot", "the snapshot is empty")
 
 
 def refuse_early(spec: Spec, what: str, at: str) -> str:
-    """The refusal of a snapshot that is older than what it would close or remove."""
+    """Return the refusal of a snapshot that is older than a version or row that it would close or remove."""
     return refuse_rows(spec, "taken_at", f"the snapshot is not newer than a {what}", [at])
 
 
 VIEW = "_scd_plan"
-SAMPLE = 5  # rows that plan.sql itself shows of each action
+SAMPLE = 5  # rows per action that plan.sql shows
 
 
 @dataclass(frozen=True)
@@ -239,23 +239,23 @@ class PlanShape:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The columns of the plan that a sample needs, besides the keys."""
+        """Return the columns of the plan that a sample needs, besides the keys."""
         late = ("_scd_late",) if self.late else ()
         return (*self.groups, *late, *(name for name in self.place if name not in self.keys))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a sample says of a row: whether it is late, and whether it deletes a key."""
+        """Return the notes of a sample: whether a row is late, and whether it deletes a key."""
         return tuple(note for note in ("late", "deletes") if f"_scd_{note}" in self.kept)
 
     @property
     def action_label(self) -> str:
-        """The name of the action in a sample: a column of the table may have the name that it should have."""
+        """Return the name of the action in a sample, which no column of the table may have."""
         return self._label("action")
 
     @property
     def note_label(self) -> str:
-        """The name of the note in a sample."""
+        """Return the name of the note in a sample."""
         return self._label("note")
 
     def _label(self, name: str) -> str:
@@ -263,7 +263,7 @@ class PlanShape:
         return f"_scd_{name}" if name in taken else name
 
     def sampling(self, limit: int) -> PlanShape:
-        """The same plan with up to ``limit`` rows of each action."""
+        """Return the plan with up to ``limit`` sample rows per action."""
         return replace(self, sample=limit)
 
 

@@ -1,7 +1,7 @@
-"""The gate: everything that is written or sent to Spark is judged here first, in the dialect of Databricks.
+"""The gate: checks all SQL before it is written or sent to Spark, in the dialect of Databricks.
 
-sqlglot reads and never prints. Parsing alone lets much through (an empty ON, stray commas, a left-over ``{{ a }}``,
-unknown statements as a bare command), so the tree is looked at too, and every name is resolved.
+sqlglot parses but never prints. The parser accepts too much (an empty ON, stray commas, a left-over ``{{ a }}``,
+unknown statements as a command), so the tree is checked too, and every name is resolved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens
 _TARGET = "_scd_target"
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
-# File -> the kinds of statements it may hold, and the kind that it must end with.
+# File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
     "create.sql": ((exp.Create,), (exp.Create,)),
     "merge.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
@@ -38,11 +38,11 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }
 
-logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it warns of is refused here anyway
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # its warnings are errors here anyway
 
 
 def judge(spec: Spec, files: dict[str, str]) -> None:
-    """Raise :class:`SpecError` with every objection to the texts (file name -> SQL)."""
+    """Check texts (file name -> SQL). Raises :class:`SpecError` with all objections."""
     gate = _Gate(spec)
     problems = [
         Problem(spec.origin, 0, 0, f"{name}: the SQL is refused: {objection}")
@@ -55,8 +55,8 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
 
 @contextmanager
 def way_out(templates: str | None) -> Iterator[None]:
-    """Adds to what :func:`judge` says inside what to do; ``templates`` is the folder that made some of the texts."""
-    hint = "fix the template or leave out --templates" if templates else "fix the spec's expression that stands there"
+    """Add the fix to the errors of :func:`judge`; ``templates`` is the user's folder of templates, if there is one."""
+    hint = "fix the template or leave out --templates" if templates else "fix the spec's expression at that place"
     try:
         yield
     except SpecError as error:
@@ -65,7 +65,7 @@ def way_out(templates: str | None) -> Iterator[None]:
 
 
 class _Gate:
-    """Judges the files of one spec."""
+    """Checks the files of one spec."""
 
     def __init__(self, spec: Spec):
         self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
@@ -74,11 +74,11 @@ class _Gate:
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         self.read = sorted(bare.union(*(text.columns for text in texts)))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
-        # Tables that the user's expressions read in subqueries: what they hold is between the user and Spark.
+        # Tables that the user's expressions read in subqueries: their columns are not known here.
         self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
 
     def objections(self, name: str, text: str) -> Iterator[str]:
-        """What is wrong with one file's text, each in one line."""
+        """Yield what is wrong with a file's text, one line each."""
         if not text.endswith("\n") or not text.strip():
             yield "it is empty or does not end in a newline"
             return
@@ -88,7 +88,7 @@ class _Gate:
             found = tokens(text)
             if comma := stray_comma(found):
                 yield f"a stray comma in line {comma}"
-            # After the last semicolon there may be a comment, which is not a statement.
+            # A comment after the last semicolon is not a statement.
             trees = [tree for tree in Databricks().parser().parse(found, text) if isinstance(tree, exp.Expression)]
             yield from _kinds(name, trees)
         except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
@@ -101,7 +101,7 @@ class _Gate:
                 yield from self._merge(tree)
 
     def _merge(self, tree: exp.Merge) -> Iterator[str]:
-        """The MERGE's own parts: an ON, the spec's columns in each list, no column that is not there."""
+        """Check a MERGE: it has an ON, each list has the spec's columns, and all columns exist."""
         if tree.args.get("on") is None:
             yield "the MERGE has no ON"
             return
@@ -140,7 +140,7 @@ class _Gate:
                         yield f"the UPDATE sets {assignment.this.name}, which the table does not have"
 
     def _places(self, tree: exp.Merge, known: dict[str, set[str]]) -> Iterator[str]:
-        """The columns outside of the MERGE's source."""
+        """Check the columns outside the MERGE's source."""
         whens = tree.args["whens"].expressions
         for column in (column for place in (tree.args["on"], *whens) for column in place.find_all(exp.Column)):
             names = known.get(column.table)
@@ -152,7 +152,7 @@ class _Gate:
                 yield f"{column.name} is not there"
 
     def _plan(self, trees: Sequence[exp.Expression]) -> Iterator[str]:
-        """The plan's view, and the queries that read it."""
+        """Check the plan's view and the queries that read it."""
         views: dict[str, list[str]] = {}
         for tree in trees:
             query = tree.expression if isinstance(tree, exp.Create) else tree
@@ -167,10 +167,10 @@ class _Gate:
                 views[tree.this.name.lower()] = columns
 
     def _columns_of(self, query: exp.Expression, views: Mapping[str, Sequence[str]] | None = None) -> list[str]:
-        """The names that a query gives, in lower case; the query is taken out of its tree.
+        """Return the column names of a query, in lower case; the query is removed from its tree.
 
-        Every name in it is resolved against the target, the views and what the spec reads of the source; raises
-        sqlglot's errors if one cannot be.
+        Every name in it is resolved against the target, the views and the columns that the spec reads of the source;
+        raises sqlglot's errors if one does not resolve.
         """
         tree = query.pop()
         for column in list(tree.find_all(exp.Column)):
@@ -183,17 +183,17 @@ class _Gate:
                     if not column.table:  # of this table, or of the source around it
                         column.replace(exp.Null())
         for cte in tree.find_all(exp.CTE):
-            if cte.alias == "source":  # the user's own query: its insides are between the user and Spark
+            if cte.alias == "source":  # the user's query: its tables are not known here
                 given = (exp.column(name, quoted=True) for name in self.read)
                 cte.set("this", exp.select(*given).from_(SOURCE_VIEW))
-        # Names are lowered here, because sqlglot would parse each to do so, and stumble over a semicolon in one.
+        # Names are lowered here: sqlglot would parse each of them, and fail at a semicolon.
         listed: dict[str, object] = {
             _TARGET: {name.lower(): kind for name, kind in self.target.items()},
             SOURCE_VIEW: dict.fromkeys(self.read, "STRING"),
             **{view: dict.fromkeys(columns, "STRUCT<_scd_any STRING>") for view, columns in (views or {}).items()},
         }
         schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
-        # One name for each of the two: a schema with names of different lengths is ambiguous to sqlglot.
+        # Both get names of one part: a schema with names of different lengths is ambiguous to sqlglot.
         for table in list(tree.find_all(exp.Table)):
             name = self.tables.get(tuple(part.name for part in table.parts))
             if name is not None:
@@ -228,7 +228,7 @@ def _unresolved_text(error: Exception) -> str:
 
 
 def _source_parts(spec: Spec) -> tuple[str, ...]:
-    """What FROM names where rows come from, in parts."""
+    """Return the name of the source after FROM, in parts."""
     source = spec.source
     if source.table is not None:
         return sql.split_name(source.table)

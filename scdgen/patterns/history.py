@@ -1,7 +1,7 @@
-"""The history columns in SQL: how ends are read and written, and which versions a batch can touch.
+"""SQL of the history columns: reading and writing ends, and finding the versions that a batch can affect.
 
 Inside the generated SQL an end is always the start of what comes next, NULL while the version is open. ``gap`` and
-``open_end`` only say how that is stored.
+``open_end`` only define how it is stored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Times:
 
     @property
     def open_end(self) -> str | None:
-        """The literal that stands in the end of an open version; ``None`` for NULL, and where no literal does."""
+        """Return the literal end of an open version; ``None`` if it is NULL or not a literal."""
         value = self.history.open_end
         if value is None or self.by_run:
             return None
@@ -44,7 +44,7 @@ class Times:
 
     @property
     def by_run(self) -> bool:
-        """Whether an open version ends, as it is written, with the last run: only the flag tells that it is open."""
+        """Whether open versions store the time of the last run as their end, so that only the flag identifies them."""
         return self.history.open_end == "last_run"
 
     def _shift(self, value: str, sign: str) -> str:
@@ -56,10 +56,10 @@ class Times:
         amount, unit = str(gap).split()
         return f"{value} {sign} INTERVAL '{amount}' {unit.rstrip('s').upper()}"
 
-    def astray(self, start: str) -> str | None:
-        """Whether the end before a start would be read back as another time; ``None`` where it never is.
+    def misread(self, start: str) -> str | None:
+        """Return the condition that the end before a start is read back as another time; ``None`` if that cannot be.
 
-        Whole days are days of the calendar: a day before 02:30 there may be no 02:30, because the clock was changed.
+        Days are calendar days: if the clock was changed on the day before, it may have no 02:30.
         """
         if self.type != "TIMESTAMP" or self.history.gap is None:
             return None
@@ -69,20 +69,20 @@ class Times:
         return f"{self.after(self.before(start))} <> {start}"
 
     def before(self, next_start: str) -> str:
-        """The stored end of a version that the next one follows at ``next_start``."""
+        """Return the stored end of a version before one that starts at ``next_start``."""
         return self._shift(next_start, "-")
 
     def after(self, end: str) -> str:
-        """The start of what follows the stored ``end`` of a closed version."""
+        """Return the start of what follows the stored ``end`` of a closed version."""
         return self._shift(end, "+")
 
     def written_end(self, next_start: str) -> str:
-        """The stored end, for a ``next_start`` that is NULL while the version is open."""
+        """Return the stored end, for a ``next_start`` that is NULL while the version is open."""
         end, written = self.before(next_start), LAST_RUN if self.by_run else self.open_end
         return f"COALESCE({end}, {written})" if written else end
 
     def until(self, alias: str = "t") -> str:
-        """A stored end read back: the start of what comes next, NULL while open."""
+        """Read a stored end back as the start of what comes next, NULL while open."""
         end = f"{alias}.{self.end}"
         if self.by_run:
             is_open = self.is_open(alias)
@@ -91,11 +91,11 @@ class Times:
         return self.read_end(end)
 
     def read_end(self, end: str) -> str:
-        """The start of what follows a written end, NULL for that of an open version."""
+        """Read an ``end`` as the start of what comes next, NULL for the open end."""
         return self.after(wrapped("NULLIF", [end, self.open_end], 80) if self.open_end else end)
 
     def is_open(self, alias: str = "t") -> str:
-        """Whether a stored version is open; with an empty ``alias`` of a statement that names the table alone."""
+        """Return the condition that a stored version is open; ``alias`` is empty in statements without one."""
         of = f"{alias}." if alias else ""
         if self.by_run:
             assert self.history.is_current is not None
@@ -105,21 +105,21 @@ class Times:
         return f"{end} = {self.open_end}" if self.open_end else f"{end} IS NULL"
 
     def valid_at(self, at: str, alias: str = "t") -> list[str]:
-        """Whether a stored version holds at a time: from its start, until what comes next."""
+        """Return the conditions that a stored version is valid at a time: from its start, until what comes next."""
         ends = f"{alias}.{self.end} > {self.before(at)}"
         return [f"{alias}.{self.start} <= {at}", ends if self.open_end else f"({self.is_open(alias)} OR {ends})"]
 
     def reachable(self, bound: str, alias: str = "t") -> str:
-        """Whether a stored version is open or ended no earlier than ``bound``.
+        """Return the condition that a stored version is open or ended no earlier than ``bound``.
 
-        Delta skips the files of all other versions: it knows the least and greatest end in each file, and session
-        variables are constants by then.
+        Delta skips the files of all other versions: it has the minimum and maximum end of each file, and session
+        variables are constants when it plans the scan.
         """
         ends = f"{alias}.{self.end} >= {bound}"
         return ends if self.open_end else f"({self.is_open(alias)} OR {ends})"
 
     def flag(self, next_start: str) -> str:
-        """The value of the flag for a ``next_start`` that is NULL while the version is open."""
+        """Return the flag for a ``next_start`` that is NULL while the version is open."""
         flag = self.history.is_current
         assert flag is not None
         if flag.open is True and flag.closed is False:  # 1 and 0 are equal to them
@@ -127,7 +127,7 @@ class Times:
         return f"CASE WHEN {next_start} IS NULL THEN {_literal(flag.open)} ELSE {_literal(flag.closed)} END"
 
     def flag_of(self, is_open: bool) -> str:
-        """The flag's literal."""
+        """Return the flag's literal for an open or a closed version."""
         flag = self.history.is_current
         assert flag is not None
         return _literal(flag.open if is_open else flag.closed)
@@ -139,7 +139,7 @@ def _literal(value: object) -> str:
 
 @dataclass(frozen=True)
 class History:
-    """The history columns of one table, and how a version is written.
+    """The history columns of one table, and how to write them.
 
     ``columns`` is option -> quoted name in the table's order, ``derived`` the columns that are computed from a
     version's start: quoted name -> (expression, type).
@@ -153,13 +153,13 @@ class History:
 
     @property
     def row_hash(self) -> str:
-        """The hash of the tracked columns of a row."""
+        """Return the hash of the tracked columns."""
         return row_hash((field.name, field.type) for field in self.tracked)
 
     def written(self, start: str, next_start: str, action: str, deleted: str) -> Iterator[str]:
-        """The columns of a version that depend on its start and on what follows it, each with its name.
+        """Yield the columns of a version that depend on its start and on what follows it, each with its name.
 
-        ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` give the columns of these names.
+        ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` are the values of these columns.
         """
         for name, (text, kind) in self.derived.items():
             yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"

@@ -1,7 +1,7 @@
-"""Column lineage of a spec: what each column of the target is made of, and what decides it.
+"""Column lineage of a spec: the inputs that each column of the target is computed from, and those that decide it.
 
-The inputs of an expression are read off its syntax tree. A column of a nested SELECT belongs to the tables of that
-SELECT, which stand for it.
+The inputs of an expression are found in its syntax tree. A column of a nested SELECT is represented by the tables of
+that SELECT.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scdgen.sql.tokens import DIALECT
 
 @dataclass(frozen=True)
 class Input:
-    """What is read; ``kind``: ``column`` of the source, ``param``, ``table``, or ``value`` (an expression alone)."""
+    """An input; ``kind``: ``column`` of the source, ``param``, ``table``, or ``value`` (a constant expression)."""
 
     kind: str
     name: str
@@ -30,7 +30,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Made:
-    """A column of the target, or (``rule``) what decides on whole rows: its inputs, and those that only decide."""
+    """A column of the target, or (``rule``) a decision on whole rows: its inputs, and those that only decide."""
 
     name: str
     of: tuple[Input, ...]
@@ -40,7 +40,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Lineage:
-    """The lineage of one spec; ``tables`` are those that the SELECT of the spec reads, where it has one."""
+    """The lineage of one spec; ``tables`` are those that its SELECT reads, if it has one."""
 
     source: str
     target: str
@@ -49,7 +49,7 @@ class Lineage:
 
 
 def lineage(spec: Spec) -> Lineage:
-    """Every column of the target in its order, and the rules on rows."""
+    """Return the lineage of every column of the target, in order, and of the decisions on rows."""
     given, seen = spec.source, _Names(spec)
     columns = {name: seen.inputs(spec.column_source(name)) for name in spec.columns}
     time = _time(spec, seen)
@@ -84,20 +84,20 @@ def lineage(spec: Spec) -> Lineage:
 
 
 def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
-    """What the time of a version, or of a row, is made of."""
+    """Return the inputs of the time of a version or row."""
     own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else ()
-    # A key that comes back, or is missing, has the time of the snapshot.
+    # A key that returns, or is missing, has the time of the snapshot.
     taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.reads_snapshot and spec.keeps_history else ()
     return _all([own, taken])
 
 
 def _all(groups: Iterable[Iterable[Input]]) -> tuple[Input, ...]:
-    """The inputs of several groups, each once."""
+    """Merge the inputs of several groups, each once."""
     return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
 class _Names:
-    """Reads expressions; a column keeps the spelling in which it is met first, because Spark ignores case."""
+    """Finds inputs in expressions; a column keeps the spelling found first, because Spark ignores case."""
 
     def __init__(self, spec: Spec):
         given = spec.source
@@ -105,7 +105,7 @@ class _Names:
         self._spelled: dict[str, str] = {}
 
     def inputs(self, text: str) -> tuple[Input, ...]:
-        """What an expression reads, in the order of its text; the expression itself where it reads nothing."""
+        """Return the inputs of an expression, in the order of its text; the expression itself if it has none."""
         tree = sqlglot.parse_one(text, dialect=DIALECT)
         found = [read for node in tree.find_all(exp.Column, exp.Placeholder, exp.Table, bfs=False)
                  if (read := self._input(node))]  # fmt: skip
@@ -123,5 +123,5 @@ class _Names:
             return None
         if len(parts) > 1 and parts[0].lower() == "session":
             return Input("param", f":{parts[1]}")
-        name = parts[1] if qualified else parts[0]  # of a path into a struct, the column
+        name = parts[1] if qualified else parts[0]  # the column of a path into a struct
         return Input("column", self._spelled.setdefault(name.lower(), name))

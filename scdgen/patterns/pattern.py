@@ -1,7 +1,7 @@
-"""The base class of a pattern: its rules, its columns, its templates with their facts, its actions and checks.
+"""The base class of patterns: rules, columns, templates with their facts, actions and checks.
 
-A pattern is one class and one folder of templates. The package's own are the modules next to this one; another
-package brings one by an entry point in the group ``scdgen.patterns``.
+A pattern is one class and one folder of templates. The built-in ones are modules next to this one; other packages
+register theirs as entry points in the group ``scdgen.patterns``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scdgen.spec.pattern import PatternRules, rules_of
 
 @dataclass(frozen=True)
 class Rendering:
-    """A template and its facts: an instance of the dataclass that belongs to the template."""
+    """A template and its facts, an instance of the template's dataclass."""
 
     template: str
     facts: object
@@ -31,10 +31,10 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Read:
-    """How the rows of a table are read: views.sql and ``scdgen show``.
+    """How views.sql and ``scdgen show`` read a table.
 
     ``times`` is ``None`` for a table without versions. ``folds``: equal neighbours are shown as one version, with the
-    ``firsts`` columns from the first of them and the others from the last. ``deleted`` is the column that marks a
+    columns ``firsts`` from the first of them and the others from the last. ``deleted`` is the column that marks a
     delete, ``place`` the order of the rows.
     """
 
@@ -60,12 +60,12 @@ class Views:
 
     @property
     def hides_at(self) -> bool:
-        """Whether a column hides the parameter ``at``."""
+        """Whether a column would hide the parameter ``at``."""
         return "at" in map(str.casefold, self.read.columns)
 
 
 class Pattern(PatternRules, ABC):
-    """What a value of ``pattern`` means in SQL. Subclass this to add a pattern."""
+    """The SQL of one value of ``pattern``. Subclass this to add a pattern."""
 
     contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})
     """Template -> the frozen dataclass that it reads as ``ctx``."""
@@ -73,12 +73,12 @@ class Pattern(PatternRules, ABC):
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
     check_names: ClassVar[tuple[str, ...]] = (UNIQUE_KEY.name, KEY_NOT_NULL.name)
     closing_action: ClassVar[str | None] = None
-    """The action among them that ends a version; ``None`` if the table has no versions."""
+    """The written action that ends a version; ``None`` if the table has no versions."""
     deleting_action: ClassVar[str | None] = None
-    """The action after which the key of a row is gone; ``None`` if the plan has a column ``_scd_deletes`` for that."""
+    """The written action that removes a key; ``None`` if the plan has a column ``_scd_deletes`` for that."""
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
-        """What a plan counts, in order: rows by action, and keys (``unchanged``)."""
+        """Return what a plan counts, in order: rows by action, and keys (``unchanged``)."""
         return (*self.written_actions, "unchanged")
 
     hints_broadcast: ClassVar[bool] = False
@@ -86,61 +86,61 @@ class Pattern(PatternRules, ABC):
 
     @abstractmethod
     def columns(self, spec: Spec) -> tuple[Target, ...]:
-        """Every column of the target, in the table's order."""
+        """Return every column of the target, in the table's order."""
 
     @abstractmethod
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
-        """The template of merge.sql; ``broadcasts``: with a hint that little is merged, if the pattern has one."""
+        """Return the template of merge.sql; ``broadcasts`` adds the hint for a small batch, if the pattern has one."""
 
     @abstractmethod
     def plan(self, spec: Spec) -> Rendering:
-        """The template of plan.sql, whose facts are :class:`PlanFacts`."""
+        """Return the template of plan.sql, whose facts are :class:`PlanFacts`."""
 
     def plan_shape(self, spec: Spec) -> PlanShape:
-        """The view that plan.sql makes."""
+        """Return the view that plan.sql creates."""
         facts = self.plan(spec).facts
         assert isinstance(facts, PlanFacts)
         return facts.shape
 
     def counts(self, spec: Spec) -> Rendering | None:
-        """The query of one row per run that counts by action; ``None`` if only plan.sql can count them."""
+        """Return the query of one row with a count per action; ``None`` if only plan.sql can count them."""
         return None
 
     def checks(self, spec: Spec) -> Checks:
-        """The checks of the table."""
+        """Return the checks of the table."""
         return row_checks(spec)
 
     def read(self, spec: Spec) -> Read:
-        """How the table is read."""
+        """Return how to read the table."""
         keys = tuple(map(sql.quote, spec.keys))
         columns = tuple(column.name for column in self.columns(spec))
         return Read(sql.quote_parts(spec.target_parts), keys, columns, place=keys)
 
     @abstractmethod
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
-        """What two rows of a key that nothing orders may not differ in, as the steps of the MERGE compare them."""
+        """Return the values that the MERGE compares to find a conflict between unordered rows of a key."""
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
-        """Whether the counts of a plan show that a MERGE would change nothing and could not fail.
+        """Whether the counts of a plan show that the MERGE would change nothing and cannot fail.
 
-        A plan does not evaluate columns that are not compared, in which a MERGE might find a value that does not
+        A plan does not evaluate columns that are not compared, but the MERGE does, and a value of theirs may not
         convert.
         """
         compared = all(column.track and column.merge == "last" for column in spec.columns.values())
         return compared and self.count_written(planned) == 0
 
     def count_extract(self, planned: Mapping[str, int]) -> int:
-        """How many keys a full extract has, by the counts of a plan."""
+        """Count the keys of a full extract, from the counts of a plan."""
         gone = {self.closing_action, self.deleting_action}
         return planned.get("unchanged", 0) + sum(planned.get(a, 0) for a in self.written_actions if a not in gone)
 
     def count_written(self, planned: Mapping[str, int]) -> int:
-        """How many rows the MERGE's source has, by the counts of a plan."""
+        """Count the rows of the MERGE's source, from the counts of a plan."""
         return sum(planned[action] for action in self.written_actions)
 
 
 def pattern_of(spec: Spec) -> Pattern:
-    """The pattern of a spec."""
+    """Return the pattern of a spec."""
     found = rules_of(spec.pattern)
     assert isinstance(found, Pattern)
     return found

@@ -1,4 +1,4 @@
-"""The queries that commands send to Spark besides the files: counts, plan rows, source rows, versions, checks, errors.
+"""Queries that commands send to Spark besides the files: counts, plan rows, source rows, versions, checks, errors.
 
 None of them is written to a file. Each has a template and a dataclass of its facts.
 """
@@ -24,7 +24,7 @@ from scdgen.sql.tokens import split_statements
 
 
 def _query(rendering: Rendering, templates: str | None = None) -> str:
-    """A single statement, without its semicolon."""
+    """Render a single statement, without its semicolon."""
     return render_template(rendering.template, rendering.facts, templates).strip().removesuffix(";")
 
 
@@ -36,15 +36,15 @@ class Source:
 
 
 def source_rows(spec: Spec) -> str:
-    """The typed rows of the source, without the rules that stop a statement."""
+    """Return the query of the source's typed rows, without the rules that stop a statement."""
     return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming"))))
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> str:
-    """How many rows the source has, and how many of them ``bad_rows: skip`` leaves out.
+    """Return the query that counts the rows of the source, and those that ``bad_rows: skip`` leaves out.
 
-    '' where no row is skipped, unless the number is ``wanted``: then a query of the spec's own alone is not evaluated
-    once more for it. Runs where the statements before a MERGE have set their variables.
+    It is '' if no row is skipped, unless the number is ``wanted`` and the source is not a query, which would be
+    evaluated again. Runs after the statements before the MERGE, in the same session.
     """
     if spec.bad_rows != "skip" and not (wanted and spec.source.query is None):
         return ""
@@ -52,29 +52,29 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
 
 
 def run_counts(spec: Spec) -> str | None:
-    """How many rows of each action a MERGE has, and how many keys need nothing; ``None`` where only plan.sql tells.
+    """Return the query that counts the rows of each action, and the unchanged keys; ``None`` if only plan.sql can.
 
-    Runs where the statements before a MERGE have set their variables.
+    Runs after the statements before the MERGE, in the same session.
     """
     rendering = pattern_of(spec).counts(spec)
     return _query(rendering) if rendering else None
 
 
 def plan_shape(spec: Spec) -> PlanShape:
-    """The view that plan.sql makes."""
+    """Return the view that plan.sql creates."""
     return pattern_of(spec).plan_shape(spec)
 
 
 def plan_rows(spec: Spec) -> str:
-    """The rows of a plan but for the keys that need nothing: action, and the columns as they become (or were).
+    """Return the query of a plan's rows except unchanged keys: action, and the new (or removed) values.
 
-    Runs where plan.sql has made its view, as :func:`plan_sample` does.
+    Runs after plan.sql has created its view, as :func:`plan_sample` does.
     """
     return _query(Rendering("plan_rows.sql.j2", plan_shape(spec)))
 
 
 def plan_sample(spec: Spec, limit: int) -> str:
-    """Up to ``limit`` rows of each action, those that plan.sql itself shows first, with all that it knows of them."""
+    """Return the query of up to ``limit`` rows per action, in the order of plan.sql, with all columns of the view."""
     return _query(Rendering("plan_sample.sql.j2", plan_shape(spec).sampling(limit)))
 
 
@@ -83,7 +83,7 @@ class Show:
     """show.sql: the rows of a table.
 
     ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
-    ended; ``deleted`` lets in versions that are deletes.
+    ended; ``deleted`` includes versions that are deletes.
     """
 
     read: Read
@@ -101,9 +101,9 @@ def versions_query(
     deleted: bool = False,
     templates: str | None = None,
 ) -> str:
-    """The rows of a table in order; versions that are deletes only if ``deleted``.
+    """Return the query of a table's rows in order; versions that are deletes only if ``deleted``.
 
-    Raises :class:`UsageError` for what the spec does not have.
+    Raises :class:`UsageError` for a key or history that the spec does not have.
     """
     read = pattern_of(spec).read(spec)
     for name in keys:
@@ -118,7 +118,7 @@ def versions_query(
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
-    """The ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
+    """Return the ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
     if not added and not adopt:
         return ""
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
@@ -130,9 +130,9 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates:
 
 @dataclass(frozen=True)
 class CheckAll:
-    """The query of one row with a count per built-in check, in their order, and a query per check of what breaks it.
+    """The query of one row with a count per built-in check, in order, and a query per check of the rows that break it.
 
-    ``order`` is what to order the rows of a check's query by, for a sample that is the same each time.
+    ``order`` orders the rows of each check's query, so that samples are deterministic.
     """
 
     counts: str
@@ -143,10 +143,10 @@ class CheckAll:
 
 
 def check_all(spec: Spec, relation: str | None = None, templates: str | None = None) -> CheckAll:
-    """The queries of the built-in checks, of another ``relation`` than the table if one is given.
+    """Return the queries of the built-in checks, for another ``relation`` than the table if given.
 
     ``templates`` is a folder with templates that replace single ones of the package; raises :class:`UsageError` if
-    these make another number of queries.
+    they produce another number of queries.
     """
     pattern = pattern_of(spec)
     found = pattern.checks(spec)
@@ -173,9 +173,9 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
 
 @dataclass(frozen=True)
 class Diagnose:
-    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that name one of them.
+    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that identify one of them.
 
-    ``broken`` are the conditions of a single row that breaks it; ``content`` and ``flags_deletes`` say what two
+    ``broken`` are the conditions for a single row that breaks it; ``content`` and ``flags_deletes`` are what two
     unordered rows of a key may not differ in.
     """
 
@@ -190,7 +190,7 @@ class Diagnose:
 
 
 def broken_rows(spec: Spec, rule: str) -> str | None:
-    """A query of (count, sample) for a rule, or ``None`` where the message already says everything.
+    """Return a query of (count, sample) for a broken rule; ``None`` if the message has all of it.
 
     Runs in the session of the failed statement, whose variables are still set.
     """
@@ -210,9 +210,9 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
 
 @dataclass(frozen=True)
 class BadValues:
-    """bad_values.sql: what is asked of the casts of a source: ``count``, ``cast`` or ``sample``.
+    """bad_values.sql: a query about the casts of a source; ``ask`` is ``count``, ``cast`` or ``sample``.
 
-    A sample has ``texts`` as text, and the ``file`` of its row.
+    A sample has the expressions ``texts`` as text, and the ``file`` of its row.
     """
 
     rows: Rows
@@ -223,9 +223,9 @@ class BadValues:
 
 
 def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL") -> str:
-    """A query of what a type does not hold: in how many rows each of ``casts`` fails, or a row in which the first does.
+    """Return a query of values that do not convert: how often each of ``casts`` fails, or a row where the first does.
 
-    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's own error.
+    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
     """
     rows = source.rows(spec, "incoming")
     return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))

@@ -1,4 +1,4 @@
-"""From a context to text, SQL or a page of HTML. A folder of the user's templates comes before the package's own."""
+"""Render templates to SQL or HTML. Templates in a user's folder replace those of the package."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
 from scdgen.patterns.columns import aliased, equal, named, struct
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
-from scdgen.sql.layout import all_of, assigned, fill, joined, named_as, same, spread, when
+from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, same, spread, when
 
 
 def environment(templates: str | None = None) -> SandboxedEnvironment:
-    """The Jinja environment; ``templates`` is a folder whose files come before the package's own.
+    """Return the Jinja environment; ``templates`` is a folder whose files replace those of the package.
 
-    Raises :class:`UsageError` where none of them takes the place of one of the package's.
+    Raises :class:`UsageError` if none of them replaces one of the package.
     """
     if templates is None:
         return _environment(None, ())
@@ -60,6 +60,7 @@ FILTERS = {
     "named": named,
     "named_as": named_as,
     "quoted": quote,
+    "commented": commented,
     "same": same,
     "spread": spread,
     "struct": struct,
@@ -78,7 +79,7 @@ def _own() -> BaseLoader:
 
 @functools.lru_cache(maxsize=8)
 def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
-    """One environment per folder and state of its files, because Jinja does not see a file that comes later."""
+    """Cache one environment per folder and state of its files, because Jinja does not notice new files."""
     environment = SandboxedEnvironment(
         loader=ChoiceLoader([FileSystemLoader(templates), _own()]) if templates else _own(),
         undefined=StrictUndefined,
@@ -93,7 +94,7 @@ def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> 
 
 
 def render_template(name: str, ctx: object, templates: str | None = None) -> str:
-    """One file's text, with one newline at its end. Raises :class:`UsageError` for a broken template."""
+    """Render a template, with one newline at the end. Raises :class:`UsageError` for a broken user template."""
     try:
         text = environment(templates).get_template(name).render(ctx=ctx)
     except ScdgenError:
@@ -107,7 +108,7 @@ def render_template(name: str, ctx: object, templates: str | None = None) -> str
 
 
 def _place(name: str, error: Exception) -> str:
-    """``file:line`` of the template's line that failed, which Jinja puts into the traceback."""
+    """Return ``file:line`` of the template's line that failed, which Jinja puts into the traceback."""
     if isinstance(error, TemplateSyntaxError):
         return f"{_shown(error.filename or error.name or name)}:{error.lineno}"
     if isinstance(error, OSError) and error.filename:

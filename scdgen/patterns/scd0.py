@@ -1,4 +1,4 @@
-"""scd0: the first row of a key stays for ever. New keys are inserted, nothing is updated, deletes are ignored."""
+"""scd0: the first row of a key is kept forever. New keys are inserted, nothing is updated, deletes are ignored."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Scd0Rows:
 
     @property
     def values(self) -> tuple[Field, ...]:
-        """The columns that are not keys."""
+        """Return the columns that are not keys."""
         return values_of(self.fields)
 
     @property
     def content(self) -> tuple[str, ...]:
-        """What two rows of a key that nothing orders may not differ in."""
+        """Return what two unordered rows of a key may not differ in."""
         return tuple(field.comparable for field in self.values) or self.keys
 
 
@@ -66,10 +66,10 @@ class Scd0Plan(PlanFacts):
 
 
 class Scd0(Pattern):
-    """Type 0: what is stored never changes."""
+    """Type 0: stored rows never change."""
 
     name = "scd0"
-    summary = "the first row of each key, for ever"
+    summary = "the first row of each key, forever"
     keeps_history = False
     without = MappingProxyType(
         {
@@ -92,22 +92,22 @@ class Scd0(Pattern):
     )
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
-        """The columns of the spec."""
+        """Return the columns of the spec."""
         return Target.of(spec)
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
-        """A MERGE that inserts keys which the table does not have."""
+        """Return a MERGE that inserts keys that the table does not have."""
         return Rendering("scd0/merge.sql.j2", _merge(spec))
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the rows that would be inserted, a row per key of the source."""
+        """Return a view of the rows that would be inserted, a row per key of the source."""
         merge = _merge(spec)
         keys = merge.staging.keys
         shape = PlanShape(merge.target, keys, self.columns(spec), merge.on, place=keys)
         return Rendering("scd0/plan.sql.j2", Scd0Plan(shape, merge))
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
-        """The values."""
+        """Return the columns that are not keys."""
         return _merge(spec).staging.content
 
 

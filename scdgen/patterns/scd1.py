@@ -1,8 +1,8 @@
-"""scd1: one row per key, its newest state, or column by column the last, first, least or greatest value.
+"""scd1: one row per key, its newest state, or per column the last, first, minimum or maximum value.
 
-``last`` and ``first`` go by effective_at, then sequence_by. With ``updated_at`` they keep their order across batches:
-it holds the time of the newest row if a column is ``last``, and of the oldest if columns are ``first`` and none is
-``last``. Without it the batch is newer than the table. What comes before a delete of its key no longer counts.
+``last`` and ``first`` are ordered by effective_at, then sequence_by. ``updated_at`` keeps this order across batches: it
+is the time of the newest row if a column is ``last``, and of the oldest if columns are ``first`` and none is ``last``.
+Without it the batch is newer than the table. Rows before a delete of their key are ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scdgen.spec.pattern import Found, register
 
 @dataclass(frozen=True)
 class Scd1Batch:
-    """What the rows of a batch say of each key: templates/scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2.
+    """The rows of a batch, for scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2.
 
     ``stored`` are the columns that are written besides the keys, ``updated_at`` the column that keeps the time, which
     the table has besides the spec's columns if ``adds_time``. ``conflict`` is ``None`` if no rows can conflict, or if
@@ -54,7 +54,7 @@ class Scd1Batch:
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows) -> Scd1Batch:
-        """The facts of a spec."""
+        """Return the facts of a spec."""
         has_time = spec.source.effective_at is not None
         fields = fields_of(spec)
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
@@ -78,32 +78,32 @@ class Scd1Batch:
 
     @property
     def values(self) -> tuple[Field, ...]:
-        """The columns that are not keys."""
+        """Return the columns that are not keys."""
         return values_of(self.fields)
 
     @property
     def columns(self) -> tuple[Field, ...]:
-        """Every column of the table, in its order."""
+        """Return every column of the table, in its order."""
         return (*self.fields, *(field for field in self.stored if field not in self.fields))
 
     @property
     def ordered(self) -> tuple[Field, ...]:
-        """The columns for which the order of the rows counts."""
+        """Return the columns for which the order of the rows matters."""
         return tuple(field for field in self.values if field.merge in {"last", "first"})
 
     @property
     def content(self) -> tuple[str, ...]:
-        """What two rows of a key that nothing orders may not differ in."""
+        """Return what two unordered rows of a key may not differ in."""
         return tuple(field.comparable for field in self.ordered) or self.keys
 
     @property
     def combines(self) -> bool:
-        """Whether the rows of a key become one column by column."""
+        """Whether the rows of a key are merged column by column."""
         return any(field.merge != "last" for field in self.fields)
 
     @property
     def keeps_oldest(self) -> bool:
-        """Whether ``updated_at`` holds the time of the oldest row."""
+        """Whether ``updated_at`` is the time of the oldest row."""
         merges = {field.merge for field in self.values}
         return "last" not in merges and "first" in merges
 
@@ -134,12 +134,12 @@ class Scd1Merge:
 
     @property
     def reads_snapshot(self) -> bool:
-        """Whether the source is the whole truth at one time."""
+        """Whether the source is a full extract."""
         return isinstance(self.staging, Scd1Snapshot)
 
     @property
     def removes_missing(self) -> bool:
-        """Whether keys that a snapshot lacks are removed."""
+        """Whether keys that are missing from a snapshot are removed."""
         return isinstance(self.staging, Scd1Snapshot) and self.staging.removes_missing
 
 
@@ -177,11 +177,11 @@ class Scd1(Pattern):
     )
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
-        """The column that keeps the time, if it is not one of the spec's."""
+        """Return ``updated_at``, if it is not a column of the spec."""
         return [spec.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
-        """The columns of the spec, and the one that keeps the time."""
+        """Return the columns of the spec, and ``updated_at``."""
         added = [
             Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
             for name in self.added_columns(spec)
@@ -189,15 +189,15 @@ class Scd1(Pattern):
         return (*Target.of(spec), *added)
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
-        """A MERGE of one row per key."""
+        """Return a MERGE of one row per key."""
         return Rendering("scd1/merge.sql.j2", _merge(spec))
 
     def counts(self, spec: Spec) -> Rendering | None:
-        """The counts of a snapshot; of changes the MERGE itself finds what is stored, so only a plan can tell."""
+        """Return the counts of a snapshot; for changes only a plan reads what is stored before the MERGE."""
         return Rendering("scd1/counts.sql.j2", _merge(spec)) if spec.reads_snapshot else None
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the rows that would be written, a row per key."""
+        """Return a view of the rows that would be written, a row per key."""
         merge = _merge(spec)
         batch = merge.batch
         shape = PlanShape(
@@ -213,15 +213,15 @@ class Scd1(Pattern):
         return Rendering("scd1/plan.sql.j2", Scd1Plan(shape, merge))
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
-        """The columns whose order counts."""
+        """Return the columns for which the order of the rows matters."""
         return _merge(spec).batch.content
 
     def problems(self, spec: Spec) -> Found:
-        """The rules of the column that keeps the time."""
+        """Yield broken rules of ``updated_at``."""
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
         if spec.updated_at in spec.keys:
-            yield ("updated_at",), "updated_at: is a key; name a column of its own"
+            yield ("updated_at",), "updated_at: is a key; name another column"
 
 
 def _merge(spec: Spec) -> Scd1Merge:

@@ -30,7 +30,7 @@ class Scd2Merge:
 
     ``staging`` are the facts of the template ``steps``, which ends in the step "staged". ``on`` identifies a version,
     ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets. ``broadcasts``:
-    Spark is told that little is merged.
+    with a hint that the batch is small.
     """
 
     head: Head
@@ -47,30 +47,35 @@ class Scd2Merge:
 
     @property
     def deletes(self) -> str:
-        """What a delete, or a key that an extract lacks, does: ``mark``, ``close`` or nothing (``none``)."""
+        """Return the effect of a delete, or of a key missing from an extract: ``mark``, ``close`` or ``none``."""
         staging = self.staging
         closes = staging.flags_deletes if isinstance(staging, Scd2Changes) else staging.closes_missing
         return ("mark" if staging.marks else "close") if closes else "none"
 
     @property
     def whole_keys(self) -> bool:
-        """Whether the steps give every version of the source's keys, so that one can turn out to be redundant."""
+        """Whether the steps have every version of the source's keys: one that is redundant or missing is removed."""
         return not isinstance(self.staging, Scd2Snapshot)
 
     @property
-    def late(self) -> str:
-        """What happens to late rows; in whole histories there are none."""
-        return "" if isinstance(self.staging, Scd2Versions) else self.staging.late
+    def changes(self) -> Scd2Changes | None:
+        """Return the facts of the steps, if the source has changes."""
+        return self.staging if isinstance(self.staging, Scd2Changes) else None
 
     @property
-    def reads_versions(self) -> bool:
-        """Whether the source is the whole history of its keys."""
-        return isinstance(self.staging, Scd2Versions)
+    def extract(self) -> Scd2Snapshot | None:
+        """Return the facts of the steps, if the source is a full extract."""
+        return self.staging if isinstance(self.staging, Scd2Snapshot) else None
+
+    @property
+    def versions(self) -> Scd2Versions | None:
+        """Return the facts of the steps, if the source has whole histories."""
+        return self.staging if isinstance(self.staging, Scd2Versions) else None
 
 
 @dataclass(frozen=True)
 class Scd2Plan(PlanFacts):
-    """plan.sql of scd2. ``deleted`` is the column that marks a delete, ``fills``: earlier versions may get values."""
+    """plan.sql of scd2. ``deleted`` is the column that marks a delete; ``fills``: earlier versions may get values."""
 
     merge: Scd2Merge
     deleted: str | None
@@ -107,24 +112,24 @@ class Scd2(Pattern):
     )
 
     def needs_time(self, spec: Spec) -> bool:
-        """A row must say when it became true; a snapshot has the time at which it was taken."""
+        """Changes and whole histories need ``effective_at``; a snapshot has the time at which it was taken."""
         return not spec.reads_snapshot
 
     def takes_parts(self, spec: Spec) -> bool:
-        """A part of a key's versions is not its history."""
+        """Not with whole histories: a part of a key's versions would replace all of them."""
         return not spec.reads_versions
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
-        """Versions by action; keys that are deleted or unchanged; versions that only get the time of the run."""
+        """Return versions by action, deleted and unchanged keys, and versions that only get the time of the run."""
         refresh = ("refresh",) if spec.history.open_end == "last_run" else ()
         return (*self.written_actions, "delete", "unchanged", *refresh)
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
-        """The history columns."""
+        """Return the history columns."""
         return [name for _, name in spec.history.names()]
 
     def definition(self, spec: Spec) -> dict[str, str]:
-        """The form of the history columns, and the tracked columns."""
+        """Return the form of the history columns, and the tracked columns."""
         history = spec.history
         parts: list[str] = [history.type]
         parts += [f"gap {history.gap}"] if history.gap is not None else []
@@ -132,7 +137,7 @@ class Scd2(Pattern):
         return {HISTORY: ", ".join(parts), TRACKED: names_as_json(spec.tracked)}
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
-        """The columns of the spec, then the history columns."""
+        """Return the columns of the spec, then the history columns."""
         history = spec.history
         time, flag = history.type.upper(), history.is_current
         letters = "I first version, or first after a delete; U a later one; D closed by a delete"
@@ -160,20 +165,20 @@ class Scd2(Pattern):
         return (*Target.of(spec), *added)
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
-        """A MERGE of the versions that have to be written."""
+        """Return a MERGE of the versions to write."""
         return Rendering("scd2/merge.sql.j2", replace(_merge(spec), broadcasts=broadcasts))
 
     def counts(self, spec: Spec) -> Rendering | None:
-        """The counts of a run.
+        """Return the counts of a run.
 
-        Only a plan tells them of a snapshot that fills: one UPDATE may close a version and write a value back.
+        Only a plan can count a snapshot that fills: one UPDATE may close a version and write a value back.
         """
         if spec.reads_snapshot and source.fills(spec):
             return None
         return Rendering("scd2/counts.sql.j2", _merge(spec))
 
     def plan(self, spec: Spec) -> Rendering:
-        """A view of the versions that would be written, a row per version, found by key and start."""
+        """Return a view of the versions that would be written, a row per version, identified by key and start."""
         merge = _merge(spec)
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
         late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
@@ -188,14 +193,14 @@ class Scd2(Pattern):
             current=(merge.times.is_open(), *([f"NOT t.{deleted}"] if deleted else [])),
             groups=("_scd_action", "_scd_deletes"),
             late=late,
-            # A value that becomes known fills versions that lie back too: no change is late by that.
+            # A first known value also fills earlier versions, which does not make a change late.
             finds_first_change=late and source.fills(spec),
             joins_extract=spec.reads_snapshot,
         )
         return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, source.fills(spec)))
 
     def read(self, spec: Spec) -> Read:
-        """Versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
+        """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
         found, history = super().read(spec), _history(spec)
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
         start = history.times.start
@@ -206,13 +211,13 @@ class Scd2(Pattern):
         )  # fmt: skip
 
     def checks(self, spec: Spec) -> Checks:
-        """The checks of versions. Rules: section 3 of the format's description."""
+        """Return the checks of versions."""
         history = _history(spec)
         times, columns, keys = history.times, history.columns, tuple(names_of(history.keys))
         skips = spec.unchanged == "skip"
         deleted = [columns["deleted"]] if "deleted" in columns else []
-        # A delete may leave a gap that no column tells from a wrong end: then nothing can be said about ends.
-        tells = spec.deletes != "mark" and columns.get("action")
+        # A delete may leave a gap that no column distinguishes from a wrong end: then ends cannot be checked.
+        gap_action = spec.deletes != "mark" and columns.get("action")
         may_delete = spec.deletes == "close" and (
             source.flags_deletes(spec) or spec.reads_snapshot or spec.reads_versions
         )
@@ -223,7 +228,7 @@ class Scd2(Pattern):
         listed = [
             replace(known["one_current"], columns=keys),
             known["no_overlap"],
-            known["contiguous"] if tells or not may_delete else None,
+            known["contiguous"] if gap_action or not may_delete else None,
             replace(known["unique_start"], columns=(*keys, times.start)),
             known["end_after_start"],
             known["no_repeat"] if skips else None,
@@ -242,26 +247,26 @@ class Scd2(Pattern):
             required=(*keys, times.start, *needed),
             times=times,
             state=tuple([*names_of(history.tracked), *deleted]) if skips else (),
-            gap_action=tells or None,
+            gap_action=gap_action or None,
             flag=columns.get("is_current"),
             hash_column=columns.get("row_hash"),
             row_hash=history.row_hash if "row_hash" in columns else None,
         )
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
-        """The values; of a snapshot also the time of the row."""
+        """Return the columns that are not keys; of a snapshot also the time of the row."""
         return _merge(spec).staging.content
 
     def count_extract(self, planned: Mapping[str, int]) -> int:
-        """The keys that open a version and those that need nothing; few are corrected."""
+        """Count the keys that open a version and those that are unchanged; few are corrected."""
         return planned.get("unchanged", 0) + planned.get("open", 0)
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
-        """With ``open_end: last_run`` every run writes to every open version."""
+        """Never with ``open_end: last_run``, where every run writes to every open version."""
         return spec.history.open_end != "last_run" and super().is_needless(spec, planned)
 
     def problems(self, spec: Spec) -> Found:
-        """The rules of the history columns."""
+        """Yield broken rules of the history columns."""
         if (spec.deletes == "mark") != (spec.history.deleted is not None):
             message = "on_delete: mark and history.deleted go together; write both or neither"
             yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message
@@ -278,7 +283,8 @@ def _history(spec: Spec) -> History:
 def _merge(spec: Spec) -> Scd2Merge:
     history = _history(spec)
     times, columns = history.times, history.columns
-    # No bound holds where a value that becomes known fills versions which ended long ago, nor where any may go.
+    # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
+    # any age, so that there is no bound.
     bounds = () if source.fills(spec) or spec.reads_versions else (times.reachable(source.batch_bound(spec)),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
@@ -313,7 +319,7 @@ def _merge(spec: Spec) -> Scd2Merge:
 def _assigned(
     values: tuple[Field, ...], columns: Mapping[str, str], reads_snapshot: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns that an update sets, and those that closing a version sets."""
+    """Return the columns that an update sets, and those that closing a version sets."""
     names = names_of(values)
     if not reads_snapshot:
         written = [name for option, name in columns.items() if option not in {"valid_from", "surrogate_key"}]
@@ -333,7 +339,7 @@ def _history_problems(spec: Spec) -> Found:
         message = f"open_end: '{history.open_end}' is not a valid {history.type}; write null or {example[history.type]}"
         yield ("history", "open_end"), message
     if history.open_end == "last_run" and history.is_current is None:
-        message = "needs is_current, which tells the open version; leave is_current as it is by default"
+        message = "needs is_current, which identifies the open version; keep the default of is_current"
         yield ("history", "open_end"), f"open_end: last_run {message}"
     if history.open_end == "last_run" and history.type == "bigint" and "last_run" not in spec.params:
         message = "of type: bigint has no number of a run by itself; declare a param 'last_run'"

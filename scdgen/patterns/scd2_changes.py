@@ -15,9 +15,9 @@ from scdgen.spec.model import Spec
 
 @dataclass(frozen=True)
 class Scd2Changes(VersionSteps):
-    """The steps from a batch of changes to what it does to the versions of its keys.
+    """The steps from a batch of changes to the versions to write.
 
-    ``reachable`` are the conditions on a stored version that the batch can touch. ``conflict`` is ``None`` if any of
+    ``reachable`` are the conditions on a stored version that the batch can affect. ``conflict`` is ``None`` if any of
     several different rows may be taken.
     """
 
@@ -31,7 +31,7 @@ class Scd2Changes(VersionSteps):
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
-        """The facts of a spec; ``bounds`` are the conditions that let Delta skip files by the end of a version."""
+        """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
         action, deleted = history.columns.get("action"), history.columns.get("deleted")
         return cls(
             target=sql.quote_parts(spec.target_parts),
@@ -45,7 +45,7 @@ class Scd2Changes(VersionSteps):
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
-            # Only a replay of a key's whole life tells what the action of a version was before a delete closed it.
+            # The action of a version before a delete closed it is found only by replaying the whole history of its key.
             reachable=(*(() if action else bounds), *source.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
@@ -53,20 +53,20 @@ class Scd2Changes(VersionSteps):
 
     @property
     def content(self) -> tuple[str, ...]:
-        """What two rows of a key that nothing orders may not differ in."""
+        """Return what two unordered rows of a key may not differ in."""
         return tuple(field.comparable for field in self.values) or self.keys
 
     @property
     def tracked(self) -> tuple[Field, ...]:
-        """The columns of which a change opens a version."""
+        """Return the columns whose changes open a version."""
         return self.history.tracked
 
     @property
     def untracked(self) -> tuple[Field, ...]:
-        """The columns whose newest value is written into the version; with ``keeps`` each version has its own."""
+        """Return the columns whose newest value is written into the version; none if every change is a version."""
         return () if self.keeps else tuple(field for field in self.values if not field.tracked)
 
     @property
     def has_lives(self) -> bool:
-        """Whether NULL means "not given" in some column, so that a value lasts until the next delete."""
+        """Whether NULL means "not given" in some column, so that a value stays until the next delete."""
         return any(field.nulls != "value" for field in self.fields)

@@ -15,10 +15,10 @@ from scdgen.spec.model import Spec
 
 @dataclass(frozen=True)
 class Scd2Snapshot(VersionSteps):
-    """The steps from a full extract to what it does to the open versions.
+    """The steps from a full extract to the versions to write.
 
-    ``reachable`` is the condition on a stored version that the snapshot can touch. ``own_time``: each row says when it
-    became true. ``conflict`` is ``None`` if any of several different rows may be taken.
+    ``reachable`` is the condition on a stored version that the snapshot can affect. ``own_time``: each row has an
+    effective time. ``conflict`` is ``None`` if any of several different rows may be taken.
     """
 
     guards: Guards
@@ -34,7 +34,7 @@ class Scd2Snapshot(VersionSteps):
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Snapshot:
-        """The facts of a spec."""
+        """Return the facts of a spec."""
         keys = names_of(history.keys)
         sample = f"TO_JSON({struct([f'n.{name}' for name in [*keys, '_scd_at']])})"
         return cls(
@@ -59,5 +59,5 @@ class Scd2Snapshot(VersionSteps):
 
     @property
     def content(self) -> tuple[str, ...]:
-        """What two rows of a key that nothing orders may not differ in."""
+        """Return what two unordered rows of a key may not differ in."""
         return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys

@@ -15,10 +15,10 @@ from scdgen.spec.model import Spec
 
 @dataclass(frozen=True)
 class Scd2Versions(VersionSteps):
-    """The steps from the whole history of some keys to what differs in the stored one.
+    """The steps from whole histories to the versions to write.
 
-    ``closes_missing``: a gap between two rows is a delete; else the version before it lasts until the next one.
-    ``in_partitions`` are the conditions that leave the partitions of other keys unread.
+    ``closes_missing``: a gap between two rows is a delete; if not, the version before it lasts until the next one.
+    ``in_partitions`` are the conditions that exclude the partitions of other keys.
     """
 
     closes_missing: bool
@@ -29,7 +29,7 @@ class Scd2Versions(VersionSteps):
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Versions:
-        """The facts of a spec."""
+        """Return the facts of a spec."""
         return cls(
             target=sql.quote_parts(spec.target_parts),
             rows=rows,
@@ -47,5 +47,5 @@ class Scd2Versions(VersionSteps):
 
     @property
     def content(self) -> tuple[str, ...]:
-        """What two rows of a key that begin at one time may not differ in."""
+        """Return what two rows of one key and start may not differ in."""
         return (*(field.comparable for field in self.values), "_scd_until")

@@ -1,4 +1,4 @@
-"""The source's side of the SQL: the relation, the typed rows, the rules that a row must keep, the session variables."""
+"""SQL of the source: the relation, the typed rows, the rules for a row, the session variables."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from scdgen.spec.rules import sql_texts
 
 SOURCE_VIEW = "_scd_source"
 TAKEN_AT = "_scd_taken_at"
-# By default Spark's readers give NULL for what does not fit, drop cells and match columns by place; and with column
-# pruning they do not check the number of cells of a row.
+# By default Spark's readers turn malformed values into NULL, drop cells and match columns by position; with column
+# pruning they do not check the number of cells in a row.
 _STRICT = {
     "csv": {"header": "true", "mode": "FAILFAST", "columnPruning": "false", "enforceSchema": "false"},
     "json": {"mode": "FAILFAST"},
 }
-# The rule that a row breaks which came into the source after the batch's variables were set.
+# The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
 
-
-# What to do about a row or a batch that breaks a rule. The SQL says it in a few words, the runner adds this.
+# The fix for a row or a batch that breaks a rule. The runner adds it to the short message in the SQL.
 _ADVICE = {
     "null_key": "fix the source or set bad_rows: skip",
     "null_time": "fix the source or set bad_rows: skip",
@@ -43,7 +42,7 @@ _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effecti
 
 
 def refusal(spec: Spec, rule: str, what: str, sample: str | None = None) -> str:
-    """A RAISE_ERROR that stops the statement; the runner reads the rule's name back from the brackets."""
+    """Return a RAISE_ERROR that stops the statement; the runner reads the rule's name from the brackets."""
     message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
     call = "RAISE_ERROR"
     if sample is None:
@@ -56,7 +55,7 @@ def refusal(spec: Spec, rule: str, what: str, sample: str | None = None) -> str:
 
 
 def advise(spec: Spec, rule: str, message: str) -> str:
-    """The message of a refusal as the runner prints it: with the sample named as one, and what to do.
+    """Return the message of a refusal for the user: with its sample and the fix.
 
     >>> from scdgen.spec.load import load_spec_text
     >>> spec = load_spec_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
@@ -64,18 +63,20 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     'a.t: the snapshot is not newer, such as {"id":1}; run snapshots in the order in which they were taken'
     """
     what, _, sample = message.partition(": {")
-    told = f"{what}, such as {{{sample}" if sample else message
+    shown = f"{what}, such as {{{sample}" if sample else message
     advice = _ADVICE.get(rule)
     if rule == "late" and spec.reads_snapshot:
         advice = _LATE_IN_SNAPSHOT
     elif rule == "conflict" and spec.reads_versions:
         advice = _CONFLICT_IN_VERSIONS
-    return told if advice is None or "; " in what else f"{told}; {advice}"
+    elif rule == "null_time" and "snapshot.taken_at" in what:
+        advice = "give it a time"
+    return shown if advice is None else f"{shown}; {advice}"
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A session variable: declared, then set by ``value`` (an expression or a scalar query in parentheses)."""
+    """A session variable, set to ``value`` (an expression or a scalar query in parentheses)."""
 
     name: str
     type: str
@@ -84,7 +85,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule about a row: its name, the condition of a row that breaks it, and the refusal."""
+    """A rule for a row: its name, the condition for breaking it, and the refusal."""
 
     name: str
     broken: str
@@ -93,12 +94,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Rows:
-    """The first steps of every statement: the source's rows in the table's names and types, then the rules about them.
+    """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
 
-    ``view`` is the statement that makes a temporary view over files, ``sequence`` the names of the sequence columns.
-    ``skipped`` are the conditions of rows that are left out, ``known`` those of rows that the batch's variables were
-    set by (``changed`` refuses any other). ``empty`` is the refusal of a source without rows, written in the column
-    number ``key_place``: a column that nothing reads would not be evaluated.
+    ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
+    ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
+    (``changed`` refuses any other). ``empty`` is the refusal of a source without rows; it is in column number
+    ``key_place``, because a column that nothing reads is not evaluated.
     """
 
     name: str
@@ -118,24 +119,24 @@ class Rows:
 
     @property
     def newest_first(self) -> list[str]:
-        """The order of several rows of a key: the greatest sequence first; NULL comes last."""
+        """Return the order of the rows of a key: the greatest sequence first; NULL comes last."""
         return [f"{name} DESC" for name in self.sequence]
 
 
 def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
-    """The typed rows, and the rules that they keep."""
+    """Return the typed rows and the rules for them."""
     relation, query, view = _relation(spec)
     select = [
         f"{cast(fragment(spec, column).text, spec.columns[column].type)} AS {sql.quote(column)}"
         for column in source_columns(spec)
     ]
-    told = {"_scd_at": time_expression(spec)} if spec.source.effective_at is not None else {}
+    more = {"_scd_at": time_expression(spec)} if spec.source.effective_at is not None else {}
     if spec.source.effective_until is not None:
-        told["_scd_until"] = _until_expression(spec, spec.source.effective_until)
+        more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
     if flags_deletes(spec):
-        told["_scd_deleted"] = deleted_expression(spec)
+        more["_scd_deleted"] = deleted_expression(spec)
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
-    select += [f"{text} AS {alias}" for alias, text in (told | sequence).items()]
+    select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     names = tuple(map(sql.quote, spec.keys))
     timed = ["_scd_at"] if spec.source.effective_at is not None else []
     return Rows(
@@ -157,7 +158,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
 
 
 def _rules(spec: Spec) -> Iterator[Rule]:
-    """What a row may not be, in names of the table."""
+    """Yield the rules for a row, in names of the table."""
 
     def rule(name: str, broken: str, what: str) -> Rule:
         return Rule(name, broken, refusal(spec, name, what))
@@ -175,8 +176,8 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     times = Times(spec)
     if times.open_end is not None:
         yield rule("null_time", f"_scd_at >= {times.open_end}", f"{time} is not before the open end")
-    if astray := times.astray("_scd_at"):
-        yield rule("gap", astray, f"{time} comes {spec.history.gap} after a change of the clock")
+    if misread := times.misread("_scd_at"):
+        yield rule("gap", misread, f"{time} comes {spec.history.gap} after a change of the clock")
     if spec.source.effective_until is None:
         return
     end = sql.expression(spec.source.effective_until).bare or "effective_until"
@@ -185,15 +186,15 @@ def _rules(spec: Spec) -> Iterator[Rule]:
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
-    """The expression that gives a column, read."""
+    """Return the parsed expression of a column."""
     return sql.expression(spec.column_source(column))
 
 
 def derived(spec: Spec) -> dict[str, str]:
-    """Column -> expression, of the columns that are worked out from a version's start and not from a source row.
+    """Return column -> expression, for the columns that are computed from a version's start, not from a source row.
 
-    Those are the untracked ones whose expression reads nothing but the column ``history.valid_from``: the value of a
-    row in the middle of a version would not be that of its start.
+    These are untracked columns whose expression reads only ``history.valid_from``: a row in the middle of a version
+    would give another value than its start.
     """
     start = spec.history.valid_from.lower()
     return {
@@ -209,16 +210,16 @@ def _reads_only(text: str, name: str) -> bool:
 
 
 def source_columns(spec: Spec) -> list[str]:
-    """The target's columns that come from a source row."""
+    """Return the target's columns that come from a source row."""
     not_read = derived(spec)
     return [name for name in spec.columns if name not in not_read]
 
 
 @dataclass(frozen=True)
 class SourceCast:
-    """A cast of a value of the source: what is cast, to what; ``required``: that it is not NULL instead.
+    """A cast of a source value to a type; with ``required``, the test that it is not NULL instead.
 
-    ``place`` names the column in a message; ``bare`` is the source's column if the value is nothing but a column.
+    ``place`` names the column in a message; ``bare`` is the source's column if the value is just a column.
     """
 
     place: str
@@ -229,18 +230,18 @@ class SourceCast:
 
     @property
     def length(self) -> str | None:
-        """The most characters that the type takes, if it is limited."""
+        """Return the maximum number of characters of the type, if it has one."""
         found = re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", self.type)
         return found[1] if found else None
 
     @property
     def nested(self) -> bool:
-        """Whether the type has other types inside."""
+        """Whether the type is an array, a struct or a map."""
         return self.type.startswith(("ARRAY", "STRUCT", "MAP"))
 
 
 def source_casts(spec: Spec) -> list[SourceCast]:
-    """The casts of the source's columns, in the spec's order."""
+    """Return the casts of the source's columns, in the spec's order."""
     found = []
     for name in source_columns(spec):
         column = spec.columns[name]
@@ -257,20 +258,15 @@ def source_casts(spec: Spec) -> list[SourceCast]:
 
 
 def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
-    """(option, expression) of the times that a row brings."""
+    """Yield (option, expression) of the times of a row."""
     if spec.source.effective_at is not None:
         yield "effective_at", spec.source.effective_at
     if spec.source.effective_until is not None:
         yield "effective_until", spec.source.effective_until
 
 
-def key_expression(spec: Spec, key: str) -> str:
-    """A key column in its type."""
-    return cast(fragment(spec, key).text, spec.columns[key].type)
-
-
 def time_type(spec: Spec) -> str:
-    """The type of the effective time: that of the column which stores it."""
+    """Return the type of the effective time: that of the column that stores it."""
     if spec.keeps_history:
         return spec.history.type.upper()
     stored = spec.columns.get(spec.updated_at or "")
@@ -278,62 +274,62 @@ def time_type(spec: Spec) -> str:
 
 
 def time_expression(spec: Spec) -> str:
-    """The effective time of a row."""
+    """Return the effective time of a row."""
     if spec.source.effective_at is None:
         return TAKEN_AT
     return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
 
 
 def _until_expression(spec: Spec, text: str) -> str:
-    """The start of what follows a row, from its end as the target would store it; NULL while it is open.
+    """Return the start of what follows a row, from its end as the target would store it; NULL while it is open.
 
-    What ends at the open end or later is open: no version starts there.
+    A row that ends at the open end or later is open: no version starts there.
     """
     times, end = Times(spec), cast(sql.expression(text).text, time_type(spec))
     return times.read_end(f"LEAST({end}, {times.open_end})" if times.open_end else end)
 
 
 def known(spec: Spec) -> list[str]:
-    """What the batch's variables say of the rows that they were set by, in names of the table.
+    """Return the conditions that hold for all rows that the batch's variables were set from, in names of the table.
 
-    The MERGE reads the source once more. A row that came meanwhile, and may need what these variables leave out of the
-    read of the target, must stop it.
+    The MERGE reads the source again. A row that was added meanwhile stops it, if it may need a part of the target that
+    these variables exclude from the read.
     """
     since = [f"{Times(spec).before('_scd_at')} >= {BATCH_FROM}"] if _bounds_times(spec) else []
     return [*since, *in_partitions(spec, "")]
 
 
 def _storable(spec: Spec, time: str, option: str) -> str:
-    """A time of the whole run that a version can start at; any other stops the statement.
+    """Return a time of the whole run, checked: one that no version can start at stops the statement.
 
-    That is NULL, one that is not before the open end, and one to which the end before it does not lead back.
+    That is NULL, a time not before the open end, and a time that the end before it is not read back as.
     """
     times = Times(spec) if spec.keeps_history else None
-    end, astray = (times.open_end, times.astray(time)) if times else (None, None)
-    stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}; give it a time")
-    if end is None and astray is None:
+    end, misread = (times.open_end, times.misread(time)) if times else (None, None)
+    stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}")
+    if end is None and misread is None:
         return wrapped("COALESCE", [time, stop])
     whens = []
-    if astray is not None:
+    if misread is not None:
         what = f"{option} comes {spec.history.gap} after a change of the clock"
-        whens.append(f"WHEN {astray}\n    THEN {refusal(spec, 'gap', what)}")
+        whens.append(f"WHEN {misread}\n    THEN {refusal(spec, 'gap', what)}")
     whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}")
     lines = "\n".join([*whens, f"ELSE {stop}"]).replace("\n", "\n    ")
     return f"CASE\n    {lines}\nEND"
 
 
 def flags_deletes(spec: Spec) -> bool:
-    """Whether the rows carry a mark for deletes."""
+    """Whether the rows have a flag for deletes."""
     return spec.source.delete_when is not None and spec.deletes != "ignore"
 
 
 def deleted_expression(spec: Spec) -> str:
-    """Whether a row is a delete; NULL is not."""
+    """Return the condition of a delete; NULL is not a delete."""
     return f"COALESCE({sql.expression(spec.source.delete_when or 'FALSE').text}, FALSE)"
 
 
 def predicates(spec: Spec) -> list[str]:
-    """The conditions on a source row, each fit to be joined by AND."""
+    """Return the conditions on a source row, each ready to be joined by AND."""
     found = []
     if spec.source.where is not None:
         part = sql.expression(spec.source.where)
@@ -344,7 +340,7 @@ def predicates(spec: Spec) -> list[str]:
 
 
 def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
-    """(what FROM names, the query that a first CTE holds, the statement that makes a view over files)."""
+    """Return (the name after FROM, the query of a first CTE, the statement that creates a view over files)."""
     source = spec.source
     if source.table is not None:
         return sql.quote_parts(sql.split_name(source.table)), None, None
@@ -362,10 +358,10 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
 
 
 def partition_keys(spec: Spec) -> list[str]:
-    """The partition columns that derive from the key: a row and its stored versions share their value.
+    """Return the partition columns derived from the key: a row and its stored versions have the same value.
 
-    A key column is one; so is a column whose expression reads nothing but source columns that are keys as they are.
-    A snapshot whose missing keys are deleted has none: they may lie in partitions that it does not name.
+    These are key columns, and columns whose expression reads only source columns that are keys unchanged. A snapshot
+    whose missing keys are deleted has none: they may be in partitions that it does not mention.
     """
     if spec.reads_snapshot and spec.deletes != "ignore":
         return []
@@ -382,12 +378,12 @@ def partition_keys(spec: Spec) -> list[str]:
 
 
 def partition_variable(name: str, spec: Spec) -> str:
-    """The session variable with the partition values of a batch."""
+    """Return the session variable with the partition values of a batch."""
     return f"_scd_partitions_{partition_keys(spec).index(name) + 1}"
 
 
 def in_partitions(spec: Spec, alias: str = "t.") -> list[str]:
-    """Conditions on the target that leave the partitions of other keys unread."""
+    """Return conditions on the target that skip the partitions of other keys."""
     found = []
     for name in partition_keys(spec):
         column = f"{alias}{sql.quote(name)}"
@@ -397,7 +393,7 @@ def in_partitions(spec: Spec, alias: str = "t.") -> list[str]:
 
 
 def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
-    """The params with a default as variables, and (name, type) of those that the session must bring."""
+    """Return the params with a default as variables, and (name, type) of those that the session must declare."""
     used = {name for _, read, text in sql_texts(spec) for name in read(text).params}
     used |= {"last_run"} if spec.history.open_end == "last_run" else set()
     variables, needed = [], []
@@ -411,19 +407,19 @@ def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
 
 
 def batch_bound(spec: Spec) -> str:
-    """What a stored end is held against: versions that ended before it cannot be touched by the batch."""
+    """Return the bound that stored ends are compared with: the batch cannot affect versions that ended before it."""
     if spec.reads_snapshot and spec.source.effective_at is None:
         return Times(spec).before(TAKEN_AT)
     return BATCH_FROM
 
 
 def fills(spec: Spec) -> bool:
-    """Whether a value may be written into versions that ended before the batch."""
+    """Whether the batch may write a value into versions that ended before it."""
     return any(spec.columns[name].nulls == "fill" for name in source_columns(spec))
 
 
 def _bounds_times(spec: Spec) -> bool:
-    """Whether the batch's first time bounds the read of the target; whole histories replace versions of any age."""
+    """Whether the batch's earliest time bounds the read of the target; a whole history has versions of any age."""
     return (
         not spec.reads_versions
         and spec.keeps_history
@@ -433,11 +429,11 @@ def _bounds_times(spec: Spec) -> bool:
 
 
 def batch_variables(spec: Spec) -> list[Variable]:
-    """The variables that one aggregate over the source sets: the batch's first time, and its partitions."""
+    """Return the variables that one aggregate over the source sets: the batch's earliest time, and its partitions."""
     found = []
     if _bounds_times(spec):
         oldest = f"MIN({time_expression(spec)})"
-        if spec.reads_snapshot:  # with no row it still closes what is open
+        if spec.reads_snapshot:  # without rows it still closes open versions
             oldest = f"COALESCE({oldest}, {TAKEN_AT})"
         first = Times(spec).before(oldest)
         found.append(Variable(BATCH_FROM, time_type(spec), first))
@@ -448,7 +444,7 @@ def batch_variables(spec: Spec) -> list[Variable]:
 
 
 def taken_at(spec: Spec) -> Variable | None:
-    """The variable that holds the time of a snapshot, so that each row of a run has the same."""
+    """Return the variable with the time of a snapshot, so that all rows of a run have the same."""
     given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
     if not spec.reads_snapshot or not (spec.keeps_history or (spec.updated_at and given)):
         return None
@@ -458,7 +454,7 @@ def taken_at(spec: Spec) -> Variable | None:
 
 
 def last_run(spec: Spec) -> Variable | None:
-    """The variable that holds the time of this run, which ends the open versions: the param ``last_run``, or now."""
+    """Return the variable with the time of this run, the end of open versions: the param ``last_run``, or now."""
     if not (spec.keeps_history and Times(spec).by_run):
         return None
     given = sql.variable("last_run") if "last_run" in spec.params else "current_timestamp()"

@@ -1,4 +1,4 @@
-"""Runs the checks of a table: the built-in ones in one scan, the spec's own one by one."""
+"""Runs the checks of a table: the built-in ones in one scan, those of the spec one by one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | None) -> list[CheckResult]:
-    """Run the built-in checks, then the spec's own, which read the table itself.
+    """Run the built-in checks, then those of the spec, which read the table directly.
 
-    For the built-in checks a column that the table lacks is NULL, as it will be after the next run.
+    The built-in checks see NULL in a column that the table lacks, as the next run will add it.
 
     Raises:
         DataError: the table lacks a key or a column of the pattern.
@@ -61,7 +61,7 @@ def _run_built_in(
     for name, failures, query, order, hint in zip(
         queries.names, counted.collect()[0], queries.rows, queries.order, queries.hints, strict=True
     ):
-        # An end may be so late that the time after it does not fit in a Python value.
+        # The instant after a very late end may not fit in a Python value.
         frame = spark.sql(query).drop("_scd_until", "_scd_same").orderBy(*order) if failures else None
         results.append(CheckResult(name, int(failures), _read_sample(frame, limit), hint))
     return results

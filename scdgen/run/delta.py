@@ -1,8 +1,7 @@
-"""What depends on Delta Lake: the log of a table, its versions, transactions, conflicts, retries and unfinished tables.
+"""Everything that depends on Delta Lake: the log of a table, restore, transactions, conflicts and unfinished tables.
 
-Each commit of a run names the run, its spec and the spec's hash in ``userMetadata``. The log is the one place that
-cannot differ from the table, so ``scdgen history`` needs no table of its own, and ``scdgen undo`` knows which versions
-a run made.
+Each commit of a run names the run, its spec and the spec's hash in ``userMetadata``. The log always agrees with the
+table, so ``scdgen history`` needs no table to store runs in, and ``scdgen undo`` knows which versions a run wrote.
 """
 
 from __future__ import annotations
@@ -43,26 +42,26 @@ _APP, _VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delt
 # Delta's error conditions, and its exceptions' names for texts without a condition (Delta 3, Spark Connect).
 _CONFLICT = re.compile(
     r"\bDELTA_(CONCURRENT_(APPEND|DELETE_READ|DELETE_DELETE|TRANSACTION|WRITE)|METADATA_CHANGED|PROTOCOL_CHANGED)\b"
-    # Every CREATE says IF NOT EXISTS: one that is refused because of it lost the same race.
+    # Every CREATE has IF NOT EXISTS, so one that fails because the object exists has lost a race too.
     r"|\b(TABLE_OR_VIEW_ALREADY_EXISTS|SCHEMA_ALREADY_EXISTS|DELTA_TABLE_ALREADY_EXISTS)\b"
     r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
 )
 _TRANSACTION_CONFLICT = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
 _OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
 
-_SETTLED = 1.0  # seconds in which another process that creates a table writes something
+_SETTLED = 1.0  # seconds within which another process that is creating a table writes something
 
 
 # The log
 
 
 def new_run_id() -> str:
-    """A name for a run: when it began in UTC, and a random part, as in ``20240501T060000-3fa9c1``."""
+    """Generate an id for a run: its start in UTC and a random part, such as ``20240501T060000-3fa9c1``."""
     return f"{dt.datetime.now(dt.timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
 def hash_spec(spec: Spec) -> str:
-    """Twelve hex digits that change with what a spec says, not with its layout, its comments or its path."""
+    """Hash a spec's options to twelve hex digits; layout, comments and path do not count."""
     text = spec.model_dump_json(by_alias=True, exclude_defaults=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
@@ -71,7 +70,7 @@ def hash_spec(spec: Spec) -> str:
 def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
     """Add the run's id, the spec's path and hash, and ``more`` to each commit made in this block.
 
-    Yields the id, or an empty one if the session refuses the setting and its commits name no run.
+    Yields the id, or an empty one if the session refuses the setting, so that its commits do not name the run.
     """
     note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": hash_spec(spec), **more}
     with set_while(spark, {_METADATA: json.dumps(note)}) as taken:
@@ -80,9 +79,9 @@ def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Itera
 
 @dataclass(frozen=True)
 class Commit:
-    """A version of a table in Delta's log. ``run`` is empty if no run made it, ``undoes`` if no undo did.
+    """A version of a table in Delta's log. ``run`` is empty if it was not written by a run, ``undoes`` if by no undo.
 
-    ``inserted``, ``updated`` and ``deleted`` are rows, ``None`` if the operation does not count them.
+    ``inserted``, ``updated`` and ``deleted`` count rows; ``None`` if the operation does not report them.
     """
 
     version: int
@@ -95,19 +94,19 @@ class Commit:
     inserted: int | None = None
     updated: int | None = None
     deleted: int | None = None
-    refreshed: int | None = None  # updated without a partner in the source
+    refreshed: int | None = None  # updated without a match in the source
     files_added: int | None = None
     files_removed: int | None = None
 
     def describe(self) -> str:
-        """What it did, in words."""
+        """Describe the operation and the rows that it changed."""
         if self.inserted is None:
             return self.operation
         return f"{self.operation}: {self.inserted} inserted, {self.updated or 0} updated, {self.deleted or 0} removed"
 
     @classmethod
     def from_history(cls, row: Mapping[str, Any]) -> Commit:
-        """The commit in a row of ``DESCRIBE HISTORY``."""
+        """Read a row of ``DESCRIBE HISTORY``."""
         note, metrics = _parse_note(row.get("userMetadata")), row.get("operationMetrics") or {}
 
         def count(name: str) -> int | None:
@@ -131,38 +130,38 @@ class Commit:
 
 
 def _parse_note(text: object) -> dict[str, str]:
-    """What a commit says about its run; nothing if it was not written by scdgen."""
+    """The run, spec and hash in a commit's ``userMetadata``; empty if scdgen did not write it."""
     try:
-        found = json.loads(str(text))
+        note = json.loads(str(text))
     except ValueError:
         return {}
-    if not isinstance(found, dict) or "scdgen" not in found:
+    if not isinstance(note, dict) or "scdgen" not in note:
         return {}
-    return {str(name): str(value) for name, value in found.items()}
+    return {str(name): str(value) for name, value in note.items()}
 
 
 def read_log(spark: SparkSession, table: str, limit: int | None = None) -> list[Commit]:
-    """The versions of a table that its log still holds, the newest first."""
+    """Read the versions of a table that are still in its log, newest first."""
     rows = spark.sql(f"DESCRIBE HISTORY {table}{f' LIMIT {limit}' if limit else ''}").collect()
     return [Commit.from_history(row.asDict(recursive=True)) for row in rows]
 
 
 def read_format(spark: SparkSession, table: str) -> str:
-    """The format of a table's files; ``delta`` if the catalog does not know it."""
+    """Read the format of a table's files; ``delta`` if the catalog does not know it."""
     return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["format"] or "delta").lower()
 
 
-# Going back to a version
+# Restore
 
 
 def render_restore(table: str, version: int) -> str:
-    """The SQL that brings a table back to a version, as a new version."""
+    """Render the SQL that restores a table to a version, as a new version."""
     return f"RESTORE TABLE {table} TO VERSION AS OF {version}"
 
 
 @dataclass(frozen=True)
 class Undo:
-    """How a run is undone: its versions, the newest first, the one to go back to, and the table's newest."""
+    """The plan of an undo: the run's commits, newest first, the version to restore, and the table's newest version."""
 
     target: str
     run: str
@@ -171,16 +170,16 @@ class Undo:
     newest: int
 
     def render_sql(self, spec: Spec) -> str:
-        """The statement that undoes it."""
+        """Render the statement that undoes the run."""
         return render_restore(sql.quote_parts(spec.target_parts), self.back_to)
 
 
-# These change no row that a reader sees, so they may follow a run that is to be undone.
+# Operations that do not change rows, so they may follow a run that is to be undone.
 _HARMLESS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
 
 
 def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
-    """How to undo a run; raises :class:`DataError` if that would undo more than the run, or nothing."""
+    """Plan how to undo a run. Raises :class:`DataError` if that would undo more than the run, or nothing."""
     made = tuple(commit for commit in log if commit.run == run)
     if not made:
         known = list(dict.fromkeys(commit.run for commit in log if commit.run))
@@ -200,12 +199,14 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
             )
     rows = [commit for commit in made if commit.operation == "MERGE"]
     first = made[-1].version
-    # A run that created the table leaves it, without rows: views and grants stay.
+    # Undoing the run that created the table leaves an empty table, to keep its views and grants.
     if first == 0 and not rows:
         raise DataError(f"{spec.target}: the run {run} made the table and merged nothing; there is nothing to undo")
     back_to = rows[-1].version - 1 if first == 0 else first - 1
     if not any(commit.version == back_to for commit in log):
-        raise DataError(f"{spec.target}: version {back_to}, before the run {run}, is no longer in the table's log")
+        raise DataError(
+            f"{spec.target}: version {back_to}, before the run {run}, has been removed from the table's log"
+        )
     return Undo(spec.target, run, made, back_to, log[0].version)
 
 
@@ -214,10 +215,10 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
 
 @contextmanager
 def skip_known_batch(spark: SparkSession, spec: Spec, application: str, batch: int) -> Iterator[None]:
-    """Make Delta skip each write in this block to a table that has taken in this batch already.
+    """Make Delta skip the writes in this block to a table that has already committed this batch.
 
-    Delta keeps, per application and table, the number of the last batch that it took in. Raises :class:`EngineError`
-    if the session refuses the settings that name the two: a batch could then count twice.
+    Delta stores the number of the last committed batch per application and table. Raises :class:`EngineError` if the
+    session refuses the settings for the two, because a batch could then be counted twice.
     """
     with set_while(spark, {_APP: application, _VERSION: str(batch)}) as taken:
         if not taken:
@@ -229,30 +230,30 @@ def skip_known_batch(spark: SparkSession, spec: Spec, application: str, batch: i
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether Delta refused a commit, or a CREATE, because another writer was first."""
+    """Whether Delta rejected a commit or a CREATE because another writer was first."""
     return _mentions(error, _CONFLICT)
 
 
 def is_transaction_conflict(error: BaseException) -> bool:
-    """Whether two streams count their batches in one checkpoint."""
+    """Whether two streams use one checkpoint, so that Delta rejected the second one's commit."""
     return _mentions(error, _TRANSACTION_CONFLICT)
 
 
 def is_occupied_location(error: BaseException) -> bool:
-    """Whether a CREATE found files without a log: another writer's CREATE that is under way, or one that broke off."""
+    """Whether a CREATE found files without a log, of another CREATE that is in progress or was interrupted."""
     return _mentions(error, _OCCUPIED)
 
 
 def _mentions(error: BaseException, what: re.Pattern[str]) -> bool:
-    return any(what.search(f"{type(found).__name__} {found}") for found in _causes(error))
+    return any(what.search(f"{type(cause).__name__} {cause}") for cause in _causes(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what caused it."""
-    found: BaseException | None = error
-    while found is not None:
-        yield found
-        found = found.__cause__
+    """Yield an error and the chain of its causes."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
 
 
 def retry(
@@ -261,20 +262,20 @@ def retry(
     attempt: Callable[[], Result],
     clear: Callable[[BaseException], bool] = lambda _: False,
 ) -> tuple[Result, int]:
-    """Call ``attempt``, up to ``retries`` times more while other writers are first, in the table or in the source.
+    """Call ``attempt``, and up to ``retries`` times more after conflicts with other writers of the table or the source.
 
-    Returns the result and the number of tries lost before it. ``clear`` is called if files are in the table's place
-    and no other process seems to write there: it returns whether they are gone, so that a last try has a chance.
+    Returns the result and the number of retries. ``clear`` is called if the table's location has files and no other
+    process seems to write there; it returns whether it removed them, and if so the attempt is repeated once.
 
-    Delta commits a MERGE only if no version since its start has touched the files that it read. So a try that lost has
-    changed nothing, and the next one computes everything again.
+    Delta commits a MERGE only if no version since its start has touched the files that it read. A failed attempt has
+    therefore changed nothing, and the next one computes everything again.
 
-    Waits before each further try: twice as long as before, up to ten seconds, less a random part, so that writers
-    which met once do not meet again.
+    Waits before each retry, twice as long each time, up to ten seconds, less a random part, so that the same writers
+    do not collide again.
 
     Raises:
-        EngineError: every try lost.
-        DataError: the source got rows during the last try.
+        EngineError: every attempt failed on a conflict.
+        DataError: the source got rows during the last attempt.
     """
     number = 0
     while True:
@@ -289,7 +290,7 @@ def retry(
                     return attempt(), number
                 raise
             if number == retries and (grew or is_transaction_conflict(error)):
-                raise  # more tries may not help, and these errors have messages of their own
+                raise  # more retries may not help, and these errors have specific messages
             if number == retries:
                 tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
                 message = (
@@ -301,16 +302,17 @@ def retry(
             number += 1
 
 
-# A table that was not finished
+# Unfinished tables
 
 
 def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:
-    """Remove the folder of a CREATE that broke off before its first commit (a full disk); whether it is gone.
+    """Remove the folder of a CREATE that was interrupted before its first commit, such as by a full disk.
 
-    Only below a local folder of an embedded Spark, and only what Delta writes before that commit: an empty log, and
-    temporary files. ``error`` is Delta's, which names the folder.
+    Returns whether the folder is gone. Removes only a local folder of an embedded Spark, and only if it holds nothing
+    but what Delta writes before that commit: an empty log and temporary files. ``error`` is Delta's error, which names
+    the folder.
     """
-    text = "\n".join(str(found) for found in _causes(error))
+    text = "\n".join(map(str, _causes(error)))
     named = re.search(r"associated location \('file:(/.*?)'\)", text)
     if named is None or "connect" in type(spark).__module__:
         return False
@@ -324,7 +326,7 @@ def clear_unfinished(spark: SparkSession, error: BaseException) -> bool:
 
 
 def _find_unfinished(folder: Path) -> dict[Path, int] | None:
-    """The files that a CREATE left, with their times of change; ``None`` if the folder holds anything else."""
+    """The files that a CREATE left behind -> their modification times (ns); ``None`` if there are any others."""
     found = {}
     for path in folder.rglob("*"):
         temporary = path.is_dir() or re.fullmatch(r"\..*\.(tmp|crc)", path.name)

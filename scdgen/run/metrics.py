@@ -1,7 +1,7 @@
 """Records each run as a row of a Delta table that the user names (``--metrics ops.runs``).
 
-The row is added by a plain INSERT, which does not conflict with other writers. It follows the MERGE and is not part
-of it: the MERGE stays if the row cannot be written.
+The row is added after the MERGE, by a plain INSERT, which does not conflict with other writers. If it fails, the MERGE
+is not undone.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 # Name, type and comment of each column.
 COLUMNS = (
-    ("run", "STRING", "The id of the run, which the commits of the table name too"),
+    ("run", "STRING", "The id of the run, which is also in the commits of the table"),
     ("target", "STRING", "The table that the run merged into"),
     ("spec", "STRING", "The file of the spec"),
     ("spec_hash", "STRING", "Changes with what the spec says"),
-    ("batch", "BIGINT", "The number of the micro-batch; NULL where the run is none of a stream"),
+    ("batch", "BIGINT", "The number of the micro-batch; NULL if the run is not part of a stream"),
     ("started_at", "TIMESTAMP", "When the run began"),
-    ("seconds", "DOUBLE", "How long it took, the tries that were lost to other writers included"),
-    ("error", "STRING", "Why it failed, which left the table as it was; NULL where it is done"),
-    ("rows_in", "BIGINT", "Rows of the source that `where` lets in; NULL where a query is read as it stands"),
+    ("seconds", "DOUBLE", "How long it took, including retries after conflicts with other writers"),
+    ("error", "STRING", "Why it failed, which left the table unchanged; NULL if it succeeded"),
+    ("rows_in", "BIGINT", "Rows of the source that pass `where`; NULL if a query is read directly"),
     ("skipped", "BIGINT", "Rows among them that `bad_rows: skip` left out"),
-    ("inserted", "BIGINT", "Rows that the MERGE inserted: with scd2 the versions that it opened"),
-    ("updated", "BIGINT", "Rows that it updated, but for those that are refreshed"),
+    ("inserted", "BIGINT", "Rows that the MERGE inserted; for scd2 the versions that it opened"),
+    ("updated", "BIGINT", "Rows that it updated, except those in `refreshed`"),
     ("deleted", "BIGINT", "Rows that it removed"),
-    ("refreshed", "BIGINT", "Open versions that only got the time of the run as their end, with `open_end: last_run`"),
-    ("closed", "BIGINT", "Open versions that the run ends, by the plan before it; NULL where none was made"),
-    ("late", "BIGINT", "Versions that it writes or removes before the newest one stored of their key, by the plan"),
-    ("unchanged", "BIGINT", "Keys of the source that needed nothing, by the plan"),
-    ("retries", "INT", "How often the run began again because another writer was first, or its source grew"),
-    ("created", "BOOLEAN", "Whether the run made the table"),
-    ("version", "BIGINT", "The Delta version that it wrote; NULL where it wrote none"),
+    ("refreshed", "BIGINT", "Open versions whose end alone was set to the time of the run (`open_end: last_run`)"),
+    ("closed", "BIGINT", "Open versions that the run closed, by the plan before it; NULL if no plan was made"),
+    ("late", "BIGINT", "Versions written or removed before the newest one stored for their key, by the plan"),
+    ("unchanged", "BIGINT", "Keys of the source without a change, by the plan"),
+    ("retries", "INT", "How often the run started over after a conflict with another writer or growth of its source"),
+    ("created", "BOOLEAN", "Whether the run created the table"),
+    ("version", "BIGINT", "The Delta version that it wrote; NULL if it wrote none"),
     ("files_added", "BIGINT", "Data files that the MERGE added"),
     ("files_removed", "BIGINT", "Data files that it removed from the table"),
 )  # fmt: skip
@@ -54,7 +54,7 @@ COLUMNS = (
 
 @dataclass
 class RunRecord:
-    """What is known of one run; anything else stays NULL in the table."""
+    """The facts about one run; a fact that is missing is NULL in the table."""
 
     spec: Spec
     run: str
@@ -91,10 +91,10 @@ class RunRecord:
 
 
 class Metrics:
-    """The table of metrics. Holds no session, so that a stream can send it to another process."""
+    """The table of metrics. Does not hold a session, so that a stream can send it to another process."""
 
     def __init__(self, table: str):
-        """Raises :class:`UsageError` for a name that no table can have."""
+        """Raises :class:`UsageError` if the name is not a valid table name."""
         try:
             self.parts = sql.split_name(table)
         except ValueError as error:
@@ -104,16 +104,16 @@ class Metrics:
         self._ready = False
 
     def require_not_target(self, specs: Iterable[Spec]) -> None:
-        """Raise :class:`UsageError` if it is the target of a spec."""
+        """Raise :class:`UsageError` if the table is the target of a spec."""
         for spec in specs:
             if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
-                raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name a table of its own")
+                raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name another table")
 
     def prepare(self, spark: SparkSession) -> None:
         """Create the table if it does not exist, on the first call.
 
         Raises:
-            DataError, EngineError: it cannot be created, or exists with other columns.
+            DataError, EngineError: it cannot be created, or it lacks some of the columns.
         """
         if not self._ready:
             retry(self.table, RETRIES, lambda: self._create(spark))
@@ -126,12 +126,12 @@ class Metrics:
                     spark.sql(statement).collect()
             if spark.catalog.getTable(self._name).tableType in {"VIEW", "TEMPORARY"}:
                 raise DataError(f"--metrics {self.table}: is a view, which takes no rows; name another table")
-            there = {name.lower() for name in spark.table(self._name).columns}
+            existing = {name.lower() for name in spark.table(self._name).columns}
         except ScdgenError:
             raise
         except Exception as error:
             raise translate_at(f"--metrics {self.table}", error) from error
-        missing = [name for name, _, _ in COLUMNS if name not in there]
+        missing = [name for name, _, _ in COLUMNS if name not in existing]
         if missing:
             raise DataError(
                 f"--metrics {self.table}: is there without {len(missing)} of the columns, such as {missing[0]}; add "
@@ -139,7 +139,7 @@ class Metrics:
             )
 
     def render_create(self) -> list[str]:
-        """The statements that create the table."""
+        """Render the statements that create the table."""
         listed = ",\n    ".join(
             f"{sql.quote(name)} {kind} COMMENT {sql.text_literal(comment)}" for name, kind, comment in COLUMNS
         )
@@ -149,24 +149,24 @@ class Metrics:
         return [*([f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(schema)}"] if schema else []), made]
 
     def render_insert(self, row: Mapping[str, Any]) -> str:
-        """The statement that adds a row."""
+        """Render the statement that adds a row."""
         names = ", ".join(sql.quote(name) for name, _, _ in COLUMNS)
         values = ", ".join(f"CAST({_render_literal(row[name])} AS {kind})" for name, kind, _ in COLUMNS)
         return f"INSERT INTO {self._name} ({names}) VALUES ({values})"
 
     def append(self, spark: SparkSession, row: Mapping[str, Any]) -> None:
-        """Add a row; a failure is only a warning."""
+        """Add a row; if that fails, print a warning."""
         log.event("metrics", **row)
         try:
             spark.sql(self.render_insert(row)).collect()
         except Exception as error:
             what = line_and_status(translate_at(f"--metrics {self.table}", error))[0].partition("; ")[0]
-            log.warning(f"{what}; what was merged stands, and the row on {row['target']} is lost")
+            log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
 
 
 @contextmanager
 def record_run(metrics: Metrics | None, engine: Engine, record: RunRecord) -> Iterator[RunRecord]:
-    """Add the row of the run in this block, done or failed, if there is a table of metrics."""
+    """Add a row for the run in this block, whether it succeeds or fails; does nothing without ``metrics``."""
     if metrics is None:
         yield record
         return
@@ -178,9 +178,9 @@ def record_run(metrics: Metrics | None, engine: Engine, record: RunRecord) -> It
         record.error = line_and_status(error)[0]
         raise
     finally:
-        # A run that was interrupted, as by Ctrl-C, has neither.
+        # A run that was interrupted, such as by Ctrl-C, has neither.
         if record.result is not None or record.error is not None:
-            with engine.lock:  # another thread may have set a note for its own commits
+            with engine.lock:  # another thread may have set userMetadata for its commits
                 metrics.append(engine.spark, record.as_row())
 
 

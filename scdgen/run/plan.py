@@ -1,4 +1,4 @@
-"""Runs the statements of plan.sql, which write nothing, and compares their counts with ``plan --fail-on``."""
+"""Runs plan.sql, which does not write, and compares its counts with the conditions of ``plan --fail-on``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HOW = "write an action, a comparison and a number or a percentage of the curren
 
 
 class PlanView:
-    """The view that plan.sql creates, on the first query of it. ``spec`` is the one that the file was rendered from."""
+    """The view of plan.sql, created on the first query. ``spec`` is the bound spec that plan.sql was rendered from."""
 
     def __init__(self, spark: SparkSession, compiled: Compiled, create: str, counts: str):
         self.spark = spark
@@ -41,21 +41,21 @@ class PlanView:
         self._exists = False
 
     def _query(self, query: str) -> DataFrame:
-        """A query of the view, which the first one creates: the counts of a run may not need it."""
+        """Run a query on the view, and create it first if needed: the counts of a run may not need it."""
         if not self._exists:
             self.spark.sql(self._create).collect()
             self._exists = True
         return self.spark.sql(query)
 
     def count(self, *names: str) -> dict[str, int]:
-        """The counts of plan.sql, or those among them with ``names``: Spark does not compute the others."""
+        """Run the counts of plan.sql, or only those with ``names``: Spark does not compute the others."""
         frame = self._query(self._counts)
         return _read_numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
 
     def count_run(self, lean: bool, late: bool = False) -> dict[str, int]:
-        """The rows that a run would write, by action, the keys that need nothing, and the ``late`` rows if asked for.
+        """Count the rows that a run would write by action, the unchanged keys, and the late rows with ``late``.
 
-        ``lean``: if possible, read only the steps of the MERGE, by the names that scdgen's own templates give them.
+        ``lean``: if possible, query only the CTEs of the MERGE, which custom templates may name differently.
         """
         shape = plan_shape(self.spec)
         query = self.compiled.counts if lean and not (late and shape.late) else None
@@ -64,11 +64,11 @@ class PlanView:
         return self.count(*pattern_of(self.spec).written_actions, "unchanged", *(["late"] if late else []))
 
     def rows(self) -> list[Row]:
-        """Every version (scd1: row) that a run would write or remove: its action and its new columns."""
+        """Read every version (scd1: row) that a run would write or remove: its action and its new values."""
         return self._query(plan_rows(self.spec)).collect()
 
     def summarize(self, target: str, limit: int, skipped: int) -> PlanResult:
-        """The counts, and up to ``limit`` rows of each action."""
+        """Read the counts, and up to ``limit`` rows of each action."""
         counts = self.count()
         rows = self._query(plan_sample(self.spec, limit)).collect() if limit else []
         return PlanResult(
@@ -99,7 +99,7 @@ def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
 
 
 def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
-    """Rows of the MERGE's source per row of a full extract; ``None`` without a plan's counts, or if it has no key."""
+    """Rows that the MERGE reads per row of a full extract; ``None`` without counts of a plan, or without keys."""
     pattern = pattern_of(spec)
     keys = pattern.count_extract(planned) if planned else 0
     return pattern.count_written(planned) / keys if spec.reads_snapshot and keys else None
@@ -107,7 +107,7 @@ def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
 
 @contextmanager
 def open_plan(engine: Engine, compiled: Compiled) -> Iterator[PlanView]:
-    """Set the variables of a plan.sql, and drop its view after this block."""
+    """Set the variables of plan.sql, yield its view, and drop the view afterwards."""
     found = split_statements(compiled.scripts.plan)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         what = f"must make the view {VIEW} and end with the two queries that read it"
@@ -122,7 +122,7 @@ def open_plan(engine: Engine, compiled: Compiled) -> Iterator[PlanView]:
 
 @dataclass(frozen=True)
 class Limit:
-    """A condition of ``--fail-on``. With ``percent``, ``number`` is a percentage of the keys that are current."""
+    """A condition of ``--fail-on``. With ``percent``, ``number`` is a percentage of the current keys."""
 
     text: str
     action: str
@@ -131,7 +131,7 @@ class Limit:
     percent: bool
 
     def describe_breach(self, plan: PlanResult) -> str | None:
-        """The message for a plan that meets the condition; ``None`` for any other."""
+        """The message for a plan that meets the condition; ``None`` for one that does not."""
         counts = {**plan.counts, "late": plan.late}
         if self.action not in counts:
             return None
@@ -149,7 +149,7 @@ class Limit:
 
 
 def parse_limits(given: Sequence[str], specs: Sequence[Spec]) -> list[Limit]:
-    """The conditions of a command line; raises :class:`UsageError` for one that no plan can meet."""
+    """Parse the conditions of ``--fail-on``. Raises :class:`UsageError` for one that no plan can meet."""
     known = list(dict.fromkeys([action for spec in specs for action in pattern_of(spec).actions(spec)] + ["late"]))
     return [_parse_limit(text, known) for text in given]
 

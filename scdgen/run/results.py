@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run did. ``inserted``, ``updated`` and ``deleted`` are rows, from the result of the MERGE itself.
+    """The result of a run. ``inserted``, ``updated`` and ``deleted`` count rows, as the MERGE returned them.
 
-    ``refreshed`` is how many other open versions only got the time of this run as their end (``open_end: last_run``).
-    ``skipped`` is how many rows of the source had a NULL in a key or in effective_at (with ``bad_rows: skip``),
-    ``version`` the Delta version after the run (the one before it if nothing changed), ``created`` whether the run
-    made the table, ``added`` the columns that it added, ``seconds`` the time of the whole run, ``retries`` how often it
-    started over because another writer was first, ``run_id`` its name in Delta's log. ``commit`` is what it wrote last
-    to that log (``None`` if it wrote nothing), ``rows_in`` how many rows the source had, if they were counted.
+    ``refreshed`` counts other open versions, of which only the end was set to the time of the run
+    (``open_end: last_run``). ``skipped`` counts rows of the source with a NULL in a key or in effective_at
+    (``bad_rows: skip``). ``version`` is the Delta version after the run, or the one before it if nothing changed;
+    ``created`` whether the run created the table, ``added`` the columns that it added, ``seconds`` the duration of the
+    whole run, ``retries`` how often it started over after conflicts, ``run_id`` its id in Delta's log. ``commit`` is
+    its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted.
     """
 
     target: str
@@ -44,19 +44,19 @@ class RunResult:
     def from_merge(
         cls, target: str, counts: Mapping[str, Any], commit: Commit | None, altered: bool, **more: Any
     ) -> RunResult:
-        """The result of a MERGE that returned ``counts``, and whose run's newest commit is ``commit``.
+        """Build the result from the ``counts`` that the MERGE returned and the newest ``commit`` of its run.
 
         ``altered``: the run created the table or changed its columns. ``more`` are further fields.
         """
         names = ("num_inserted_rows", "num_updated_rows", "num_deleted_rows")
         inserted, updated, deleted = (int(counts.get(name, 0)) for name in names)
-        merged = bool(inserted or updated or deleted)  # a MERGE that changes nothing makes no version
+        merged = bool(inserted or updated or deleted)  # a MERGE that changes nothing does not commit a version
         refreshed = (commit.refreshed or 0) if commit and merged else 0
         wrote = commit if merged or altered else None
         return cls(target, inserted, updated - refreshed, deleted, seconds=0, refreshed=refreshed, commit=wrote, **more)
 
     def as_counts(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
-        """The counts that the command line prints, with those that only the plan before the run can give."""
+        """The counts that the command line prints, including those that only a plan before the run computes."""
         return {
             "target": self.target,
             "inserted": self.inserted,
@@ -78,8 +78,8 @@ class RunResult:
 class PlanRow:
     """A version (scd1: a row) that a run would write or remove.
 
-    ``old`` is what is stored, ``None`` for a new one; ``new`` what it becomes, ``None`` for one that is removed.
-    ``late``: it lies before the newest start or delete that is stored of its key; ``deletes``: the key is gone by it.
+    ``old`` has the stored values, ``None`` for a new version; ``new`` the values to write, ``None`` if it is removed.
+    ``late``: it is older than the newest start or delete stored for its key; ``deletes``: it deletes the key.
     """
 
     action: str
@@ -91,24 +91,24 @@ class PlanRow:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The columns that would hold another value."""
+        """The columns whose value would change."""
         if self.old is None or self.new is None:
             return ()
         return tuple(name for name, value in self.new.items() if not _same(value, self.old[name]))
 
 
 def _same(one: Any, other: Any) -> bool:
-    return bool(one == other or (one != one and other != other))  # NaN is itself
+    return bool(one == other or (one != one and other != other))  # NaN equals NaN
 
 
 @dataclass(frozen=True)
 class PlanResult:
-    """What a run would do. ``pattern`` knows what the actions mean.
+    """The result of a plan. ``pattern`` defines the actions.
 
-    ``counts`` are versions (scd1: rows) by action; of keys they are ``unchanged`` (keys of the source that need
-    nothing) and scd2's ``delete`` (current keys that would be gone). ``late`` are rows among them, ``current_keys`` the
-    keys that are current now, ``closed_keys`` those of them whose version would end, ``skipped`` the rows of the source
-    that are left out, ``sample`` some rows of each action.
+    ``counts`` has the number of versions (scd1: rows) by action, but the number of keys for ``unchanged`` and for
+    scd2's ``delete`` (current keys that would be deleted). ``late`` counts the late rows among them, ``current_keys``
+    the keys that are current now, ``closed_keys`` those of them whose version would be closed, ``skipped`` the rows of
+    the source that are left out; ``sample`` has some rows of each action.
     """
 
     target: str
@@ -122,15 +122,15 @@ class PlanResult:
 
     @property
     def closed_share(self) -> float | None:
-        """The share of the current keys whose version would end; ``None`` if no key is current."""
+        """The share of the current keys whose version would be closed; ``None`` without current keys."""
         return self.closed_keys / self.current_keys if self.current_keys else None
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check's name, how many rows break it (0 is good), and up to ``limit`` of them.
+    """The result of a check: its name, the number of rows that fail it (0: passed), and a sample of them.
 
-    ``hint`` says what usually makes a built-in check fail, and how to fix it.
+    ``hint`` names the usual cause of a failure of a built-in check, and the fix.
     """
 
     name: str

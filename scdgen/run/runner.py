@@ -1,7 +1,7 @@
-"""Runs the statements of a spec on a SparkSession: any session, Spark Connect and Databricks Connect included.
+"""Runs the statements of a spec on a SparkSession, including Spark Connect and Databricks Connect.
 
-Thin on purpose: what runs is the text that ``scdgen generate`` writes, with the source's name and the params' values
-put in, and a hint if the batch is small.
+This layer is thin: it runs the text that ``scdgen generate`` writes, with the name of the source and the values of the
+params filled in, and with a broadcast hint if the batch is small.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Runner:
-    """Merges, plans and checks on one SparkSession. One run at a time uses a session, whose variables it sets."""
+    """Merges, plans and checks on one SparkSession, one run at a time, because a run sets variables of the session."""
 
     def __init__(
         self,
@@ -50,11 +50,14 @@ class Runner:
         run_id: str | None = None,
         metrics: str | Metrics | None = None,
     ):
-        """``templates`` is a folder of custom templates.
+        """Prepare a session.
 
-        ``retries`` is how often a run starts over because another writer was first, in the table or in the source;
-        ``run_id`` names all runs of this runner in the tables' logs, instead of an id for each. ``metrics`` names a
-        Delta table that gets a row per run, and is created if it does not exist.
+        Args:
+            spark: the session.
+            templates: a folder of custom templates.
+            retries: how often a run starts over after conflicts with other writers of the table or the source.
+            run_id: one id for all runs of this runner in the tables' logs, instead of an id for each.
+            metrics: a Delta table that gets a row per run; created if it does not exist.
         """
         self.spark = with_variables(spark)
         self.templates = templates
@@ -70,18 +73,18 @@ class Runner:
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
     ) -> RunResult:
-        """Create the table if it does not exist, and merge. All of it happens or nothing.
+        """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
         Args:
             spec: the table's spec.
             source: rows to merge instead of the spec's source.
             params: name -> value (a Python value or its text) for the spec's params.
-            adopt: take over a table that was not made by this spec, once all checks pass.
+            adopt: take over a table that was not created from this spec, if all checks pass.
 
         Raises:
-            SpecError: before anything was sent to Spark.
-            DataError: the data breaks a rule; every table is as it was.
-            EngineError: Spark or Delta failed; every table is as it was.
+            SpecError: the spec is wrong; raised before anything is sent to Spark.
+            DataError: the data breaks a rule.
+            EngineError: Spark or Delta failed.
         """
         with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
             return self._run(spec, prepared, adopt, contextlib.nullcontext, record)
@@ -94,7 +97,7 @@ class Runner:
         application: str,
         batch: int,
     ) -> RunResult:
-        """:meth:`run`, unless the table has taken in this batch of this application already."""
+        """:meth:`run`, unless the table has already committed this batch of this application."""
         with self._record(spec, batch) as record, self._prepare(spec, source, params) as prepared:
             once = partial(delta.skip_known_batch, self.spark, spec, application, batch)
             return self._run(spec, prepared, False, once, record)
@@ -135,7 +138,7 @@ class Runner:
         noted: str,
         planned: Mapping[str, int],
     ) -> RunResult:
-        """One try. ``noted`` is the run that the commits name; empty if they cannot name it."""
+        """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
         bound, scripts = compiled.spec, compiled.scripts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
@@ -143,10 +146,10 @@ class Runner:
         evolution = scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
         with table.restore_on_failure(created, len(split_statements(evolution)), noted):
             self._engine.execute(evolution)
-            # Before the MERGE: if a view cannot be created, nothing has been merged.
+            # Before the MERGE, so that nothing is merged if a view cannot be created.
             table.create_views(spec.views.current, scripts.views, created)
             *before, merge = split_statements(scripts.merge)
-            # A plan that found nothing to change is as good as a MERGE at the time of the plan.
+            # If the plan found no changes, a MERGE at that time would have written nothing.
             needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)
             counted = source_counts(bound, wanted=self._metrics is not None)
             if counted or not needless:
@@ -173,7 +176,7 @@ class Runner:
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
-        """What :meth:`run` would do, a row (action, columns…) per version; writes nothing."""
+        """Return the versions that :meth:`run` would write or remove, as rows (action, columns…); writes nothing."""
         with self._prepare(spec, source, params) as prepared:
             return self._read_plan(lambda plan: plan.rows(), spec, prepared)
 
@@ -184,7 +187,7 @@ class Runner:
         params: Mapping[str, object] | None = None,
         sample: int = 5,
     ) -> PlanResult:
-        """:meth:`plan` in numbers, with up to ``sample`` rows of each action, old and new; writes nothing."""
+        """Count what :meth:`run` would do, with up to ``sample`` rows of each action, old and new; writes nothing."""
 
         with self._prepare(spec, source, params) as prepared:
 
@@ -201,11 +204,11 @@ class Runner:
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
     ) -> dict[str, Any]:
-        """:meth:`run` with the counts that the MERGE itself does not return, as the command line prints them.
+        """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
-        ``inserted``, ``updated``, ``removed`` are rows of the MERGE; ``closed`` is how many of the updated versions
-        were open, ``unchanged`` how many keys of the source needed nothing. The last two cost a plan before the run,
-        which then merges only if something has to change.
+        ``inserted``, ``updated`` and ``removed`` count rows of the MERGE, ``closed`` the updated versions that were
+        open, ``unchanged`` the keys of the source without a change. The last two need a plan before the run; if it
+        finds no changes, the MERGE is skipped.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
@@ -217,7 +220,7 @@ class Runner:
     def versions(
         self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
     ) -> DataFrame:
-        """The rows of the table in order: of one key, valid at a time, or the open ones."""
+        """Select versions of the table in order: those of one key, those valid at a time, or the open ones."""
         wanted = VersionFilter(keys or {}, as_of, current)
         with self._engine.translated(spec):
             require_table(self.spark, spec)
@@ -242,19 +245,19 @@ class Runner:
         params: Mapping[str, object] | None = None,
         report: Callable[[BatchResult], None] | None = None,
     ) -> StreamingQuery:
-        """Merge a stream, a MERGE per micro-batch and target, each batch once however often it is delivered.
+        """Merge a stream with a MERGE per micro-batch and target; each batch counts once, even if delivered again.
 
         Args:
             spec: one spec, or several that one stream feeds; those that read their targets run after them.
             df: a streaming DataFrame with the rows of the specs' source.
-            checkpoint: where the stream keeps its place; ``stream.checkpoint`` by default.
-            interval: how often to look for new rows, such as ``10 minutes``; by default the stream takes what is
-                available, and ends.
+            checkpoint: the folder of the stream's checkpoint; ``stream.checkpoint`` by default.
+            interval: how often to look for new rows, such as ``10 minutes``; by default the stream ends after the rows
+                that are available.
             params: name -> value for the specs' params.
             report: called after each micro-batch.
 
         Raises:
-            UsageError: no checkpoint is named, or the specs read different sources.
+            UsageError: the checkpoint is missing, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
         runner = partial(Runner, templates=self.templates, retries=self.retries, metrics=self._metrics)
@@ -266,20 +269,20 @@ class Runner:
             return batch.start(df, interval)
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
-        """The versions of the table, the newest first, with the runs that made them."""
+        """Read the versions of the table, newest first, with the runs that wrote them."""
         with self._engine.translated(spec):
             require_table(self.spark, spec)
             return delta.read_log(self.spark, sql.quote_parts(spec.target_parts), limit)
 
     def plan_undo(self, spec: Spec, run_id: str) -> Undo:
-        """What :meth:`undo` would do; raises what it would raise."""
+        """Plan an :meth:`undo`, and raise the errors that it would raise; writes nothing."""
         return delta.plan_undo(spec, run_id, self.history(spec))
 
     def undo(self, spec: Spec, run_id: str) -> Undo:
-        """Bring the table back to the version before a run, as a new version.
+        """Restore the table to the version before a run, as a new version.
 
         Raises:
-            DataError: the run is not in the table's log, or what came after it would be undone as well.
+            DataError: the run is not in the table's log, or later changes would be undone as well.
         """
         with self._engine.lock, self._engine.translated(spec):
             undo = self.plan_undo(spec, run_id)
@@ -305,7 +308,7 @@ class Runner:
 
     @contextmanager
     def _open_plan(self, spec: Spec, prepared: Prepared, adopt: bool) -> Iterator[PlanView]:
-        """The view of plan.sql; of a table that does not exist or lacks a column, with a view instead of it."""
+        """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them."""
         compiled, table = prepared.compiled, TargetTable(self.spark, spec)
         with self._engine.ready(compiled.spec, prepared.rows):
             if not table.exists():
@@ -320,7 +323,7 @@ class Runner:
                 yield plan
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
-        """The columns that a table lacks; raises :class:`DataError` if it does not fit its spec."""
+        """The columns that a table lacks. Raises :class:`DataError` if it does not fit its spec."""
         additions = find_additions(spec, table.read_existing(), adopt)
         if adopt:
             require_passed(spec, self.check(spec))

@@ -1,8 +1,8 @@
-"""The source of a run: its SQL compiled once, the rows of its query computed once, and whether it is small.
+"""Prepares the source of a run: compiles its SQL once, computes its query once, and estimates its size.
 
-A run's statements read the source three times, and a plan as often. Computing a query once does not only save time: a
-query that returns other rows the second time, because of a clock or because its tables grow, would set the batch's
-variables by rows that the MERGE never reads.
+The statements of a run read the source three times, as do those of a plan. Computing a query once saves time, and is
+needed if it returns different rows the second time, because of a clock or because its tables grow: the variables of the
+batch would be set from rows that the MERGE does not read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _numbers = itertools.count(1)
 SMALL = 1 << 20
 
 _SIZE = re.compile(r"\bStatistics\(sizeInBytes=([\d.E+]+) (\w+)")
-# Serverless compute, Spark Connect before 4.0 (its client, its server), clusters that restrict Python's calls.
+# Serverless compute, Spark Connect before 4.0 (client and server), clusters that restrict calls from Python.
 _KEEPS_NO_ROWS = re.compile(
     r"\[(?:NOT_SUPPORTED_WITH_SERVERLESS|NOT_IMPLEMENTED)\b|COMMANDTYPE_NOT_SET|Py4JSecurityException"
 )
@@ -42,9 +42,9 @@ _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a run or a plan works with: the SQL of its spec, compiled once, and the rows to read, if they are given.
+    """The input of a run or a plan: the compiled SQL of its spec, and the rows to read.
 
-    Without ``rows`` the SQL reads the spec's own source.
+    If ``rows`` is ``None``, the SQL reads the source that the spec names.
     """
 
     compiled: Compiled
@@ -61,9 +61,9 @@ def prepare(
 ) -> Iterator[Prepared]:
     """Compile a spec with its params, and with a view instead of its source if rows are ``given``.
 
-    The rows of the spec's own query are computed here, once, and are then given. Not those of a query that reads the
-    spec's own target, which it has to see in the same version as the MERGE; nor those of a session that refuses to keep
-    rows, as serverless compute does. Raises what is wrong with the spec before anything is sent to Spark.
+    A query in the spec is computed here, once, and its rows replace it. Two exceptions: a query that reads the spec's
+    target, which must see the same version of it as the MERGE; and a session that cannot keep rows, such as on
+    serverless compute. Raises :class:`SpecError` before anything is sent to Spark.
     """
     values = params or {}
     if given is None and (spec.source.query is None or _reads_own_target(spec)):
@@ -74,15 +74,15 @@ def prepare(
         yield Prepared(compiled, given)
         return
     own = bind(spec, None, values)
-    with engine.lock:  # from here on the params' variables are set
+    with engine.lock:  # sets the variables of the params, which are shared by the session
         rows = _compute_rows(engine, own)
         yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, templates), None)
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
-    """The rows of the query now, which Spark frees when nothing refers to them any more.
+    """Compute the rows of the query, which Spark frees once they are not referenced any more.
 
-    ``None`` if the session cannot keep rows, or if two columns have one name, of which no view can be created.
+    Returns ``None`` if the session cannot keep rows, or if two columns have the same name, which a view cannot have.
     """
     with ansi(engine.spark), engine.translated(bound):
         for variable in source.param_variables(bound)[0]:
@@ -96,7 +96,7 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
         if len({name.lower() for name in rows.columns}) < len(rows.columns):
             return None
         try:
-            # Not persist(): Spark computes lost blocks again, and it fails if a query orders by a column that it does
+            # Not persist(): Spark recomputes lost blocks, and it fails for a query that orders by a column that it does
             # not return.
             return rows.localCheckpoint()
         except Exception as error:
@@ -106,7 +106,7 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
 
 
 def keeps_no_rows(error: Exception) -> bool:
-    """Whether an error says that the session cannot keep rows, and not that the query fails.
+    """Whether an error means that the session cannot keep rows, rather than that the query fails.
 
     >>> keeps_no_rows(NotImplementedError("[NOT_IMPLEMENTED] localCheckpoint() is not implemented."))
     True
@@ -121,28 +121,28 @@ def _reads_own_target(spec: Spec) -> bool:
 
 
 def is_small_merge(spark: SparkSession, compiled: Compiled, share: float | None = None) -> bool:
-    """Whether so little is merged that Spark should broadcast it; the variables of the MERGE have to be set.
+    """Whether the MERGE has so few rows that Spark should broadcast them; requires the variables of the MERGE.
 
-    Spark assumes that the MERGE's steps return as many rows as the target has, which they read, and so sorts and
-    shuffles the target in each of the MERGE's joins. It does know the size of the source. The files carry no hint: it
-    would send the first load of a large table to every executor.
+    Spark assumes that the CTEs of the MERGE return as many rows as the target that they read, and so it sorts and
+    shuffles the target in each join of the MERGE. It does know the size of the source. The generated files have no
+    hint, because it would send the first load of a large table to every executor.
 
-    ``share`` is how many rows a snapshot merges per row of its source, if a plan has counted them: the source alone
-    does not tell how many differ.
+    ``share`` is the number of rows that a snapshot merges per row of its source, as counted by a plan; without it a
+    snapshot is not small, because its size does not show how many rows differ.
     """
     share = share if compiled.spec.reads_snapshot else 1.0
     return compiled.can_hint and share is not None and is_small(spark, source_rows(compiled.spec), share)
 
 
 def is_small(spark: SparkSession, query: str, share: float = 1.0) -> bool:
-    """Whether that share of a query's rows is at most ``SMALL`` bytes by Spark's estimate; false without broadcasts."""
+    """Whether Spark estimates that share of a query at ``SMALL`` bytes or less; false if broadcasts are disabled."""
     if not _broadcasts(spark):
         return False
     return share * parse_estimate(spark.sql(f"EXPLAIN COST {query}").collect()[0][0]) <= SMALL
 
 
 def parse_estimate(explained: str) -> float:
-    """The size of the whole query in the text of EXPLAIN COST; infinite if it names none.
+    """Parse the size of the query in the output of EXPLAIN COST; infinite if it has none.
 
     >>> parse_estimate("Project [id#1], Statistics(sizeInBytes=1536.0 KiB, rowCount=1.2E+5)")
     1572864.0

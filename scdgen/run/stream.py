@@ -1,8 +1,8 @@
-"""Streams: each micro-batch is merged into its targets, each target once, however often the batch is delivered.
+"""Merges each micro-batch of a stream into its targets exactly once, even if the batch is delivered again.
 
-Two things make it exactly once. Delta skips a MERGE whose batch number it has seen for the table and application
-(:func:`scdgen.run.delta.skip_known_batch`), and a MERGE of the same rows changes nothing anyway. The application is
-the id that Spark keeps in the checkpoint, so a new checkpoint is a new application, whose batches count from 0 again.
+Delta skips a MERGE whose batch number it has already committed for the table and application
+(:func:`scdgen.run.delta.skip_known_batch`), and a second MERGE of the same rows changes nothing anyway. The application
+is the id that Spark stores in the checkpoint, so a new checkpoint is a new application, whose batches start at 0.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class BatchRunner(Protocol):
-    """What merges a batch: a :class:`scdgen.run.runner.Runner`."""
+    """The interface of :class:`scdgen.run.runner.Runner` that a stream needs."""
 
     def run_once(
         self,
@@ -43,12 +43,12 @@ class BatchRunner(Protocol):
         application: str,
         batch: int,
     ) -> RunResult:
-        """Merge, unless the table has taken in this batch of this application already."""
+        """Merge, unless the table has already committed this batch of this application."""
 
 
 @dataclass(frozen=True)
 class BatchResult:
-    """One micro-batch: its number in the stream, its rows, what each target took in, and the seconds it took."""
+    """The result of a micro-batch: its number in the stream, its row count, the result per target, and the seconds."""
 
     batch: int
     rows: int
@@ -56,7 +56,7 @@ class BatchResult:
     seconds: float
 
     def as_object(self) -> dict[str, Any]:
-        """For JSON: a flat object, with an object per target."""
+        """The result as JSON, with an object per target."""
         targets = {
             result.target: {"inserted": result.inserted, "updated": result.updated, "removed": result.deleted}
             for result in self.results
@@ -66,12 +66,12 @@ class BatchResult:
 
 @dataclass
 class MicroBatch:
-    """What ``foreachBatch`` calls. Every field can be pickled, because Spark Connect sends it to the server.
+    """The callback of ``foreachBatch``. Every field can be pickled, because Spark Connect sends it to the server.
 
-    ``fed`` are the specs that are merged from the batch itself; the others read their own sources. ``runner`` makes
-    the runner of a batch's session. ``report`` is called with each :class:`BatchResult`. The first error is kept in
-    ``error``, because Spark wraps it in one of its own. ``busy``, if given, is held while a batch is merged;
-    ``stopping`` prevents further batches.
+    ``fed`` are the specs that read the batch; the others read the sources that they name. ``runner`` creates the runner
+    for the session of a batch. ``report`` is called with each :class:`BatchResult`. ``error`` keeps the first error,
+    because Spark wraps it in another one. ``busy``, if given, is held while a batch is merged; ``stopping`` prevents
+    further batches.
     """
 
     steps: tuple[Step, ...]
@@ -85,9 +85,9 @@ class MicroBatch:
     stopping: bool = False
 
     def start(self, frame: DataFrame, interval: str | None) -> StreamingQuery:
-        """Start the stream: it takes what is available and ends, or looks for new rows every ``interval``.
+        """Start the stream: it ends after the rows that are available, or looks for new ones every ``interval``.
 
-        Raises :class:`EngineError` before it starts if the session cannot keep a batch from counting twice.
+        Raises :class:`EngineError` before it starts if the session cannot skip batches that were committed before.
         """
         with skip_known_batch(frame.sparkSession, self.fed[0], "none", 0):
             pass
@@ -111,7 +111,7 @@ class MicroBatch:
         runner = self.runner(spark)
         application = read_application_id(spark, self.checkpoint)
         fed = {spec.target for spec in self.fed}
-        # Each MERGE reads the batch more than once: Spark computes it once, and the rows are the same each time.
+        # Each MERGE reads the batch more than once; persist it so that Spark computes it once.
         rows = frame.persist()
         try:
             results = []
@@ -126,7 +126,7 @@ class MicroBatch:
 
 
 def read_application_id(spark: SparkSession, checkpoint: str) -> str:
-    """The id of the stream that a checkpoint belongs to, which outlives restarts."""
+    """Read the id of the stream that a checkpoint belongs to; a restart does not change it."""
     rows = spark.read.text(f"{checkpoint.rstrip('/')}/metadata").collect()
     return str(json.loads("".join(row[0] for row in rows))["id"])
 
@@ -138,9 +138,9 @@ def build_micro_batch(
     params: Mapping[str, object] | None = None,
     report: Callable[[BatchResult], None] | None = None,
 ) -> MicroBatch:
-    """The :class:`MicroBatch` of a stream into the specs' targets.
+    """Build the :class:`MicroBatch` of a stream into the specs' targets.
 
-    Raises :class:`UsageError` if the specs do not share a source, name no checkpoint, or lack a param.
+    Raises :class:`UsageError` if the specs have different sources, or if a checkpoint or a param is missing.
     """
     ordered = tuple(steps(specs))
     fed = _find_fed_specs(ordered)
@@ -149,9 +149,9 @@ def build_micro_batch(
 
 
 def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
-    """The specs that the stream itself feeds: all that read what no other spec writes.
+    """The specs that read the stream: those that do not read the target of another spec.
 
-    Raises :class:`UsageError` if they do not read one and the same table or path, or if they read queries.
+    Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries.
     """
     fed = [step.spec for step in ordered if step.spec.source.query is None and not step.needs]
     if not fed:
@@ -176,7 +176,7 @@ def _name_source(spec: Spec) -> str:
 
 
 def _choose_checkpoint(fed: Sequence[Spec], given: str | None) -> str:
-    """The checkpoint given, or the one that the specs name."""
+    """The ``given`` checkpoint, or the one that the specs name."""
     found = list(dict.fromkeys(s.stream.checkpoint for s in fed if s.stream and s.stream.checkpoint))
     if given is None and len(found) != 1:
         what = "none of the specs names" if not found else f"the specs name {len(found)} places for"
@@ -187,7 +187,7 @@ def _choose_checkpoint(fed: Sequence[Spec], given: str | None) -> str:
 
 
 def collect_options(fed: Sequence[Spec]) -> dict[str, str]:
-    """The reader's options: those of the sources and of ``stream.options``."""
+    """Merge the options for the reader, from the sources and from ``stream.options``."""
     options: dict[str, str] = {}
     for spec in fed:
         options |= spec.source.options | (dict(spec.stream.options) if spec.stream else {})
@@ -195,10 +195,10 @@ def collect_options(fed: Sequence[Spec]) -> dict[str, str]:
 
 
 def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, options: Mapping[str, str]) -> DataFrame:
-    """A streaming frame over the specs' common source, or over ``path`` instead of it.
+    """Open a streaming frame over the specs' common source, or over ``path`` instead of it.
 
-    Of files, those that are there determine the columns; their texts are cast to the types of the specs' columns, and
-    a value that does not convert is an error. Raises :class:`UsageError` and :class:`DataError` for a path that cannot
+    The columns of files are those of the files that exist now; their text is cast to the types of the specs' columns,
+    and a value that does not convert is an error. Raises :class:`UsageError` or :class:`DataError` if the path cannot
     be read.
     """
     source = fed[0].source
@@ -228,7 +228,7 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
 
 
 def _build_schema(texts: DataFrame, fed: Sequence[Spec], kind: str) -> Any:
-    """The columns of the files that are there; of JSON also those that the specs read and later files may have."""
+    """The columns of the existing files; for JSON also those that the specs read, which later files may have."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     fields = [field for field in texts.schema.fields if field.name != FILE]
@@ -240,7 +240,7 @@ def _build_schema(texts: DataFrame, fed: Sequence[Spec], kind: str) -> Any:
 
 
 def _collect_types(fed: Sequence[Spec]) -> dict[str, set[str]]:
-    """Column of the source -> the types that the specs take it as."""
+    """Column of the source -> the types that the specs cast it to."""
     found: dict[str, set[str]] = {}
     for spec in fed:
         for name, kinds in files_read.taken_types(spec).items():

@@ -1,7 +1,7 @@
-"""The target of a spec: whether it exists and fits its spec, its versions, and how it is put back if a run fails.
+"""The target of a spec: whether it exists and fits its spec, its versions, and its restore if a run fails.
 
-What the stored rows depend on (keys, history, tracked columns) is kept in the table's properties, so that a spec that
-has changed since is noticed before it writes rows of another meaning next to the old ones.
+The options that stored rows depend on (keys, history, tracked columns) are saved in the table's properties. A run
+compares them with its spec, and so refuses a spec whose rows would not have the same meaning as the stored ones.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _numbers = itertools.count(1)
-_FOLLOWING = 50  # commits of other writers that may lie between a run's own commit and its reading of the log
+_FOLLOWING = 50  # commits to read back in the log, because other writers may have committed since the run did
 
 
 class TargetTable:
-    """One spec's table on one session."""
+    """The table of a spec, on one session."""
 
     def __init__(self, spark: SparkSession, spec: Spec):
         self.spark = spark
@@ -42,13 +42,13 @@ class TargetTable:
         return bool(self.spark.catalog.tableExists(self.name))
 
     def read_version(self) -> int:
-        """The newest Delta version."""
+        """Read the newest Delta version."""
         return read_log(self.spark, self.name, 1)[0].version
 
     def find_commit(self, run_id: str) -> tuple[int, Commit | None]:
-        """The newest Delta version, and the run's own newest commit, which other writers' may follow.
+        """Read the newest Delta version, and find the newest commit of a run, which may be older.
 
-        With an empty ``run_id`` there is nothing to name: the run wrote nothing, or could not write its name.
+        The commit is ``None`` if ``run_id`` is empty: the run wrote nothing, or its commits could not hold its id.
         """
         newest = read_log(self.spark, self.name, 1)
         if not run_id:
@@ -57,14 +57,14 @@ class TargetTable:
         return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
 
     def create_views(self, current: str | None, script: str, created: bool) -> None:
-        """Create the views if the run ``created`` the table, or if the view of the open versions does not exist."""
+        """Create the views if the run ``created`` the table, or if the view ``current`` does not exist."""
         name = sql.quote_parts(sql.split_name(current)) if current else ""
         if script and (created or (name and not self.spark.catalog.tableExists(name))):
             for statement in split_statements(script):
                 self.spark.sql(statement).collect()
 
     def read_existing(self) -> Existing:
-        """Its columns and properties."""
+        """Read the columns and properties of the table."""
         fields = self.spark.table(self.name).schema.fields
         properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
         found = Existing(
@@ -83,9 +83,9 @@ class TargetTable:
 
     @contextmanager
     def view_with_columns(self, missing: Sequence[Target]) -> Iterator[str | None]:
-        """The name of a view of the table with more columns, all NULL; ``None`` if no column is missing.
+        """Create a view of the table with the ``missing`` columns, all NULL, and yield its name; ``None`` without any.
 
-        If the table does not exist the view is empty, and ``missing`` are all its columns.
+        If the table does not exist, the view is empty, and ``missing`` are all its columns.
         """
         if not missing:
             yield None
@@ -103,14 +103,14 @@ class TargetTable:
     def restore_on_failure(self, created: bool, steps: int, run_id: str) -> Iterator[None]:
         """Undo a CREATE, or up to ``steps`` versions that change columns, if this block fails.
 
-        ``run_id`` is what the commits of the run name. The data needs no such care, because it changes in one MERGE.
+        ``run_id`` is the id in the commits of the run. Rows need no restore, because a single MERGE changes them.
         """
         before = 0 if created or not steps else self.read_version()
         try:
             yield
         except BaseException:
-            with suppress(Exception):  # the first error is the one to report
-                # Another run may have created it at the same time: each commit names its run.
+            with suppress(Exception):  # report the original error, not one of the restore
+                # Another run may have created it at the same time; each commit names its run.
                 if created and self.exists() and [c.run for c in read_log(self.spark, self.name, 2)] == [run_id]:
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # If another writer has committed since, an additional column does no harm.
@@ -121,7 +121,7 @@ class TargetTable:
 
 @dataclass(frozen=True)
 class Existing:
-    """A table as it is: its columns (name -> type as Spark writes it, nullable) and its properties."""
+    """An existing table: its columns (name -> Spark's type and whether it is nullable) and its properties."""
 
     columns: Mapping[str, tuple[str, bool]]
     properties: Mapping[str, str]
@@ -129,20 +129,20 @@ class Existing:
 
     @property
     def adopted(self) -> bool:
-        """Whether the table says which spec its rows stand for."""
+        """Whether scdgen created or adopted the table, by its properties."""
         return PATTERN in self.properties
 
 
 def find_missing(spec: Spec, stored: Iterable[str]) -> list[Target]:
-    """The columns of a spec's table that are not among the ``stored``."""
+    """The columns of a spec's target that are not among the ``stored`` ones."""
     present = {name.lower() for name in stored}
     return [column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name).lower() not in present]
 
 
 def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target, ...]:
-    """The columns that the spec has and the table lacks. With ``adopt`` what the table's properties say does not count.
+    """The columns that the spec has and the table lacks. With ``adopt`` the table's properties are not compared.
 
-    Raises :class:`DataError` with every way in which the table does not fit its spec, a line each.
+    Raises :class:`DataError` with a line for each mismatch between the table and its spec.
     """
     if table.kind == "view":
         raise DataError(f"{spec.target}: is a view, which holds no rows; name another target, or drop the view")
@@ -152,7 +152,7 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
     stored = {name.lower(): kind for name, kind in table.columns.items()}
     missing = find_missing(spec, stored)
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
-    problems = [*_missing(spec, missing, added), *_types(spec, stored), *_unknown(spec, table)]
+    problems = [*_check_missing(spec, missing, added), *_check_types(spec, stored), *_check_unknown(spec, table)]
     if adopt and added and not problems:
         names = ", ".join(sql.unquote(column.name) for column in added)
         problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
@@ -160,13 +160,13 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
         hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
         problems.append(f"the table was not made by scdgen; {hint}")
     elif not adopt:
-        problems += _properties(spec, table, {sql.unquote(column.name) for column in added})
+        problems += _check_properties(spec, table, {sql.unquote(column.name) for column in added})
     if problems:
         raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
     return added
 
 
-def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> Iterator[str]:
+def _check_missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> Iterator[str]:
     options = {name: option for option, name in spec.history.names()}
     for column in missing:
         name = sql.unquote(column.name)
@@ -185,38 +185,38 @@ def _missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> It
             )
 
 
-def _types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+def _check_types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
     for column in pattern_of(spec).columns(spec):
         name = sql.unquote(column.name)
         kind, _ = stored.get(name.lower(), (column.type, True))
-        if _plain(kind) != _plain(column.type):
+        if _as_stored(kind) != _as_stored(column.type):
             yield (
-                f"the column '{name}' is {_written(kind)} in the table and {column.type} in the spec; "
+                f"the column '{name}' is {_format_type(kind)} in the table and {column.type} in the spec; "
                 "write the table's type or recreate the table"
             )
 
 
-def _written(kind: str) -> str:
+def _format_type(kind: str) -> str:
     try:
         return data_type(kind)
-    except ValueError:  # a type that no spec can have, or names inside of a struct that Spark writes without quotes
+    except ValueError:  # a type that a spec cannot have, or field names in a struct, which Spark does not quote
         return kind.upper().replace("`", "").replace(": ", ":").replace(", ", ",")
 
 
-def _plain(kind: str) -> str:
-    """The type as it is compared: a schema tells VARCHAR and CHAR as STRING."""
-    read = _written(kind)
-    return "STRING" if read.startswith(("VARCHAR", "CHAR")) else read
+def _as_stored(kind: str) -> str:
+    """The type as Spark's schemas have it, where VARCHAR and CHAR are STRING."""
+    named = _format_type(kind)
+    return "STRING" if named.startswith(("VARCHAR", "CHAR")) else named
 
 
-def _unknown(spec: Spec, table: Existing) -> Iterator[str]:
+def _check_unknown(spec: Spec, table: Existing) -> Iterator[str]:
     known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
     for name, (_, nullable) in table.columns.items():
         if name.lower() not in known and not nullable:
             yield f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
 
 
-def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
+def _check_properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
     wanted = definition(spec)
     recreate = "recreate the table, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
     for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
@@ -224,14 +224,14 @@ def _properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
         if was != now:
             yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {recreate}"
     for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
-        before, after = _read(table.properties.get(option)), _read(wanted.get(option))
+        before, after = _read_names(table.properties.get(option)), _read_names(wanted.get(option))
         if before != after - added:
-            yield f"the table was made with {label}: {_listed(before)}, the spec says {_listed(after)}; {recreate}"
+            yield f"the table was made with {label}: {_join(before)}, the spec says {_join(after)}; {recreate}"
 
 
-def _read(text: str | None) -> set[str]:
+def _read_names(text: str | None) -> set[str]:
     return set(json.loads(text)) if text else set()
 
 
-def _listed(names: set[str]) -> str:
+def _join(names: set[str]) -> str:
     return ", ".join(sorted(names)) or "none"

@@ -1,8 +1,8 @@
-"""Reads the stored versions of a table as plain values, through JSON that Spark writes itself.
+"""Reads the stored versions of a table as plain values, through JSON that Spark writes.
 
-pyspark converts times to the zone of the machine, fails at years that Python's dates do not have, and returns FLOAT
-as DOUBLE. The JSON is exact, in the session's time zone and of any year: numbers stay numbers; times, decimals and
-intervals become text as a cast writes them, and binary becomes hex, in nested values too.
+pyspark converts times to the time zone of the machine, fails for years that Python's dates do not support, and returns
+FLOAT as DOUBLE. The JSON is exact, in the session's time zone and for any year: numbers stay numbers; times, decimals
+and intervals become text as by a cast, and binary becomes hex, in nested values too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _JSON_TYPES = {"string", "boolean", "byte", "short", "integer", "long", "float",
 
 @dataclass(frozen=True)
 class VersionFilter:
-    """Selects versions: of one key, valid at a time, or the open ones; deletes are left out unless ``deleted``."""
+    """Selects the versions of a key, those valid at a time, or the open ones; without deletes unless ``deleted``."""
 
     keys: Mapping[str, object] = field(default_factory=dict)
     as_of: object = None
@@ -45,7 +45,7 @@ class VersionFilter:
         return self.as_of is None and not self.current
 
     def render_query(self, spec: Spec, templates: str | None = None) -> str:
-        """The SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
+        """Render the SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
         return versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
 
 
@@ -53,9 +53,9 @@ class VersionFilter:
 class VersionRows:
     """Rows in the order of keys and starts, each column -> value.
 
-    Values are of the types of JSON: times, decimals and binary (hex) are text. A row of scd2 also has ``_scd_until``,
-    the start of what comes next, NULL while the version is open, and ``_scd_open``. ``following`` is the row after
-    the last one if a limit left some out.
+    Values have JSON types: times, decimals and binary (hex) are text. A row of scd2 also has ``_scd_until``, the
+    exclusive end, NULL while the version is open, and ``_scd_open``. ``following`` is the row after the last one, if a
+    limit left any out.
     """
 
     columns: tuple[str, ...]
@@ -75,12 +75,12 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
 
 
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
-    """The rows in order. Raises :class:`UsageError` for a key or time that the spec does not have or cannot read."""
+    """Select the rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
     query = wanted.render_query(spec, templates)
     given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in wanted.keys.items()]
     if wanted.as_of is not None:
         given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
-    # Depending on the session's ANSI mode, the CAST of the query would fail with Spark's error or find nothing.
+    # Test the values first: depending on the ANSI mode, the CAST in the query would fail or return NULL.
     tried = [f"TRY_CAST({sql.text_literal(text)} AS {kind}) IS NULL" for _, text, kind in given]
     failed = spark.sql(f"SELECT {', '.join(tried)}").collect()[0] if tried else ()
     for (option, text, kind), is_null in zip(given, failed, strict=True):
@@ -95,7 +95,7 @@ def read_versions(
     """Read up to ``limit`` rows (0: all).
 
     Raises:
-        UsageError: the spec does not have the key or time, or cannot read it.
+        UsageError: the spec does not have the key column, or the key or time is invalid.
         DataError, EngineError: the table does not exist, or the engine failed.
     """
     with Engine(spark).translated(spec):
@@ -115,7 +115,7 @@ def read_versions(
 
 
 def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
-    """An expression of one JSON object with all columns of a frame.
+    """Render an expression for one JSON object with all columns of a frame.
 
     Args:
         schema: the result of ``frame.schema.jsonValue()``.
@@ -128,7 +128,7 @@ def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
 
 
 def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0) -> str:
-    """An expression of ``value``, of the type ``kind``, in a type that JSON can hold; NULL stays NULL.
+    """Render a cast of ``value``, of the type ``kind``, to a type that JSON can hold; NULL stays NULL.
 
     >>> render_json_value("a", "binary")
     'LOWER(HEX(a))'

@@ -1,8 +1,8 @@
-"""The tables that specs read and write: which spec reads the table of which, and the order of a run.
+"""The tables that specs read and write: which spec reads whose table, and the order of a run.
 
-Two names are the same table where they are equal, upper and lower case aside. A name without a schema means the schema
-``default``, as in the embedded session. A name without a catalog is the same as one with a catalog and an equal rest,
-as long as only one spec of those given has such a table; where several have, the name with the catalog must be written.
+Two names are the same table if they are equal, ignoring case. A name without a schema is in the schema ``default``, as
+in the embedded session. A name without a catalog matches one with a catalog if the rest is equal and only one of the
+given specs has such a table; if several have, the catalog must be written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Name = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Read:
-    """A table that a spec reads: its name as written, and the spec that writes it, ``None`` where none of them does."""
+    """A table that a spec reads: its name as written, and the spec that writes it, if one of them does."""
 
     name: str
     writer: Spec | None = None
@@ -37,15 +37,15 @@ class Step:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The targets of the other specs that have to be done before this one."""
+        """Return the targets of the other specs that must run before this one."""
         writers = (read.writer for read in self.reads)
         return tuple(dict.fromkeys(w.target for w in writers if w is not None and w is not self.spec))
 
 
 def steps(specs: Sequence[Spec]) -> list[Step]:
-    """The specs, each after those whose target or view it reads; the given order where nothing else decides.
+    """Order the specs, each after those whose target or view it reads; ties keep the given order.
 
-    Raises :class:`SpecError` where specs read one another in a circle, or a name may be the table of two specs.
+    Raises :class:`SpecError` if specs read each other in a circle, or if a name could be the table of two specs.
     A spec may read its own target, as a watermark does.
     """
     writers = _writers(specs)
@@ -70,7 +70,7 @@ def steps(specs: Sequence[Spec]) -> list[Step]:
 
 
 def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
-    """Targets, views, and every table that is read, checks included, in one to three parts."""
+    """Yield targets, views, and every table that is read, including by checks, in one to three parts."""
     for spec in specs:
         yield from find_written_names(spec)
         yield from find_read_names(spec)
@@ -79,7 +79,7 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
 
 
 def find_written_names(spec: Spec) -> Iterator[Name]:
-    """The target, and the views of it."""
+    """Yield the target and its views."""
     yield spec.target_parts
     for name in (spec.views.current, spec.views.as_of):
         if name is not None:
@@ -87,7 +87,7 @@ def find_written_names(spec: Spec) -> Iterator[Name]:
 
 
 def find_read_names(spec: Spec) -> Iterator[Name]:
-    """What a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
+    """Yield what a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
 
     A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks are not part of a run.
     """
@@ -106,7 +106,7 @@ def _named_in(read: sql.Fragment) -> list[Name]:
 
 
 def full_name(parts: Name) -> Name:
-    """A name as it is compared: lower case, with a schema.
+    """Return a name in its form for comparisons: lower case, with a schema.
 
     >>> full_name(("Customer",)), full_name(("main", "CRM", "customer"))
     (('default', 'customer'), ('main', 'crm', 'customer'))
@@ -123,35 +123,27 @@ def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]]) -> tuple[Read, ...]
     names: dict[Name, Name] = {}
     for parts in find_read_names(spec):
         names.setdefault(full_name(parts), parts)
-    found = [Read(dotted(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
+    found = [Read(sql.quote_parts(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:
         found.insert(0, Read(spec.source.path))
     return tuple(found)
 
 
 def _writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, Spec]]) -> Spec | None:
-    """The one spec that a name can be of."""
+    """Find the spec that writes a table; raises :class:`SpecError` if it could be several."""
     same = [(other, writer) for other, writer in writers if other == name]
     if not same:
         same = [(other, writer) for other, writer in writers if len(other) != len(name) and other[-2:] == name[-2:]]
     if len(same) > 1:
         listed = " or ".join(f"{'.'.join(other)} of {writer.origin}" for other, writer in same)
-        message = f"reads {dotted(parts)}, which can be {listed}; write the catalog, or give each a name of its own"
+        shown = sql.quote_parts(parts)
+        message = f"reads {shown}, which can be {listed}; write the catalog, or give each another name"
         raise SpecError([Problem(spec.origin, 0, 0, message)])
     return same[0][1] if same else None
 
 
-def dotted(parts: Name) -> str:
-    """A name to show; parts that hold a dot or a backtick are quoted.
-
-    >>> dotted(("crm", "dim.customer"))
-    'crm.`dim.customer`'
-    """
-    return ".".join(sql.quote(part) if set(part) & {".", "`"} else part for part in parts)
-
-
 def _from_first(circle: Sequence[int]) -> list[int]:
-    """A circle (its first index once more at the end), begun at the spec that was given first."""
+    """Rotate a circle, whose first index is repeated at its end, to start at the spec that was given first."""
     start = circle.index(min(circle))
     turned = [*circle[start:-1], *circle[:start]]
     return [*turned, turned[0]]

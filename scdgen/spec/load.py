@@ -1,30 +1,28 @@
-"""From YAML text to a :class:`~scdgen.spec.model.Spec`, with every mistake of a file named at its line and column."""
+"""From YAML text to a :class:`~scdgen.spec.model.Spec`, with every mistake at its line and column."""
 
 from __future__ import annotations
 
 import math
 import re
-import types
-import typing
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import TaggedScalar
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Model, ShortForm, Spec, find_model
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, rule_problems
 from scdgen.sql import LINE_ENDS
 
 _QUOTES = "put the whole text in quotes"
-# What the reader says -> what it means for a file, whether it is about the place where the construct begins, and what
-# to do. The pattern is looked for in "context: problem".
+# Message of the YAML reader ("context problem") -> whether to report the place where the construct begins, and the
+# message with its fix.
 _MEANINGS: tuple[tuple[str, bool, str], ...] = (
     (r'found duplicate key "([^"]*)"', False, "'{0}' is written twice; keep one"),
     (r"found character '\\t'", False, "a tab indents this line; YAML takes spaces alone"),
@@ -43,28 +41,28 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
     (r"expected <block end>", False,
      "the line does not line up with those before it; give options of one level the same indentation"),
     (r"could not find expected ':'", False,
-     "a line without a colon stands among options; write option: value"),
+     "a line between options has no colon; write option: value"),
     (r"found undefined alias '?([^']*)'?", False,
      f"the anchor *{{0}} is not defined; define it with &{{0}}, or {_QUOTES}"),
     (r"expected a mapping or list of mappings for merging", False, "<<: takes a mapping, such as *anchor; give one"),
     (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
 )  # fmt: skip
-# A table has some thousand columns at most, each with some options.
+# Far more than a spec needs: tables have a few thousand columns at most, each with a few options.
 _MOST_VALUES = 1_000_000
 
 # Characters that no text may hold, and why.
 _REFUSED = (
-    # Embeddings, overrides and isolates: they show SQL in another order than the one in which it runs (CVE-2021-42574).
+    # Embeddings, overrides and isolates: SQL would be shown in another order than it runs in (CVE-2021-42574).
     (re.compile("[\u202a-\u202e\u2066-\u2069]"),
      "which turns text around for who reads it; leave it out, or escape it in SQL"),
     (LINE_ENDS, "a line break for some readers; write a plain line break, or escape it in SQL"),
-    # It fits into no file and no database.
+    # Surrogates cannot be encoded in UTF-8.
     (re.compile("[\ud800-\udfff]"), "half of a character; write the whole character, or \\U and its eight digits"),
 )  # fmt: skip
 
 
 def load_spec(path: str | Path) -> Spec:
-    """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it is not there."""
+    """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -76,7 +74,7 @@ def load_spec(path: str | Path) -> Spec:
 
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
-    """Read a spec from YAML text; ``name`` stands for the file in messages. Raises :class:`SpecError`."""
+    """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
     tree = parse(text, name)
     if not isinstance(tree, dict):
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
@@ -90,7 +88,7 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
 
 
 def parse(text: str, name: str) -> Any:
-    """The tree of a YAML text, with the places of its nodes; ``name`` is the file's. Raises :class:`SpecError`."""
+    """Parse YAML text into a tree with the positions of its nodes. Raises :class:`SpecError`."""
     try:
         tree = YAML(typ="rt", pure=True).load(text)
     except MarkedYAMLError as error:
@@ -106,7 +104,7 @@ def parse(text: str, name: str) -> Any:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; fix or quote the value")]) from error
     if _size(tree, {}) > _MOST_VALUES:
-        raise SpecError([Problem(name, 0, 0, "its aliases (*name) stand for too many values; write out what is meant")])
+        raise SpecError([Problem(name, 0, 0, "its aliases (*name) expand to too many values; write the values out")])
     problems = [Problem(name, line + 1, column + 1, what) for line, column, what in _odd(tree)]
     if problems:
         raise SpecError(problems)
@@ -133,20 +131,20 @@ def _problem(name: str, mark: Any, what: str) -> Problem:
 
 
 def _size(node: Any, known: dict[int, float]) -> float:
-    """How many values a document has with each alias written out; endless where an anchor holds its own alias."""
+    """Count the values of a document with its aliases expanded; infinite if an anchor contains its own alias."""
     inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     if not inner:
         return 1
     if id(node) not in known:
-        known[id(node)] = math.inf  # while it is looked at: who meets it inside of itself
+        known[id(node)] = math.inf  # until it is counted: found again inside itself, it has no end
         known[id(node)] = 1 + sum(_size(value, known) for value in inner)
     return known[id(node)]
 
 
 def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int, str]]:
-    """Names and values that YAML allows and a spec cannot hold, with their places.
+    """Yield (line, column, problem) for names and values that YAML allows but a spec cannot hold.
 
-    A tag such as ``!env`` would lose its meaning without a word.
+    A tag such as ``!env`` would otherwise be ignored silently.
     """
     tag = getattr(getattr(node, "tag", None), "value", None)
     if tag and (isinstance(node, TaggedScalar) or not str(tag).startswith("tag:yaml.org")):
@@ -168,7 +166,7 @@ def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int,
 
 
 def _plain(node: Any) -> Any:
-    """Plain Python values: the round-trip types of the YAML reader carry positions that the models do not want."""
+    """Convert the round-trip types of the YAML reader, which carry positions, to plain Python values."""
     if isinstance(node, dict):
         return {key if isinstance(key, str) else str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, list):
@@ -180,27 +178,27 @@ def _plain(node: Any) -> Any:
 
 
 def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[Location, str]]]:
-    """The spec, or what is wrong with it.
+    """Return the spec and its mistakes; the spec is ``None`` if it could not be built.
 
-    Fields that are wrong by themselves are set aside, so that the rules across the other fields are heard in the
-    same go and not one mistake at a time.
+    Invalid fields are replaced or removed, so that the rules across the other fields are checked too and all mistakes
+    are reported at once.
     """
     found: list[tuple[Location, str]] = []
-    aside: set[Location] = set()
+    reported: set[Location] = set()
     spec: Spec | None = None
-    for _ in range(4):  # each round takes out what was wrong; defaults stand in, so it ends soon
+    for _ in range(4):  # each round removes what was wrong, and defaults take over, so few are needed
         try:
             spec = Spec.model_validate(data).placed_at(name)
             break
         except ValidationError as error:
             issues = [(_location(e["loc"]), e) for e in error.errors(include_url=False)]
-            found += [(place, _message(place, e)) for place, e in issues if not _covered(place, aside)]
-            aside |= {place for place, _ in issues}
+            found += [(place, _message(place, e)) for place, e in issues if not _covered(place, reported)]
+            reported |= {place for place, _ in issues}
             for place, e in issues:
                 if e["type"] != "missing":
                     _set_aside(data, place, _stand_in(place, e["type"]))
     if spec is not None:
-        found += [(place, message) for place, message in rule_problems(spec) if not _covered(place, aside)]
+        found += [(place, message) for place, message in rule_problems(spec) if not _covered(place, reported)]
     return spec, found
 
 
@@ -209,13 +207,13 @@ def _covered(place: Location, aside: Iterable[Location]) -> bool:
 
 
 def _location(place: tuple[int | str, ...]) -> Location:
-    """A place in the YAML: pydantic's own steps (types of a union, the key of a mapping) taken out."""
+    """Convert a location of pydantic's to a place in the YAML: without union types and mapping keys."""
     own = {"str", "int", "bool", "float", "[key]"}
     return tuple(step for index, step in enumerate(place) if not (index and step in own))
 
 
 def _stand_in(place: Location, kind: str) -> str | None:
-    """What takes the place of a wrong value that the spec cannot do without, while the rest is looked at."""
+    """Return a valid value to put in place of a wrong required one while the rest is checked."""
     if kind == "literal_error":
         return _allowed_values(place)[0]
     return {"type": "string", "target": "a.target", "query": "SELECT 1"}.get(str(place[-1]))
@@ -227,7 +225,7 @@ def _set_aside(data: Any, place: Location, instead: str | None) -> None:
             holder, data = data, data[step]
         except (KeyError, IndexError, TypeError):
             return
-        if isinstance(data, str):  # the short form, such as a column given by its type alone
+        if isinstance(data, str):  # the short form, such as a column given by its type
             holder[step] = instead
             return
     if isinstance(data, dict):
@@ -237,7 +235,7 @@ def _set_aside(data: Any, place: Location, instead: str | None) -> None:
 
 
 def _message(place: Location, error: Any) -> str:
-    """One line: what is wrong at this place, what is allowed."""
+    """Describe an error of pydantic's on one line: what is wrong, what is allowed."""
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     option = next((step for step in reversed(place) if isinstance(step, str)), "spec")
     if kind == "extra_forbidden":
@@ -253,7 +251,7 @@ def _message(place: Location, error: Any) -> str:
         return text if f"'{option}'" in text else f"{option}: {text}"
     if kind == "string_pattern_mismatch":
         return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
-    if kind == "model_type" and (model := _model_at(place)) is not None and hasattr(model, "_short_form"):
+    if kind == "model_type" and issubclass(_model_at(place), ShortForm):
         short = "a name, or null for no such column" if option == "is_current" else "a type"
         return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
     wanted = {
@@ -267,7 +265,7 @@ def _message(place: Location, error: Any) -> str:
 
 
 def _holder(place: Location) -> str:
-    """What an option belongs to: an entry is called by its kind, a mapping by its name."""
+    """Name what an option belongs to: an entry by its kind, a mapping by its name."""
     named = [step for step in place if isinstance(step, str)]
     kinds = {"columns": "column", "params": "param", "checks": "check"}
     return kinds.get(named[0], named[-1]) if named else "spec"
@@ -281,42 +279,34 @@ def _shown(value: Any) -> str:
     return f"'{value}'"
 
 
-def _model_at(place: Location) -> type[BaseModel] | None:
-    """The model whose fields stand at a place; the steps into mappings and lists are taken too."""
-    kind: Any = Spec
+def _model_at(place: Location) -> type[Model]:
+    """Return the model at a place; the spec itself if there is none."""
+    model: type[Model] | None = Spec
+    many = False  # whether the next step is an entry of a mapping or a list
     for step in place:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            kind = next((f.annotation for n, f in kind.model_fields.items() if step in (n, f.alias)), None)
+        if model is not None and not many:
+            fields = model.model_fields.items()
+            model, many = find_model(next((f.annotation for n, f in fields if step in (n, f.alias)), None))
         else:
-            kind = get_args(kind)[-1 if get_origin(kind) is dict else 0] if get_args(kind) else None
-        kind = next((inner for inner in get_args(kind) if _is_model(inner)), kind) if _is_union(kind) else kind
-    return kind if _is_model(kind) else None
-
-
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _is_union(kind: Any) -> bool:
-    return get_origin(kind) in (typing.Union, types.UnionType)
+            many = False
+    return Spec if model is None or many else model
 
 
 def _options_at(place: Location) -> list[str]:
-    model = _model_at(place) or Spec
-    return [field.alias or name for name, field in model.model_fields.items()]
+    return [field.alias or name for name, field in _model_at(place).model_fields.items()]
 
 
 def _allowed_values(place: Location) -> list[str]:
     if place == ("pattern",):
         return list(pattern_names())
-    model = _model_at(place[:-1]) or Spec
+    model = _model_at(place[:-1])
     annotation = model.model_fields[str(place[-1])].annotation
-    options = [annotation, *typing.get_args(annotation)]
+    options = [annotation, *get_args(annotation)]
     return [str(value) for option in options if get_origin(option) is Literal for value in get_args(option)]
 
 
 def _position(tree: Any, place: Location) -> tuple[int, int]:
-    """Line and column (from 1) of the nearest node that the file has on the way to ``place``."""
+    """Return line and column (from 1) of the deepest node on the path ``place`` that the file has."""
     line, column = 0, 0
     for step in place:
         try:
@@ -333,29 +323,16 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
 
 
 class Lines:
-    """Where the options of a spec stand in its file."""
+    """Line numbers of the options of a spec in its file."""
 
-    def __init__(self, text: str, name: str = "inline"):
+    def __init__(self, text: str, name: str):
         self._tree = parse(text, name)
 
     @classmethod
     def of_file(cls, origin: str) -> Lines:
-        """Those of the file that a spec was read from."""
+        """Read the file of a spec."""
         return cls(Path(origin).read_text(encoding="utf-8"), origin)
 
-    def of(self, place: Location) -> int | None:
-        """The line of an option, from 1; ``None`` where the file does not set it, so that its default holds."""
-        node = self._tree
-        for step in place:
-            if isinstance(node, dict):
-                key = next((key for key in node if str(key) == step), None)
-                if key is None:
-                    return None
-                node = node[key]
-            elif isinstance(node, list):
-                if not isinstance(step, int) or step >= len(node):
-                    return None
-                node = node[step]
-            elif not isinstance(step, int):  # a single entry may stand without its list
-                return None
-        return _position(self._tree, place)[0] or None
+    def of(self, place: Location) -> int:
+        """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""
+        return _position(self._tree, place)[0]

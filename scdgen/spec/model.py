@@ -1,15 +1,14 @@
 """The spec as a tree of frozen models: one YAML file, one target table.
 
-Field names, defaults and meanings are those of the spec format, version 1. The models check each field alone; what
-spans fields is in :mod:`scdgen.spec.rules`. Text that is SQL is read on the way in, so that a spec in memory holds
-nothing but single expressions, single SELECTs and known types.
+The models check each field by itself; rules across fields are in :mod:`scdgen.spec.rules`. SQL is parsed on the way in,
+so that a spec in memory holds only single expressions, single SELECTs and known types.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -37,9 +36,28 @@ def _pattern(name: str) -> str:
 
 
 class Model(BaseModel):
-    """Frozen, and strict about keys."""
+    """Frozen, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class ShortForm(Model):
+    """A model that a spec can write as a plain text, the value of the option ``given_as``."""
+
+    given_as: ClassVar[str] = "type"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: object) -> object:
+        return {cls.given_as: value} if isinstance(value, str) else value
+
+
+def find_model(kind: object) -> tuple[type[Model] | None, bool]:
+    """Return the model in an option's type, if any, and whether the option holds many of them."""
+    if isinstance(kind, type) and issubclass(kind, Model):
+        return kind, False
+    found = next(filter(None, (find_model(part)[0] for part in get_args(kind))), None)
+    return found, get_origin(kind) in (dict, tuple)
 
 
 def _reads_as(read: Callable[[str], object]) -> AfterValidator:
@@ -51,7 +69,7 @@ def _reads_as(read: Callable[[str], object]) -> AfterValidator:
 
 
 def _plain(value: object) -> object:
-    """YAML reads an unquoted date or true as more than text; a literal wants the text."""
+    """Convert a date, which YAML makes of unquoted text, back to text."""
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, dt.date) else value
@@ -62,8 +80,8 @@ def _listed(value: object) -> object:
 
 
 def _no_control(text: str) -> str:
-    text = text.rstrip("\n")  # as | and > leave it
-    if text.splitlines() not in ([], [text]):  # in a comment of the SQL, what some reader takes for the next line runs
+    text = text.rstrip("\n")  # | and > in YAML leave one
+    if text.splitlines() not in ([], [text]):  # in a comment of the SQL, a new line would run
         raise ValueError("holds a line break; write it on one line, or after > so that YAML joins the lines")
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise ValueError("holds a control character; write plain text")
@@ -71,7 +89,7 @@ def _no_control(text: str) -> str:
 
 
 def _as_text(value: object) -> object:
-    """A value of a property: YAML reads an unquoted number or true as more than text."""
+    """Convert the value of a property to text: YAML makes numbers and booleans of unquoted ones."""
     if isinstance(value, bool | int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
     return _plain(value)
@@ -81,8 +99,8 @@ def _name(text: str) -> str:
     if not text.strip() or text != text.strip():
         raise ValueError(f"'{text}' is not a name; write one without spaces around it")
     if text.lower().startswith(RESERVED_PREFIX):
-        told = f"begins with {RESERVED_PREFIX}, which the generated SQL keeps for itself"
-        raise ValueError(f"'{text}' {told}; name it otherwise")
+        what = f"begins with {RESERVED_PREFIX}, which the generated SQL keeps for itself"
+        raise ValueError(f"'{text}' {what}; name it otherwise")
     return _no_control(text)
 
 
@@ -108,72 +126,63 @@ class Source(Model):
         description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
     )
     format: Literal["csv", "json", "parquet", "delta"] | None = Field(
-        default=None, description="Of the files at `path`."
+        default=None, description="The format of the files at `path`."
     )
     options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
     feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
-        description="`changes`: rows that changed; `snapshot`: the whole truth at one time, a missing key is a delete; "
-        "`versions` (scd2): the whole history of each key that it names, a row per version, a gap is a delete.",
+        description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
+        "`versions` (scd2): the whole history of each key in the source, a row per version; a gap is a delete.",
     )
     effective_at: Expression | None = Field(
         default=None,
-        description="When a row became true. scd2 changes need it; in a snapshot it is `taken_at` by default.",
+        description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
     )
     effective_until: Expression | None = Field(
         default=None,
-        description="When a version ends, for `feed: versions`: NULL or the open end while it is open, and written as "
-        "`valid_to` is, with `history.gap`.",
+        description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
+        "the open end while it is open.",
     )
-    sequence_by: Expressions = Field(default=(), description="Of rows of one key and time the greatest wins.")
+    sequence_by: Expressions = Field(default=(), description="Among rows of one key and time, the greatest wins.")
     delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
     where: Expression | None = Field(default=None, description="Which rows are read.")
 
 
-class Column(Model):
+class Column(ShortForm):
     """One column of the target."""
 
     type: DataType = Field(description="The type of the column; the source's value is cast to it.")
     from_: Expression | None = Field(
-        default=None, alias="from", description="What the column holds, over a row of the source."
+        default=None, alias="from", description="The value of the column, over a row of the source."
     )
     comment: Text | None = Field(default=None, description="A comment on the column.")
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: bool = Field(
         default=True,
-        description="scd2; `false`: a change of only such columns opens no version; the newest value counts.",
+        description="scd2; `false`: a change of only such columns opens no version; the newest value is kept.",
     )
     nulls: Literal["value", "ignore", "fill"] = Field(
         default="value",
-        description='scd2; `ignore`: NULL means "not given", the value before it stays; `fill`: and the first known '
-        "value fills what is before it.",
+        description='scd2; `ignore`: NULL means "not given", the previous value stays; `fill`: also, the first known '
+        "value fills earlier versions.",
     )
     merge: Literal["last", "first", "min", "max"] = Field(
-        default="last", description="scd1: how a key's rows, in the batch and in the table, become one value."
+        default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: object) -> object:
-        return {"type": value} if isinstance(value, str) else value
 
+class Flag(ShortForm):
+    """The column that flags the open version of a key."""
 
-class Flag(Model):
-    """The column that says whether a version is the open one."""
-
+    given_as: ClassVar[str] = "name"
     name: Name = Field(default="is_current", description="Its name.")
     type: DataType = Field(default="BOOLEAN", description="Its type.")
     open: Scalar = Field(default=True, description="Its value in an open version.")
     closed: Scalar = Field(default=False, description="Its value in a closed version.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: object) -> object:
-        return {"name": value} if isinstance(value, str) else value
-
 
 class History(Model):
-    """The columns that make versions of rows (scd2)."""
+    """The history columns (scd2)."""
 
     type: Literal["timestamp", "date", "bigint"] = Field(
         default="timestamp", description="The type of `valid_from` and `valid_to`; `bigint` is a sequence number."
@@ -182,14 +191,14 @@ class History(Model):
     valid_to: Name = Field(default="valid_to", description="The column with its end.")
     open_end: Scalar = Field(
         default=None,
-        description="What the end of an open version holds: null, a literal such as `'9999-12-31'`, or `last_run`.",
+        description="The end of an open version: null, a literal such as `'9999-12-31'`, or `last_run`.",
     )
     gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
         default=None,
-        description="null: an end is the next start; or that much before it: `1 microsecond`, `1 day`, a number.",
+        description="null: an end is the next start; else how much earlier it is: `1 microsecond`, `1 day`, a number.",
     )
     is_current: Flag | None = Field(
-        default=Flag(), description="The column that says which version is open; null for no such column."
+        default=Flag(), description="The column that flags the open version; null for no such column."
     )
     row_hash: Name | None = Field(
         default=None,
@@ -200,14 +209,14 @@ class History(Model):
     )
     action: Name | None = Field(
         default=None,
-        description="A column with `I` first version of a key or after a delete, `U` a later one, `D` deleted.",
+        description="A column with `I` (first version of a key or after a delete), `U` (a later one) or `D` (deleted).",
     )
     deleted: Name | None = Field(
         default=None, description="A boolean column, with `on_delete: mark`: whether a delete opened the version."
     )
 
     def names(self) -> tuple[tuple[str, str], ...]:
-        """(option, column name) of each history column, in the order in which the table has them."""
+        """Return (option, column name) of each history column, in the table's order."""
         flag = self.is_current.name if self.is_current else None
         listed = (
             ("surrogate_key", self.surrogate_key),
@@ -224,24 +233,24 @@ class History(Model):
 class Table(Model):
     """The storage of the target: format, layout, properties and location."""
 
-    format: Literal["delta"] = Field(default="delta", description="Of the target.")
+    format: Literal["delta"] = Field(default="delta", description="The format of the target.")
     partition_by: Names = Field(
-        default=(), description="Target columns; one that derives from the key bounds the MERGE."
+        default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
     )
-    cluster_by: Names = Field(default=(), description="Target columns of liquid clustering; not with `partition_by`.")
+    cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     location: Text | None = Field(
-        default=None, description="Where the files of the table are, when the catalog does not choose."
+        default=None, description="The folder of the table's files, if the catalog is not to choose it."
     )
 
 
 class Snapshot(Model):
-    """What a full extract speaks for, and when it is not to be believed."""
+    """What a full extract covers, and when to refuse it."""
 
     taken_at: Expression = Field(default="current_timestamp()", description="When the snapshot was taken.")
     scope: Expression | None = Field(
         default=None,
-        description="Over target columns: the part of the table that the snapshot speaks for; null for all of it.",
+        description="Over target columns: the part of the table that the snapshot covers; null for all of it.",
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
     max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(
@@ -249,18 +258,13 @@ class Snapshot(Model):
     )
 
 
-class Param(Model):
-    """A value given at run time, a session variable in SQL."""
+class Param(ShortForm):
+    """A value that is passed at run time, a session variable in SQL."""
 
     type: DataType = Field(description="The type of the param.")
     default: Annotated[str | int | float | bool | None, BeforeValidator(_plain)] = Field(
-        default=None, description="Its value where `--param` gives none: a literal, an expression or a SELECT."
+        default=None, description="The value without `--param`: a literal, an expression or a SELECT."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: object) -> object:
-        return {"type": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _default_is_a_value(self) -> Param:
@@ -270,7 +274,7 @@ class Param(Model):
 
 
 class Check(Model):
-    """An integrity check of the spec's own: a query of the rows that break it."""
+    """A custom integrity check: a query that returns the rows that break it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = Field(description="The name of the check.")
     query: Query = Field(description="Returns the rows that break it.")
@@ -281,15 +285,15 @@ class Views(Model):
 
     current: TableName | None = Field(default=None, description="A view of the open versions.")
     as_of: TableName | None = Field(
-        default=None, description="scd2: a table function of a time, the versions valid then."
+        default=None, description="scd2: a table function that takes a time and returns the versions valid then."
     )
 
 
 class Stream(Model):
-    """What ``scdgen stream`` reads with, and where it keeps its place."""
+    """Options of ``scdgen stream``: its reader and its checkpoint."""
 
     options: Properties = Field(default_factory=dict, description="Options of the stream's reader.")
-    checkpoint: Text | None = Field(default=None, description="The folder in which the stream keeps its place.")
+    checkpoint: Text | None = Field(default=None, description="The folder of the stream's checkpoint.")
 
 
 Pattern = Annotated[str, AfterValidator(_pattern)]
@@ -298,33 +302,34 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
-    target: TableName = Field(description="The table to keep, in one to three parts.")
+    target: TableName = Field(description="The table to maintain, in one to three parts.")
     description: Text | None = Field(default=None, description="A comment on the table.")
-    pattern: Pattern = Field(description="What the table holds of each key.")
+    pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
-        description="Where rows come from, and what they say. Exactly one of `table`, `query`, `path`."
+        description="Where rows come from, and how to read them. Exactly one of `table`, `query`, `path`."
     )
     keys: Names = Field(description="The natural key: one or more target columns.")
     columns: dict[Name, Column] = Field(
-        description="Target columns in order, the history columns aside; `name: type`, or `name: {type: …, …}`."
+        description="Target columns in order, except the history columns; `name: type`, or `name: {type: …, …}`."
     )
-    history: History = Field(default=History(), description="scd2: the columns that make versions of rows.")
+    history: History = Field(default=History(), description="scd2: the history columns.")
     table: Table = Field(default=Table(), description="How the target is stored.")
     updated_at: Name | None = Field(
-        default=None, description="scd1: a target column that keeps the order of changes across batches."
+        default=None,
+        description="scd1: a target column with the time of a row, to order changes across batches.",
     )
     schema_evolution: Literal["fail", "add_columns"] = Field(
-        default="fail", description="`add_columns`: a column new in the spec is added to the table."
+        default="fail", description="`add_columns`: new columns of the spec are added to the table."
     )
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
         default=None,
-        description="scd2: `close`, `ignore`, or `mark`: a delete is a version of its own with the last known "
+        description="scd2: `close`, `ignore`, or `mark`: a delete is a separate version with the last known "
         "values; scd1: `remove`, `ignore`.",
     )
     unchanged: Literal["skip", "keep"] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that the table is the same whatever the order in which changes arrive.",
+        "that the table does not depend on the order in which changes arrive.",
     )
     late_arriving: Literal["apply", "ignore", "fail"] | None = Field(
         default=None,
@@ -332,83 +337,83 @@ class Spec(Model):
         "them; `fail` stops.",
     )
     bad_rows: Literal["fail", "skip"] = Field(
-        default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or leave them out."
+        default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them."
     )
     conflicts: Literal["fail", "any"] = Field(
         default="fail",
-        description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, a "
-        "delete before a row.",
+        description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, but "
+        "a delete before a row.",
     )
     snapshot: Snapshot | None = Field(
-        default=None, description="Goes with `feed: snapshot`: what it speaks for, and when it is not to be believed."
+        default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it."
     )
     params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")], Param] = Field(
         default_factory=dict,
-        description="Values given at run time, written `:name` in any expression; session variables in SQL. `name: "
+        description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",
     )
-    checks: tuple[Check, ...] = Field(default=(), description="Integrity checks of your own, beside the built-in ones.")
+    checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
     views: Views = Field(default=Views(), description="Views to create.")
     stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 
-    # Where the spec was read, as given; for the header of the files and for messages.
+    # The file of the spec, as given; for the header of generated files and for messages.
     _origin: str = PrivateAttr(default="inline")
 
     @property
     def origin(self) -> str:
-        """Where the spec was read: a path, or ``inline``."""
+        """Return where the spec was read from: a path, or ``inline``."""
         return self._origin
 
     def placed_at(self, origin: str) -> Spec:
-        """The same spec, said to come from ``origin``."""
+        """Set where the spec was read from, and return the spec."""
         self._origin = origin
         return self
 
     @property
     def rules(self) -> PatternRules:
-        """The pattern's side that concerns the spec."""
+        """Return the rules of the spec's pattern."""
         return rules_of(self.pattern)
 
     @property
     def keeps_history(self) -> bool:
-        """Whether rows have versions."""
+        """Whether the table has versions."""
         return self.rules.keeps_history
 
     @property
     def reads_snapshot(self) -> bool:
-        """Whether the source is the whole truth at one time."""
+        """Whether the source is a full extract."""
         return self.source.feed == "snapshot"
 
     @property
     def reads_versions(self) -> bool:
-        """Whether the source is the whole history of each key that it names."""
+        """Whether the source has the whole history of each of its keys."""
         return self.source.feed == "versions"
 
     @property
     def deletes(self) -> str:
-        """What a delete does, the pattern's default filled in."""
+        """Return ``on_delete``, by default that of the pattern."""
         return self.on_delete or self.rules.deletes[0]
 
     @property
     def late(self) -> str:
-        """What happens to late-arriving rows, the feed's default filled in."""
+        """Return ``late_arriving``, by default that of the feed."""
         return self.late_arriving or ("fail" if self.reads_snapshot else "apply")
 
     @property
     def tracked(self) -> list[str]:
-        """The columns of which a change opens a version."""
+        """Return the columns whose changes open a version."""
         return [name for name, column in self.columns.items() if column.track and name not in self.keys]
 
     @property
     def target_parts(self) -> tuple[str, ...]:
-        """The target's name in one to three parts."""
+        """Return the target's name in one to three parts."""
         return sql.split_name(self.target)
 
     @property
     def folder(self) -> str:
-        """The folder of the spec's files below ``generated/``: the target's name without quotes."""
+        """Return the folder of the spec's files below ``generated/``: the target's name without quotes."""
         return ".".join(self.target_parts)
 
     def column_source(self, name: str) -> str:
-        """The SQL expression over a source row that gives a column."""
+        """Return the SQL expression over a source row for a column."""
         return self.columns[name].from_ or sql.quote(name)

@@ -1,8 +1,7 @@
-"""What a pattern is to a spec: its name, what it accepts and its rules; and the registry of all patterns.
+"""The part of a pattern that validates specs: its name, feeds and rules; and the registry of all patterns.
 
-The package's own patterns are the modules ``scdN`` of :mod:`scdgen.patterns`, one each. Those of other
-packages are found by the entry point group ``scdgen.patterns``: each entry point names a subclass of
-:class:`scdgen.Pattern`.
+The built-in patterns are the modules ``scdN`` of :mod:`scdgen.patterns`, one each. Other packages register theirs in
+the entry point group ``scdgen.patterns``: each entry point names a subclass of :class:`scdgen.Pattern`.
 """
 
 from __future__ import annotations
@@ -24,67 +23,67 @@ if TYPE_CHECKING:
 GROUP = "scdgen.patterns"
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
-# The table properties that say what the stored rows depend on; by them a run notices that the spec has changed since.
+# Table properties with what the stored rows depend on: a run compares them to see whether the spec has changed.
 PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
 
 
 class PatternRules:
-    """The side of a pattern that concerns the spec alone."""
+    """The part of a pattern that needs only the spec."""
 
     name: ClassVar[str]
     """The value of the option ``pattern``."""
     summary: ClassVar[str]
-    """What the table holds, in a few words for the list of patterns."""
+    """What the table keeps, in a few words for the list of patterns."""
     keeps_history: ClassVar[bool]
-    """Whether the table has several rows of a key, each valid for a time."""
+    """Whether the table has versions: several rows per key, each valid for a time."""
     feeds: ClassVar[tuple[str, ...]] = ("changes", "snapshot")
     """The values of ``source.feed`` that the pattern accepts."""
     without: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """The options that a spec of this pattern cannot have, as ``history`` or ``columns.*.merge``, and how a message
-    about them goes on after the pattern's name, as ``which keeps no versions; remove it``."""
+    """The options that a spec of this pattern cannot have, such as ``history`` or ``columns.*.merge`` -> the end of the
+    message that refuses it, after the pattern's name, such as ``which keeps no versions; remove it``."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
     check_names: ClassVar[tuple[str, ...]] = ()
-    """The names of the checks that its tables can have; no spec can give one of them to a check of its own."""
+    """The names of the built-in checks of its tables, which custom checks cannot have."""
 
     templates: ClassVar[Path | None] = None
     """A folder with the pattern's templates; ``None`` for those of this package."""
 
     def accepts(self, feed: str) -> bool:
-        """Whether a spec of this pattern can have a feed."""
+        """Whether a spec of this pattern can have this feed."""
         return feed in self.feeds
 
     def needs_time(self, spec: Spec) -> bool:
-        """Whether a row of the source must say when it became true."""
+        """Whether the source needs ``effective_at``."""
         return False
 
     def takes_parts(self, spec: Spec) -> bool:
-        """Whether the rows of the source may come in parts, as micro-batches do."""
+        """Whether the rows of a key may arrive in parts, as in micro-batches."""
         return True
 
     def problems(self, spec: Spec) -> Found:
-        """What is wrong with a spec by the rules of this pattern: (place in the spec, one line with the fix).
+        """Yield (place in the spec, one line with the fix) for each broken rule of this pattern.
 
-        ``feeds``, ``without`` and ``deletes`` are checked for every pattern; this is for rules that span options.
+        ``feeds``, ``without`` and ``deletes`` are checked for every pattern; this is for rules across options.
         """
         return iter(())
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
-        """The columns that the table has besides those of the spec, in order."""
+        """Return the columns that the pattern adds to those of the spec, in order."""
         return ()
 
     def definition(self, spec: Spec) -> dict[str, str]:
-        """What the stored rows depend on, besides pattern and keys: table property -> value."""
+        """Return what the stored rows depend on besides pattern and keys: table property -> value."""
         return {}
 
 
 def definition(spec: Spec) -> dict[str, str]:
-    """What the stored rows depend on: table property -> value."""
+    """Return what the stored rows depend on: table property -> value."""
     return {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), **spec.rules.definition(spec)}
 
 
 def names_as_json(names: Iterable[str]) -> str:
-    """A list of columns as the value of a table property."""
+    """Write a list of columns as the value of a table property."""
     return json.dumps(list(names), ensure_ascii=False)
 
 
@@ -92,13 +91,13 @@ _registry: dict[str, PatternRules] = {}
 
 
 def register(pattern: PatternRules) -> None:
-    """Add a pattern; one of the same name is replaced."""
+    """Register a pattern; one of the same name is replaced."""
     _registry[pattern.name] = pattern
 
 
 @functools.lru_cache(maxsize=1)
 def _load_all() -> None:
-    """Import the modules of the package's own patterns, and the entry points of other packages."""
+    """Import the modules of the built-in patterns and the entry points of other packages."""
     package = import_module(GROUP)
     for module in iter_modules(package.__path__):
         if re.fullmatch(r"scd\d", module.name):
@@ -108,12 +107,12 @@ def _load_all() -> None:
 
 
 def pattern_names() -> tuple[str, ...]:
-    """The names of all patterns, the package's own in descending order first."""
+    """Return the names of all patterns, the built-in ones first, in descending order."""
     _load_all()
     return tuple(sorted(_registry, key=lambda name: (name.startswith("scd"), name), reverse=True))
 
 
 def rules_of(name: str) -> PatternRules:
-    """The pattern of a name; raises ``KeyError`` for one that is not registered."""
+    """Return the pattern of a name; raises ``KeyError`` if it is not registered."""
     _load_all()
     return _registry[name]

@@ -1,18 +1,17 @@
 """The options of a spec, read from the models: for the docs, for ``scdgen explain``, and as a JSON Schema for editors.
 
-A place is written with dots; ``*`` stands for a name that the user chooses, and for each entry of a list.
-The JSON Schema says what each option alone may hold. What spans options, and whether SQL can be read, is for
-``scdgen validate``.
+A place is written with dots; ``*`` is any name that the user chooses, or any entry of a list. The JSON Schema checks
+each option by itself; rules across options, and SQL, are checked by ``scdgen validate``.
 """
 
 from __future__ import annotations
 
 import json
-import types
 import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -47,12 +46,15 @@ _KINDS: dict[Any, str] = {
     int: "a number",
     float: "a number",
     str: "text",
+    dict: "a mapping",
+    tuple: "a list",
+    spec.Flag: "a name, a mapping, null",
 }
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a spec: its place, what it may hold, its default, its meaning in one line (Markdown)."""
+    """One option of a spec: its place, allowed values, default, and meaning in one line (Markdown)."""
 
     place: str
     allowed: str
@@ -61,46 +63,29 @@ class Option:
 
 
 def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Option]:
-    """Every option of a model and of the models in it, in the order of the models."""
+    """Yield every option of a model and of the models in it, in the order of the models."""
     hints = typing.get_type_hints(model, include_extras=True)
     for name, field in model.model_fields.items():
         place = f"{above}{field.alias or name}"
-        inner, many = _inner(field.annotation)
         default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-        allowed = _allowed(hints[name], inner, many)
-        yield Option(place, allowed, DEFAULTS.get(place, default), field.description or "")
+        yield Option(place, _allowed(hints[name]), DEFAULTS.get(place, default), field.description or "")
+        inner, many = spec.find_model(field.annotation)
         if inner is not None:
             yield from options(inner, f"{place}.*." if many else f"{place}.")
 
 
-def _inner(kind: Any) -> tuple[type[BaseModel] | None, bool]:
-    """(the model that an option holds, whether it holds many of them)."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return kind, False
-    for part in get_args(kind):
-        found, _ = _inner(part)
-        if found is not None:
-            return found, get_origin(kind) in (dict, tuple)
-    return None, False
-
-
-def _allowed(kind: Any, inner: type[BaseModel] | None, many: bool) -> str:
-    if inner is not None and many:
-        return "a list" if get_origin(kind) is tuple else "a mapping"
-    if inner is not None:
-        return "a name, a mapping, null" if hasattr(inner, "_short_form") else "a mapping"
-    if kind in _KINDS:
-        return _KINDS[kind]
+def _allowed(kind: Any) -> str:
+    """Describe the values of a type."""
+    origin, parts = get_origin(kind), get_args(kind)
     if kind == spec.Pattern:
         return ", ".join(f"`{name}` ({rules_of(name).summary})" for name in pattern_names())
-    if get_origin(kind) is Literal:
-        return ", ".join(f"`{value}`" for value in get_args(kind))
-    if get_origin(kind) is typing.Annotated:
-        return _allowed(get_args(kind)[0], None, False)
-    if get_origin(kind) in (typing.Union, types.UnionType):
-        parts = [_allowed(part, None, False) for part in get_args(kind) if part is not type(None)]
-        return ", ".join(dict.fromkeys(parts))
-    return "text"
+    if kind in _KINDS or origin in _KINDS:
+        return _KINDS.get(kind) or _KINDS[origin]
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in parts)
+    if origin is Annotated:
+        return _allowed(parts[0])
+    return ", ".join(dict.fromkeys(_allowed(part) for part in parts if part is not NoneType)) or "a mapping"
 
 
 def _default(value: object) -> str:
@@ -112,7 +97,7 @@ def _default(value: object) -> str:
 
 
 def render_table() -> str:
-    """The options as a Markdown table, a line each."""
+    """Render the options as a Markdown table, a line each."""
     lines = ["| option | allowed | default | meaning |", "|---|---|---|---|"]
     lines += [f"| `{o.place}` | {o.allowed} | {o.default} | {o.meaning} |" for o in options()]
     return "\n".join(lines)
@@ -122,7 +107,7 @@ TYPES = (
     "string", "int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "binary", "smallint",
     "tinyint", "float", "timestamp_ntz", "timestamp_ltz", "array<string>", "map<string,string>", "struct<a:int>",
 )  # fmt: skip
-# The names by which Spark's types can be written, as data_type reads them; with what may stand in brackets.
+# The names of types that data_type reads.
 _TYPE_NAMES = (
     "string", "text", "int", "integer", "bigint", "long", "int64", "double", "boolean", "bool", "date", "timestamp",
     "timestamptz", "timestampntz", "timestampltz", "timestamp_ntz", "timestamp_ltz", "binary", "smallint", "short",
@@ -130,29 +115,29 @@ _TYPE_NAMES = (
     "map", "struct",
 )  # fmt: skip
 _TYPE = "spark-type"
-# A name and not an address: the schema is published nowhere, and the name stays if it ever is.
+# A name, not an address: the schema is not published, and the name would stay if it were.
 SCHEMA_ID = "urn:scdgen:spec"
 
 
 def build_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12), every option with its description."""
+    """Build the JSON Schema (draft 2020-12), with the description of every option."""
     made = _with_type_references(spec.Spec.model_json_schema(schema_generator=_Generator))
     definitions = made["$defs"]
     for definition in definitions.values():
         definition.pop("title", None)
     definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
-    # Editors show the first matching branch; a source without one of the three is the most frequent mistake.
+    # The most frequent mistake is a source without one of the three.
     definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path")]
     return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
 
 
 def render_schema() -> str:
-    """The JSON Schema as text, ending in a newline."""
+    """Render the JSON Schema as text, ending in a newline."""
     return json.dumps(build_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 class _Generator(GenerateJsonSchema):
-    """pydantic's own schema, and what its validators add to it: short forms, names and types."""
+    """pydantic's schema, extended by what the validators accept: short forms, names and types."""
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
         inner = super().function_before_schema(schema)
@@ -177,15 +162,11 @@ class _Generator(GenerateJsonSchema):
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)
         made["description"] = made["description"].replace("``", "`")
-        short = getattr(schema["cls"], "_short_form", None)
-        if short is None:
+        model = schema["cls"]
+        if not issubclass(model, spec.ShortForm):
             return made
-        stands_for = next(iter(short("a")))  # the option that the text alone gives
-        text = {k: v for k, v in made["properties"][stands_for].items() if k not in {"default", "description"}}
+        text = {k: v for k, v in made["properties"][model.given_as].items() if k not in {"default", "description"}}
         return {"anyOf": [text, made]}
-
-    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return _flat(super().nullable_schema(schema))
 
     def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
         made = super().dict_schema(schema)
@@ -198,7 +179,7 @@ class _Generator(GenerateJsonSchema):
 
 
 def _with_type_references(node: Any) -> Any:
-    """The same schema with one definition for every Spark type, and the description of a property at its end."""
+    """Refer to one definition for every Spark type, and move the description of a property to its end."""
     if isinstance(node, list):
         return [_with_type_references(inner) for inner in node]
     if not isinstance(node, dict):
@@ -212,14 +193,8 @@ def _with_type_references(node: Any) -> Any:
     return made
 
 
-def _flat(made: JsonSchemaValue) -> JsonSchemaValue:
-    """One list of alternatives in place of lists in lists."""
-    branches = [inner for branch in made.get("anyOf", []) for inner in branch.get("anyOf", [branch])]
-    return {**made, "anyOf": branches} if branches else made
-
-
 def _type_pattern() -> str:
-    """Names of types in any case, as editors have no flag for that.
+    """Return a pattern for names of types in any case, because JSON Schema has no flag for that.
 
     >>> import re
     >>> [bool(re.search(_type_pattern(), text)) for text in ("Decimal(10, 2)", "STRUCT<a: INT>", "strng", "int4x")]

@@ -1,4 +1,4 @@
-"""``spec.json``: the spec with its defaults filled in, without the options that mean nothing for it."""
+"""``spec.json``: the spec with its defaults filled in, without the options that do not apply to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPEC_JSON = "spec.json"
 
 
 def to_json(spec: Spec) -> str:
-    """The text of ``spec.json``: every option that means something for this spec, in the order of the model."""
+    """Write ``spec.json``: every option that applies to this spec, in the order of the model."""
     found: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
     found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
     found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
@@ -42,7 +42,7 @@ def to_json(spec: Spec) -> str:
 
 
 def from_json(text: str) -> Spec | None:
-    """The spec of a ``spec.json``; ``None`` if the text is not one."""
+    """Read ``spec.json``; ``None`` if the text is not a valid spec."""
     try:
         spec = Spec.model_validate_json(text)
     except ValidationError:

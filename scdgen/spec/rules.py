@@ -1,4 +1,4 @@
-"""Rules that span fields of a spec. Each yields the place of the mistake and one line that says the way out."""
+"""Rules across the fields of a spec. Each yields the place of a mistake and one line with the fix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scdgen.spec.pattern import pattern_names, rules_of
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 
-# Names that the generated SQL gives to its own steps; a table of one part would be hidden by them.
+# Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
@@ -22,7 +22,7 @@ STEPS = {
 
 
 def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
-    """Everything that is wrong with a spec whose fields are right one by one."""
+    """Return the broken rules of a spec whose fields are valid by themselves."""
     return [problem for rule in RULES for problem in rule(spec)]
 
 
@@ -35,7 +35,7 @@ def _source(spec: Spec) -> Found:
     if source.path is not None and not source.path.strip():
         yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
-        yield ("source", "path"), "path: does not say its format; write 'format:' beside it (csv, json, parquet, delta)"
+        yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
     for option in ("format", "options"):
         if getattr(source, option) and source.path is None:
             yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
@@ -115,7 +115,7 @@ def _pattern(spec: Spec) -> Found:
 
 
 def _set_places(holder: Any, steps: Sequence[str]) -> Iterator[Location]:
-    """Where a spec sets an option; ``null`` says nothing if it is the default."""
+    """Yield where a spec sets an option; ``null`` does not count if it is the default."""
     step, *rest = steps
     if step == "*":
         for entry, inner in holder.items() if isinstance(holder, dict) else enumerate(holder):
@@ -218,7 +218,7 @@ def _params(spec: Spec) -> Found:
 
 
 def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragment], str]]:
-    """Every piece of SQL in a spec: its place, how to read it, its text."""
+    """Yield every piece of SQL in a spec: its place, the function that parses it, its text."""
     source, snapshot = spec.source, spec.snapshot
     if source.query is not None:
         yield ("source", "query"), sql.query, source.query
@@ -248,7 +248,7 @@ def _names(spec: Spec) -> Found:
         name = getattr(spec.views, option)
         taken = {spec.target_parts} | ({sql.split_name(spec.views.current)} if spec.views.current else set())
         if name and (sql.split_name(name) in (taken if option == "as_of" else {spec.target_parts})):
-            yield ("views", option), f"{option}: '{name}' is taken already; give the view a name of its own"
+            yield ("views", option), f"{option}: '{name}' is already taken; give the view another name"
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (

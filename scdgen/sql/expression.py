@@ -16,7 +16,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.sql.tokens import DIALECT, stray_comma, tokens
 
-# What an expression over one row may not hold: it would change the number of rows, or what the statement is.
+# Not allowed in an expression over one row: would change the number of rows, or the kind of statement.
 _SEVERAL_ROWS = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
 _NOT_A_ROW_EXPRESSION = (exp.AggFunc, exp.Window, exp.Star, *_SEVERAL_ROWS)
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Command, exp.Set, exp.Drop, exp.Alter, exp.Alias)
@@ -31,8 +31,8 @@ _OPERAND_ENDS = {
 }
 
 
-# Words that are not names without backticks: those that Spark or Databricks reserves in ANSI mode
-# (tests/spark/test_types.py takes them from Spark), values and functions without brackets, and what sqlglot misreads.
+# Words that need backticks to be names: those that Spark or Databricks reserves in ANSI mode (tests/spark/test_types.py
+# reads them from Spark), values and functions without parentheses, and words that sqlglot misreads.
 _RESERVED = frozenset(
     re.findall(
         r"\w+",
@@ -54,7 +54,7 @@ _RESERVED = frozenset(
 
 
 def quote(name: str) -> str:
-    """A name as SQL: bare, or in backticks if Spark or Databricks needs them, inner backticks doubled.
+    """Write a name as SQL: bare, or in backticks if Spark or Databricks needs them, inner backticks doubled.
 
     >>> quote("name"), quote("order"), quote("a`b")
     ('name', '`order`', '`a``b`')
@@ -65,7 +65,7 @@ def quote(name: str) -> str:
 
 
 def unquote(name: str) -> str:
-    """The name that :func:`quote` wrote.
+    """Return the name that :func:`quote` wrote.
 
     >>> unquote("`a``b`"), unquote("a")
     ('a`b', 'a')
@@ -83,15 +83,15 @@ def quote_parts(parts: Sequence[str]) -> str:
 
 
 _ESCAPED = (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0"), ("${", "$\\{"))
-# What some readers take for the end of a line, Python's splitlines among them, and others do not.
+# Line ends to some readers, such as Python's splitlines, but not to others.
 LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def text_literal(value: str) -> str:
-    r"""A string literal of Spark SQL, in which nothing can end the string early.
+    r"""Write a string literal of Spark SQL; nothing in the text can end it early.
 
-    Nor does Spark put a setting or a variable of the environment in the place of ``${name}``, as it does before it
-    reads a statement (``spark.sql.variable.substitute``).
+    ``${name}`` is escaped too, because Spark replaces it with a setting or an environment variable before it parses a
+    statement (``spark.sql.variable.substitute``).
 
     >>> print(text_literal("it's a \\ and a new\nline of ${env:HOME}"))
     'it\'s a \\ and a new\nline of $\{env:HOME}'
@@ -103,7 +103,7 @@ def text_literal(value: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, ...]:
-    """The parts of a qualified name; raises ``ValueError`` with what is wrong.
+    """Split a qualified name into its parts; raises ``ValueError`` that says what is wrong.
 
     >>> split_name("crm.dim_customer")
     ('crm', 'dim_customer')
@@ -117,19 +117,19 @@ def split_name(text: str) -> tuple[str, ...]:
     if not whole or any(not part.strip() for part in parts):
         raise ValueError(f"'{text}' is not a table name; write table, schema.table or catalog.schema.table")
     if any(b != b.strip() or '"' in b for _, b in found):
-        raise ValueError(f"'{text}' holds a quote, or a blank beside a dot; take it out, or write backticks")
+        raise ValueError(f"'{text}' holds a quote, or a space next to a dot; remove it, or use backticks")
     if len(parts) > 3:
         raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
         if re.search(r"[/\\\x00-\x1f\x7f]", part) or part in {".", ".."}:
-            told = "holds a slash or a control character, which no table name may"
-            raise ValueError(f"'{text}' {told}; write the table's name")
+            what = "holds a slash or a control character, which no table name may"
+            raise ValueError(f"'{text}' {what}; write the table's name")
     return parts
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """A user's expression or query: its text as it goes into the SQL, and what it reads.
+    """A user's expression or query: its text for the generated SQL, and what it reads.
 
     ``columns`` are the lower-case names of the columns it refers to, ``params`` the names after a colon.
     """
@@ -137,14 +137,14 @@ class Fragment:
     text: str
     columns: frozenset[str]
     params: frozenset[str]
-    bare: str | None = None  # the column's name where the expression is nothing but a column
-    loose: bool = False  # an OR on top: needs parentheses beside an AND
+    bare: str | None = None  # the column's name if the expression is just a column
+    loose: bool = False  # an OR at the top level: needs parentheses next to an AND
     tables: frozenset[tuple[str, ...]] = frozenset()
 
 
 @functools.lru_cache(maxsize=4096)
 def expression(text: str) -> Fragment:
-    """Read exactly one SQL expression over a row; raises ``ValueError`` with what is wrong.
+    """Parse exactly one SQL expression over a row; raises ``ValueError`` that says what is wrong.
 
     >>> expression("op = 'D' OR x").loose
     True
@@ -152,7 +152,7 @@ def expression(text: str) -> Fragment:
     ['since']
     >>> expression("a, b")
     Traceback (most recent call last):
-    ValueError: 'a, b' is not exactly one SQL expression, it breaks at ','; write one SQL expression
+    ValueError: 'a, b' is not exactly one SQL expression, it fails at ','; write one SQL expression
     """
     tree = _one(text, "one SQL expression")
     if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
@@ -170,7 +170,7 @@ def expression(text: str) -> Fragment:
     if bad is not None:
         kind = "a *" if isinstance(bad, exp.Star) else "an aggregate or window function"
         kind = "a function that makes several rows of one" if isinstance(bad, _SEVERAL_ROWS) else kind
-        hint = "an expression is worked out for each row alone, other work belongs into source.query"
+        hint = "an expression is computed for each row alone; put other work into source.query"
         raise ValueError(f"'{_short(text)}' holds {kind}; {hint}")
     bare = tree.name if isinstance(tree, exp.Column) and not tree.table else None
     return _fragment(text, tree, bare=bare, loose=isinstance(tree, exp.Or | exp.Xor))
@@ -178,7 +178,7 @@ def expression(text: str) -> Fragment:
 
 @functools.lru_cache(maxsize=1024)
 def query(text: str) -> Fragment:
-    """Read exactly one SELECT; raises ``ValueError`` with what is wrong."""
+    """Parse exactly one SELECT; raises ``ValueError`` that says what is wrong."""
     tree = _one(text, "one SELECT")
     if not isinstance(tree, exp.Query):
         raise ValueError(f"'{_short(text)}' is not a SELECT; write one SELECT")
@@ -190,7 +190,7 @@ def query(text: str) -> Fragment:
 
 
 def param_value(default: str | int | float | bool, kind: str) -> str:
-    """What a param is set to: a scalar query, an expression, or a text or time written without quotes.
+    """Return the SQL of a param's value: a scalar query, an expression, or a text or time written without quotes.
 
     >>> param_value("SELECT max(a) FROM t", "DATE")
     '(SELECT max(a) FROM t)'
@@ -224,7 +224,7 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def data_type(text: str) -> str:
-    """A Spark data type in upper case (field names of structs as written); raises ``ValueError``.
+    """Normalize a Spark data type to upper case (field names of structs as written); raises ``ValueError``.
 
     >>> data_type("decimal(10,2)"), data_type("struct<a:int>")
     ('DECIMAL(10, 2)', 'STRUCT<a: INT>')
@@ -251,7 +251,7 @@ def _is_number(part: exp.DataTypeParam) -> bool:
 
 
 def _type_problem(node: exp.DataType) -> str | None:
-    """What is wrong with the parts of a type, where Spark would refuse it only when the table is made."""
+    """Return what is wrong with the parameters of a type that Spark would refuse only in CREATE TABLE."""
     kinds, parts = exp.DataType.Type, node.expressions
     numbers = [int(part.name) for part in parts if isinstance(part, exp.DataTypeParam) and part.name.isdigit()]
     if node.this == kinds.DECIMAL and numbers and not (1 <= numbers[0] <= 38 and numbers[-1] <= numbers[0]):
@@ -290,7 +290,7 @@ def _one(text: str, what: str) -> exp.Expression:
         trees = sqlglot.parse(text, dialect=DIALECT)
     except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
         near = next((part.get("highlight") for part in getattr(error, "errors", ())), None)
-        place = f", it breaks at '{near}'" if near else ""
+        place = f", it fails at '{near}'" if near else ""
         raise ValueError(f"'{_short(text)}' is not exactly {what}{place}; write {what}") from error
     tree = trees[0] if trees else None
     if len(trees) != 1 or not isinstance(tree, exp.Expression):
@@ -304,7 +304,7 @@ def _one(text: str, what: str) -> exp.Expression:
 
 
 def _outside_strings(text: str, found: Sequence[Token]) -> str:
-    """What lies between the tokens: white space, and comments where there are any."""
+    """Return the text between the tokens: white space and comments."""
     gaps, last = [], 0
     for token in found:
         gaps.append(text[last : token.start])
@@ -316,7 +316,7 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
     written, names = _bind_params(text.strip())
     placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
     if placeholders != names:
-        hint = "write a param as :name, set apart from what stands before it"
+        hint = "write a param as :name, with a space before it"
         raise ValueError(f"'{_short(text)}' holds a placeholder that is not a param; {hint}")
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = {
@@ -342,7 +342,7 @@ def _bind_params(text: str) -> tuple[str, set[str]]:
 
 
 def variable(name: str) -> str:
-    """How a param is read in SQL: qualified, so that no column of the same name hides it."""
+    """Return the name of a param in SQL, qualified so that no column of the same name hides it."""
     return f"session.{name}"
 
 

@@ -1,14 +1,15 @@
-"""Lists and long expressions in the generated SQL: on one line if they fit, else on as many as they fill."""
+"""Lay out lists and long expressions in the generated SQL: on one line if they fit, else on several."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 WIDTH = 120
 
 
 def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
-    """A list between its head and its tail, indented: on one line, or on as many as it fills.
+    """Lay out a list between a head and a tail, indented: on one line if it fits, else on several.
 
     >>> print(spread(["a", "b"], "SELECT "))
         SELECT a, b
@@ -28,7 +29,7 @@ def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) ->
 
 
 def fill(parts: Iterable[str], by: int = 4) -> str:
-    """A list on lines that it fills; a CASE, a call, and what has a name with AS have a line to themselves.
+    """Fill lines with a list; a CASE, a call, and a value named with AS get a line each.
 
     >>> print(fill(["a", "b", "b + 1 AS c", "d"], by=0))
     a, b,
@@ -41,13 +42,22 @@ def fill(parts: Iterable[str], by: int = 4) -> str:
     for number, part in enumerate(listed, 1):
         text = part + ("," if number < len(listed) else "")
         plain = not any(mark in part for mark in ("\n", "(", " AS ", "CASE "))
-        # The steps of a MERGE are indented once more than they are written.
+        # The steps of a MERGE are indented by one more level.
         if plain and fills and len(lines[-1]) + 1 + len(text) <= WIDTH - 4:
             lines[-1] += f" {text}"
         else:
             lines.append(pad + text.replace("\n", f"\n{pad}"))
         fills = plain
     return "\n".join(lines)
+
+
+def commented(text: str) -> str:
+    """Wrap a text as comment lines.
+
+    >>> commented("Merges a batch.  Writes\\nnothing else.")
+    '-- Merges a batch. Writes nothing else.'
+    """
+    return textwrap.fill(" ".join(text.split()), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
 
 
 def same(left: str, right: str) -> str:
@@ -77,7 +87,7 @@ def when(conditions: str | Iterable[str], value: str) -> str:
 
 
 def named_as(value: str, name: str) -> str:
-    """A value with its name, which has a line of its own after a value of several lines.
+    """Name a value with AS, on a separate line if the value takes several.
 
     >>> named_as("a + 1", "b")
     'a + 1 AS b'
@@ -86,7 +96,7 @@ def named_as(value: str, name: str) -> str:
 
 
 def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
-    """Conditions behind a word: in one line where they fit, else each AND in a line of its own.
+    """Join conditions after a keyword: on one line if they fit, else a line per condition.
 
     >>> print(joined(["t.a = s.a", "t.b = s.b"]))
         ON t.a = s.a AND t.b = s.b
@@ -103,7 +113,7 @@ def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
 
 
 def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
-    """Each name set to the value of the same name of an alias.
+    """Assign to each name the column of that name of an alias.
 
     >>> assigned(["a"])
     ['a = s.a']
@@ -112,7 +122,7 @@ def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
 
 
 def all_of(parts: Iterable[str]) -> str:
-    """WHEN and its conditions: in one line where they fit, else each AND in a line of its own.
+    """Join WHEN and its conditions: on one line if they fit, else a line per condition.
 
     >>> all_of(["WHEN MATCHED", "s.a > 1"])
     'WHEN MATCHED AND s.a > 1'

@@ -1,4 +1,4 @@
-"""SQL text as tokens: splitting a script, and what parsing alone would let through."""
+"""SQL text as tokens: split a script, and find mistakes that the parser accepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIALECT = "databricks"
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of ``text``; raises ``ValueError`` where it cannot be read."""
+    """The tokens of ``text``; raises ``ValueError`` if it cannot be read."""
     try:
         return sqlglot.tokenize(text, dialect=DIALECT)
     except SqlglotError as error:
@@ -38,7 +38,7 @@ _AFTER_LIST = {
 
 
 def stray_comma(found: Sequence[Token]) -> int | None:
-    """The line of a comma with nothing before or after it, which sqlglot would let through.
+    """The line of a comma with nothing before or after it, which sqlglot would accept.
 
     >>> stray_comma(tokens("SELECT a,\\nFROM t")), stray_comma(tokens("SELECT a, b FROM t"))
     (1, None)

@@ -1,6 +1,6 @@
-"""The whole bench, part after part; what each prints is kept in .build/bench/results.
+"""Run all parts of the bench; their output is kept in .build/bench/results.
 
-It runs in an environment of its own, with dbt and mack beside scdgen, and records SQLMesh's SQL in another.
+It runs in a separate environment with dbt, mack and scdgen, and records SQLMesh's SQL in another one.
 
     python -m tests.bench [--quick] [PART…]
 """
@@ -15,7 +15,7 @@ import subprocess
 from tests.bench.rivals import DBT, SQLMESH, environment
 from tests.bench.session import FOLDER, MACK, ROOT
 
-# Part -> module and arguments; then the arguments of a quick look, which shows that it works and no more.
+# Part -> module and arguments; then the arguments of --quick, which only shows that the part works.
 PARTS = {
     "history": (["history", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "long-history": (["long_history", "--rounds", "5"], ["--keys", "5000", "--rounds", "1"]),

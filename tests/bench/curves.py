@@ -1,4 +1,4 @@
-"""How the time of a run grows, an axis at a time, as tables and as a picture.
+"""How the time of a run grows along one axis at a time, as tables and as a picture.
 
 python -m tests.bench.curves [--keys N] [--rounds N] [--out FOLDER] [AXIS…]
 """
@@ -24,7 +24,7 @@ Point = tuple[Any, Size]
 
 
 def axes(keys: int) -> dict[str, list[Point]]:
-    """Axis -> (value, size): one number of the base changes, the others stay."""
+    """Axis -> (value, size): one number of the base size varies, the others are fixed."""
     base = Size(keys=keys)
     return {
         "keys": [(n, base.but(keys=n)) for n in (keys // 2, keys * 3 // 2, keys * 5, keys * 15)],
@@ -97,8 +97,8 @@ def main() -> None:
                     files = [measured.metrics.get(f"numTargetFiles{what}", "") for what in ("Added", "Removed")]
                     seconds = measured.cannot or f"{measured.median:.2f}"
                     table.writerow([axis, value, name, seconds, *files, " ".join(f"{t:.2f}" for t in measured.seconds)])
-                told = ", ".join(f"{name} {m.cannot or f'{m.median:.2f} s'}" for name, m in one.items())
-                print(f"{axis} {value}: {told}", flush=True)
+                times = ", ".join(f"{name} {m.cannot or f'{m.median:.2f} s'}" for name, m in one.items())
+                print(f"{axis} {value}: {times}", flush=True)
     picture(found, given.out / "curves.svg")
 
 

@@ -1,7 +1,7 @@
-"""The tables of the bench, made from numbers alone: a history of many versions, and batches of changes to it.
+"""The tables of the bench, generated from a few sizes: a history of many versions, and batches of changes to it.
 
 A key has ``versions`` versions, thirty days each, the last one open. All of one age were written together, in files of
-their own, as they would be by batches: a file holds old versions or open ones. The values of a version follow from its
+their own, as batches would write them: a file holds old versions or open ones. The values of a version follow from its
 key and its number, so that what a batch must do to the table can be counted without any MERGE.
 """
 
@@ -46,7 +46,7 @@ class Size:
 
     @property
     def step(self) -> int:
-        """Every how many keys one is in the batch."""
+        """One of this many keys is in the batch."""
         return max(1, round(1 / self.changed))
 
     @property
@@ -60,7 +60,7 @@ class Size:
         return self.batch_keys * self.per_key
 
     def expected(self) -> tuple[int, int, int]:
-        """Rows that scdgen must insert, update and delete, counted from the numbers alone.
+        """Rows that scdgen must insert, update and delete, computed from the sizes.
 
         A change opens a version and closes the open one; more changes of the key open more, and close nothing stored.
         A late change splits the version before the open one: one opens, and one that was closed ends earlier.
@@ -88,7 +88,7 @@ def spec_of(size: Size, table: str, source: str, snapshot: bool = False) -> Spec
 
 
 def _values(size: Size, of: str) -> str:
-    """The tracked columns as text; ``of`` tells one version of a key from the others."""
+    """The tracked columns as text; ``of`` distinguishes the versions of a key."""
     return ", ".join(f"CONCAT('{name} ', id, ' ', {of}) AS {name}" for name in names(size))
 
 
@@ -127,7 +127,7 @@ def make_batch(spark: SparkSession, size: Size, table: str) -> None:
 
 
 def make_result(spark: SparkSession, before: str, after: str, table: str) -> None:
-    """The rows that a batch leaves in a table, ready to be written: what the floor is given."""
+    """The finished rows of a batch, which the floor writes."""
     spark.sql(
         f"CREATE OR REPLACE TABLE {SCHEMA}.{table} USING DELTA AS "
         f"SELECT * FROM {SCHEMA}.{after} EXCEPT ALL SELECT * FROM {SCHEMA}.{before}"
@@ -135,7 +135,7 @@ def make_result(spark: SparkSession, before: str, after: str, table: str) -> Non
 
 
 def make_plain(spark: SparkSession, size: Size, old: str, table: str) -> None:
-    """The history in a table that has no properties: Delta then writes no deletion vectors."""
+    """The history in a table without properties, so that Delta writes no deletion vectors."""
     layouts = {"none": "", "partitioned": "PARTITIONED BY (part)", "clustered": "CLUSTER BY (id)"}
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
     spark.sql(

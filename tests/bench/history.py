@@ -1,4 +1,4 @@
-"""A batch of changes into a table with a history: scdgen, the floor below it, and others, side by side in one run.
+"""A batch of changes into a table with a history: scdgen, the floor and other tools, measured in one run.
 
 Every round gives each method its own clone of the same table and the same batch, in another order than the round
 before; medians and ratios to the floor, round by round, are printed. The first round warms up.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Measured:
-    """The times of one method, a number per round, and what Delta says of its last commit."""
+    """The times of one method, one per round, and Delta's metrics of its last commit."""
 
     seconds: list[float] = field(default_factory=list)
     metrics: dict[str, str] = field(default_factory=dict)
@@ -38,12 +38,12 @@ class Measured:
         return statistics.median(self.seconds)
 
     def ratio(self, other: Measured) -> float:
-        """How many times as long as another one took, by the median of the rounds' ratios."""
+        """The time relative to another method: the median of the rounds' ratios."""
         return statistics.median(a / b for a, b in zip(self.seconds, other.seconds, strict=True))
 
 
 def clone(spark: SparkSession, table: str, of: str = OLD) -> None:
-    """A table of its own over the same files."""
+    """A shallow clone: a new table over the same files."""
     spark.sql(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
     spark.sql(f"CREATE TABLE {SCHEMA}.{table} SHALLOW CLONE {SCHEMA}.{of}")
 
@@ -55,7 +55,7 @@ def metrics(spark: SparkSession, table: str) -> dict[str, str]:
 
 
 def prepare(spark: SparkSession, size: Size) -> None:
-    """History, batch, and the finished rows for the floor; fails where scdgen's and the floor's tables differ."""
+    """Create history, batch, and finished rows for the floor; fail if scdgen's and the floor's tables differ."""
     make_history(spark, size, OLD)
     make_plain(spark, size, OLD, PLAIN)
     make_batch(spark, size, BATCH)
@@ -71,7 +71,7 @@ def same(spark: SparkSession, left: str, right: str) -> bool:
 
 
 def measure(spark: SparkSession, size: Size, methods: Sequence[Method], rounds: int) -> dict[str, Measured]:
-    """The methods on a prepared table, on interleaved rounds after one that warms up."""
+    """Measure the methods on a prepared table, in interleaved rounds after a warm-up round."""
     found = {method.name: Measured(cannot=method.cannot(size)) for method in methods}
     able = [method for method in methods if found[method.name].cannot is None]
     for number in range(rounds + 1):

@@ -1,8 +1,8 @@
-"""What no MERGE of a history can do without, beside what scdgen takes.
+"""The minimum work of a MERGE with history, compared with scdgen.
 
-``bounded floor`` is the floor that is told which files hold nothing of interest: it writes the finished rows and opens
+``bounded floor`` is the floor with a condition that skips irrelevant files: it writes the finished rows and opens
 no more than scdgen's MERGE does. ``reading`` asks the batch for its first time, and reads the versions that it can
-touch. ``least`` is both together: nothing has been worked out then.
+touch. ``least`` is the sum of both, without computing any version.
 
     python -m tests.bench.least [--keys N] [--versions N] [--rounds N]
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def methods(bound: str) -> tuple[Method, ...]:
-    """What is measured; ``bound`` as :func:`reachable` gives it."""
+    """The methods to measure; ``bound`` is the result of :func:`reachable`."""
 
     def bounded(spark: SparkSession, size: Size, table: str) -> None:
         floor(spark, size, table, RESULT, bound)
@@ -42,7 +42,7 @@ def methods(bound: str) -> tuple[Method, ...]:
 
 
 def report(size: Size, found: dict[str, Measured]) -> list[str]:
-    """A line per method, and what the least of all comes to."""
+    """A line per method, and the sum of the minimum."""
     lines = [f"{size.rows:,} rows of {size.versions} versions, {size.batch_rows:,} changes:"]
     for name, one in found.items():
         rounds = " ".join(f"{taken:.1f}" for taken in one.seconds)

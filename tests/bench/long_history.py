@@ -1,4 +1,4 @@
-"""The same batch into histories of different length: what more versions of a key cost, and what the floor does there.
+"""The same batch into histories of different length: the cost of more versions per key, for scdgen and the floor.
 
 The floor finds the rows of the batch in every file of the table; scdgen's MERGE leaves out the files that hold nothing
 but versions which ended before the batch. All histories are measured in the same rounds.

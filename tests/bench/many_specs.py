@@ -1,4 +1,4 @@
-"""What the generator itself costs: validate and generate on many specs, as whole processes.
+"""The cost of the generator itself: validate and generate on many specs, as whole processes.
 
 Writes specs of mixed kinds to a temporary folder, each made from its number alone, and runs the commands on the first
 100, 300 and all of them, so that it shows whether time and memory grow with their number.

@@ -1,4 +1,4 @@
-"""What is measured side by side: scdgen, the floor below it, and how others merge the same batch."""
+"""The methods to compare: scdgen, the floor, and other ways to merge the same batch."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLD, BATCH, RESULT = "old", "batch", "result"
-PLAIN = "old_plain"  # with the table properties that Delta gives where nobody asks for others
+PLAIN = "old_plain"  # with Delta's default table properties
 Run = Callable[["SparkSession", Size, str], None]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to bring the batch into the table ``table`` of the bench's schema, a clone of ``old``."""
+    """A way to merge the batch into the table ``table`` of the bench's schema, a clone of ``old``."""
 
     name: str
     run: Run
@@ -37,13 +37,13 @@ class Method:
 
 
 def scdgen(spark: SparkSession, size: Size, table: str, batch: str = BATCH) -> None:
-    """All that ``scdgen run`` does, from the spec on."""
+    """Everything that ``scdgen run`` does, starting with the spec."""
     result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{batch}"))
     assert (result.inserted, result.updated, result.deleted) == size.expected(), (size, result)
 
 
 def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
-    """The generated file as it would be pasted, without the runner around it; as plain as what the others run."""
+    """The statements of the generated file, without the runner, for a fair comparison."""
     *before, merge = split_statements(render(spec_of(size, table, f"{SCHEMA}.{BATCH}")).merge)
     for statement in before:
         spark.sql(statement)
@@ -53,7 +53,7 @@ def merge_sql(spark: SparkSession, size: Size, table: str) -> None:
 
 
 def floor(spark: SparkSession, size: Size, table: str, result: str = RESULT, bound: str = "") -> None:
-    """A plain upsert of finished rows by key and start: what writing them costs where nothing has to be worked out.
+    """A plain upsert of finished rows by key and start: the cost of writing without computing any version.
 
     ``bound`` is one more condition on the rows of the target.
     """
@@ -90,9 +90,9 @@ def delta_docs(spark: SparkSession, size: Size, table: str) -> None:
 
 
 def hand_written(spark: SparkSession, size: Size, table: str, tuned: bool = False) -> None:
-    """What people write once a batch may hold several changes of a key: LAG and LEAD before the same NULL key.
+    """Hand-written SQL for batches with several changes of a key: LAG and LEAD before the same NULL key.
 
-    ``tuned``: the open versions are named where rows are matched, and not only where they are updated.
+    ``tuned``: the condition on open versions is in ON, not only in WHEN.
     """
     target, batch = f"{SCHEMA}.{table}", f"{SCHEMA}.{BATCH}"
     columns = ", ".join(f"s.{name}" for name in ["id", "part", *names(size)])
@@ -116,7 +116,7 @@ def hand_written(spark: SparkSession, size: Size, table: str, tuned: bool = Fals
 
 
 def tuned_by_hand(spark: SparkSession, size: Size, table: str) -> None:
-    """:func:`hand_written` with all that its author can do about its time."""
+    """:func:`hand_written` with all optimisations available to its author."""
     hand_written(spark, size, table, tuned=True)
 
 
@@ -161,7 +161,7 @@ METHODS = (
 
 
 def rival_methods(sqlmesh: Path, size: Size) -> tuple[Method, ...]:
-    """dbt, and SQLMesh, which keeps one row of a key without saying which; both miss late changes without a word."""
+    """dbt, and SQLMesh, which keeps an arbitrary row of a key; both silently miss late changes."""
     return (
         Method("dbt", Dbt(), _no_late, f"{OLD}_dbt"),
         Method(

@@ -1,8 +1,8 @@
-"""A batch, the same batch again, a batch in which nothing changed, and what reading for it takes.
+"""A batch, the same batch again, a batch without changes, and the cost of reading for it.
 
-``reading`` joins the batch with the stored versions that it can touch and adds up their values, which every method must
-do that looks at the history at all; ``empty merge`` upserts no rows at all, which is what it takes to send a MERGE.
-``command`` is what the command line does, which plans before it merges.
+``reading`` joins the batch with the stored versions that it can touch and sums their values, which every method must
+do that reads the history; ``empty merge`` upserts no rows, which is the fixed cost of a MERGE.
+``command`` is the command line, which plans before it merges.
 
     python -m tests.bench.replay [--keys N] [--versions N] [--rounds N]
 """
@@ -31,7 +31,7 @@ def reachable(spark: SparkSession, batch: str) -> str:
 
 
 def reading(spark: SparkSession, size: Size, batch: str, table: str) -> None:
-    """Every column of the versions that the batch can touch."""
+    """Read every column of the versions that the batch can touch."""
     values = ", ".join(["id", "part", *names(size), "valid_from", "valid_to", "is_current"])
     spark.sql(
         f"SELECT SUM(HASH({values})) FROM {SCHEMA}.{table} AS t LEFT SEMI JOIN {SCHEMA}.{batch} AS s USING (id) "

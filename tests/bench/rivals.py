@@ -1,8 +1,8 @@
-"""Tools that keep tables of their own shape: dbt's snapshots, and SQLMesh's models of kind SCD_TYPE_2_BY_TIME.
+"""Tools with their own table layout: dbt's snapshots, and SQLMesh's models of kind SCD_TYPE_2_BY_TIME.
 
 dbt runs in the process of the bench, by the Python entry that its command line calls, through dbt-spark's method
-``session``: what starting Python and Spark takes is not counted. SQLMesh's SQL is what its engine adapter for Spark
-sends; it is recorded in an environment of its own, because its sqlglot is another one.
+``session``, so the start of Python and Spark is not counted. SQLMesh's SQL is what its engine adapter for Spark
+sends; it is recorded in a separate environment, because it needs another version of sqlglot.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PROJECT = {
 
 
 def make_dbt(spark: SparkSession, size: Size, old: str) -> None:
-    """The history as dbt would have it: its four columns in the place of ours."""
+    """The history as dbt would store it: its four columns instead of ours."""
     columns = ", ".join(["id", "part", *names(size)])
     spark.sql(
         f"CREATE OR REPLACE TABLE {SCHEMA}.{old}_dbt USING DELTA "
@@ -65,7 +65,7 @@ class Dbt:
             raise RuntimeError(f"dbt: {done.exception or done.result.results[0].message}")
 
 
-# What the adapter sends where the table is there already; it learns that from the data object.
+# The adapter's statements for an existing table; it learns from the data object that it exists.
 RECORD = """
 import json, sys
 from sqlglot import exp, parse_one
@@ -118,7 +118,7 @@ class SqlMesh:
 
 
 def make_sqlmesh(spark: SparkSession, size: Size, old: str) -> None:
-    """The history as SQLMesh would have it: the time of the change beside the times of the version."""
+    """The history as SQLMesh would store it: the time of the change next to the times of the version."""
     columns = ", ".join(["id", "part", *names(size)])
     spark.sql(
         f"CREATE OR REPLACE TABLE {SCHEMA}.{old}_sqlmesh USING DELTA "

@@ -24,7 +24,7 @@ MACK = "mack==0.5.0"
 
 @contextmanager
 def bench_session() -> Iterator[SparkSession]:
-    """A session with an empty warehouse below the bench's folder; says what it runs on."""
+    """A session with an empty warehouse below the bench's folder; prints its versions."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as warehouse:
         spark = local_session(warehouse, {"spark.driver.memory": "6g"})

@@ -1,7 +1,7 @@
-"""A full extract into a table with a history, beside what cannot be left out: the join that finds what differs.
+"""A full extract into a table with a history, compared with the minimum: the join that finds differences.
 
 ``outer join`` joins the extract with the open versions and counts what differs; ``floor`` upserts the finished rows.
-``command`` is what the command line does, which plans before it merges.
+``command`` is the command line, which plans before it merges.
 
     python -m tests.bench.snapshot [--keys N] [--versions N] [--rounds N] [--changed SHARE,SHARE…]
 """
@@ -36,7 +36,7 @@ def make_extract(spark: SparkSession, size: Size) -> None:
 
 
 def scdgen(spark: SparkSession, size: Size, table: str) -> None:
-    """All that ``scdgen run`` does."""
+    """Everything that ``scdgen run`` does."""
     result = Runner(spark).run(spec_of(size, table, f"{SCHEMA}.{EXTRACT}", snapshot=True))
     assert (result.inserted, result.updated, result.deleted) == (changed(size), changed(size), 0), result
 
@@ -54,7 +54,7 @@ def changed(size: Size) -> int:
 
 
 def outer_join(spark: SparkSession, size: Size, table: str) -> None:
-    """Nothing but the comparison."""
+    """Only the comparison."""
     differs = " OR ".join(f"NOT (s.{name} <=> t.{name})" for name in ["id", "part", *names(size)])
     spark.sql(
         f"SELECT COUNT_IF({differs}) FROM {SCHEMA}.{EXTRACT} AS s FULL OUTER JOIN "

@@ -1,4 +1,4 @@
-"""Two ways to make an scd1 table equal to a full extract, side by side in one run, on interleaved rounds.
+"""Two ways to make an scd1 table equal to a full extract, measured in one run in interleaved rounds.
 
 ``staged``: what scdgen generates, a full outer join in the staging, so that only keys that differ reach the MERGE.
 ``by source``: the whole extract into the MERGE, with WHEN NOT MATCHED BY SOURCE THEN DELETE, after the same rules for
@@ -36,7 +36,7 @@ WHEN NOT MATCHED BY SOURCE THEN DELETE
 
 
 def extract(keys: int, turn: int) -> str:
-    """1 % of the keys changed, 0.1 % gone and 0.1 % new, other ones in each turn."""
+    """1 % of the keys changed, 0.1 % missing and 0.1 % new, different ones in each round."""
     return f"""
         SELECT id, CONCAT('name ', id, CASE WHEN id % 100 = {turn % 100} THEN ' {turn}' ELSE '' END) AS name,
             CAST(id % 1000 AS DOUBLE) AS amount, CONCAT('city ', id % 50) AS city
@@ -76,7 +76,7 @@ def main() -> None:
                     runner.run(spec)
                 else:
                     spark.sql(statements[name]).collect()
-                if turn > 1:  # the first turn warms up
+                if turn > 1:  # the first round warms up
                     times[name].append(time.monotonic() - begin)
             left, right = (spark.table(f"bench.{name}") for name in ("staged", "by_source"))
             assert left.exceptAll(right).isEmpty() and right.exceptAll(left).isEmpty(), "the tables differ"

@@ -1,4 +1,4 @@
-"""Five real releases as full snapshots, against a plain diff of the files, and by the generated files alone."""
+"""Five real releases as full snapshots, compared with a diff of the files, and merged by the generated files alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERS = {"elevation", "lat", "lon"}
 
 @pytest.fixture
 def compiled(spark: SparkSession) -> Iterator[None]:
-    """Spark as users have it: with 28,000 rows at a time compiling saves more time than it takes."""
+    """Spark with its default code generation, which saves time with 28,000 rows per batch."""
     settings = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
     with set_while(spark, settings) as taken:
         assert taken
@@ -71,7 +71,7 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
     assert by_runner == expected_history(releases, list(spec.columns))
     assert not [check for check in runner.check(spec) if check.failures]
 
-    # The committed files by themselves: nothing of scdgen runs here.
+    # Only the committed files: no code of scdgen runs here.
     spark.sql("DROP TABLE geo.airports")
     folder = ROOT / "generated" / "geo.airports"
     for statement in split_statements((folder / "create.sql").read_text()):

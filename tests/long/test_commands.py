@@ -1,5 +1,5 @@
-"""The commands that need Spark. One day of work runs as processes of their own, which find the tables again by name;
-the others run in this process on the session of the tests, because starting Spark is what takes the time."""
+"""The commands that need Spark. One day of work runs as separate processes, which find the tables by name;
+the others run in this process on the session of the tests, because starting Spark is slow."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Path:  # 
     return folder
 
 
-def test_a_day_of_work(folder: Path) -> None:
+def test_day_of_work_in_separate_processes(folder: Path) -> None:
     planned = scdgen(folder, "plan", "customer.yml", "--source", "rows.csv")
     assert (planned.returncode, planned.stderr) == (0, "")
     counts = "4 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged"
@@ -72,7 +72,7 @@ def test_a_day_of_work(folder: Path) -> None:
     assert shown.stdout == (
         "no,name,age,valid_from,valid_to,is_current\n"
         "0001,Ann,30,2024-01-01 00:00:00,2024-02-01 00:00:00,false\n"
-        "0001,Anna,30,2024-02-01 00:00:00,,true\n"  # the greatest of 9 and 10 as numbers
+        "0001,Anna,30,2024-02-01 00:00:00,,true\n"  # the greater of 9 and 10 as numbers
         '0002,"",,2024-01-01 00:00:00,2024-04-01 00:00:00,false\n'  # empty text and NULL
         "0002,Bob,5,2024-04-01 00:00:00,,true\n"
         "0003,Cid,7,2024-01-01 00:00:00,2024-03-01 00:00:00,false\n"
@@ -105,7 +105,7 @@ def test_errors_are_one_line(here: Called, folder: Path, args: list[str], status
     assert says in err and err.count("\n") == 1, err
 
 
-def test_show_and_check(here: Called, folder: Path) -> None:
+def test_show_and_check_a_table(here: Called, folder: Path) -> None:
     spec = SPEC.replace("main.crm.customer", "main.crm.checked") + (
         "checks:\n  - {name: no_children, query: 'SELECT * FROM main.crm.checked WHERE age < 18'}\n"
     )

@@ -1,7 +1,7 @@
-"""Several writers of one table: each batch is in it once, whoever was first.
+"""Several writers of one table: each batch is merged exactly once, in any order of writers.
 
-The writers are sessions of one Spark, as the jobs of a cluster or the users of a Spark Connect server are. Changes of
-one key come from all of them; with ``unchanged: keep`` the table does not depend on who was first.
+The writers are sessions of one Spark, like jobs of a cluster or users of a Spark Connect server. All of them write
+changes of the same keys; with ``unchanged: keep`` the table does not depend on their order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scdgen.run.delta import is_conflict
 from scdgen.run.results import RunResult
 from tests.conftest import rows_of
 from tests.support.waiting import waiting
-from tests.tools.writers import Change, beside, changes_of, frame_of, spec_of
+from tests.tools.writers import Change, changes_of, frame_of, run_together, spec_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,8 +40,8 @@ def expected(spark: SparkSession, batches: list[list[Change]], table: str) -> li
 
 
 @pytest.mark.parametrize("writers", [2, 4])
-def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> None:
-    """The table is not there when they begin."""
+def test_writers_in_separate_sessions(spark: SparkSession, writers: int) -> None:
+    """The table does not exist when they start."""
     batches = changes_of(random.Random(writers), 8)
     target = f"writers.of_{writers}"
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
@@ -54,7 +54,7 @@ def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> 
             lost += runner.run(spec, frame_of(session, batch)).retries
         return lost
 
-    lost = sum(beside(write, writers))
+    lost = sum(run_together(write, writers))
     assert lost > 0, "they never met, and the test shows nothing"
     once = expected(spark, batches, f"writers.once_{writers}")
     assert rows_of(spark, target) == once
@@ -65,7 +65,7 @@ def test_writers_in_sessions_of_their_own(spark: SparkSession, writers: int) -> 
 
 
 def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
-    """Variables and temporary views of one run are not seen by another, of one table or of two."""
+    """A run does not see variables or temporary views of another run, on the same table or another one."""
     batches = changes_of(random.Random(7), 3)
     specs = [spec_of("writers.thread_0"), spec_of("writers.thread_1")]
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
@@ -75,13 +75,13 @@ def test_writers_on_threads_of_one_session(spark: SparkSession) -> None:
             Runner(spark).run(specs[number % 2], frame_of(spark, batch))
         return 0
 
-    beside(write, 4)  # two of them bring every batch once more
+    run_together(write, 4)  # two of them repeat every batch
     once = expected(spark, batches, "writers.thread_once")
     assert rows_of(spark, "writers.thread_0") == rows_of(spark, "writers.thread_1") == once
 
 
-def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
-    """OPTIMIZE, VACUUM and a DELETE of foreign keys go on while batches are merged."""
+def test_writer_during_optimize_vacuum_and_delete(spark: SparkSession) -> None:
+    """OPTIMIZE, VACUUM and a DELETE of other keys run while batches are merged."""
     batches = changes_of(random.Random(8), 3)
     spec = spec_of("writers.busy")
     foreign: list[Change] = [(1000 + n, f"2024-01-02 00:00:{n:02d}", "x") for n in range(2)]
@@ -97,11 +97,11 @@ def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
             ):  # fmt: skip
                 try:
                     session.sql(statement).collect()
-                except Exception as error:  # theirs is the loss where the MERGE was first
+                except Exception as error:  # they fail if the MERGE commits first
                     assert is_conflict(error), error
                     refused.append(statement)
                     break
-                time.sleep(2)  # so that the writer wins as well, on a slow machine too
+                time.sleep(2)  # so that the writer also wins at times, even on a slow machine
             else:
                 gone += 1
         return 0
@@ -114,12 +114,12 @@ def test_beside_what_else_changes_a_table(spark: SparkSession) -> None:
         finally:
             done.set()
 
-    beside(lambda number: (write, others)[number](), 2)
+    run_together(lambda number: (write, others)[number](), 2)
     assert rows_of(spark, "writers.busy") == expected(spark, batches, "writers.quiet")
 
 
-def test_a_stream_beside_batch_writers(spark: SparkSession, tmp_path: Path) -> None:
-    """A stream brings a half of the batches, two writers the rest; another checkpoint brings the stream's once more."""
+def test_stream_during_batch_writers(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream merges half of the batches, two writers the rest; a second checkpoint repeats the stream's batches."""
     batches = changes_of(random.Random(9), 8)
     spec = spec_of("writers.fed")
     (tmp_path / "in").mkdir()
@@ -145,7 +145,7 @@ def test_a_stream_beside_batch_writers(spark: SparkSession, tmp_path: Path) -> N
         runner = Runner(session, retries=RETRIES)
         return [runner.run(spec, frame_of(session, batch)) for batch in batches[4 + number :: 2]]
 
-    done = beside(write, 3)
+    done = run_together(write, 3)
     assert [len(results) for results in done] == [2, 2, 4]
     assert sum(result.retries for results in done for result in results) > 0, "they never met"
     once = expected(spark, batches, "writers.fed_once")
@@ -157,8 +157,8 @@ def test_a_stream_beside_batch_writers(spark: SparkSession, tmp_path: Path) -> N
     assert [check.name for check in Runner(spark).check(spec) if check.failures] == []
 
 
-def test_retries_that_are_spent(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A foreign commit falls into every try, while the MERGE works out its source."""
+def test_run_fails_after_the_last_retry(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer commits during every try, while the MERGE computes its source."""
     from pyspark.sql import functions as f
 
     monkeypatch.setattr("scdgen.run.delta._FIRST_WAIT", 0)

@@ -1,4 +1,4 @@
-"""Spark Connect: a server in a process of its own, the commands with --remote, and the tests of the core behind it."""
+"""Spark Connect: a server in a separate process, the commands with --remote, and the core tests on it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def counts(answer: tuple[int, str, str]) -> dict[str, Any]:
 NOTHING = {"inserted": 0, "updated": 0, "closed": 0, "removed": 0, "created": False}
 
 
-def test_the_commands(far: Called) -> None:
+def test_commands_with_remote(far: Called) -> None:
     first = far("run", "daily.yml", "--source", "day1.csv", "--json")
     assert counts(first) == {**NOTHING, "inserted": 3, "unchanged": 0, "created": True}
     assert counts(far("run", "daily.yml", "--source", "day1.csv", "--json")) == {**NOTHING, "unchanged": 3}
@@ -103,8 +103,8 @@ def test_the_commands(far: Called) -> None:
     assert far("show", "daily.yml", "--format", "csv") == (0, TABLE, "")
 
 
-def test_a_stream(far: Called, folder: Path) -> None:
-    """Its batches are merged in a Python process of the server's, each once."""
+def test_stream_batches_merge_in_the_server(far: Called, folder: Path) -> None:
+    """Each batch is merged once, in a Python process of the server."""
     (folder / "in").mkdir()
     (folder / "streamed.yml").write_text(SPEC.replace("far.people", "far.streamed"))
     given = ("stream", "streamed.yml", "--source", "in", "--checkpoint", str(folder / "checkpoint"))
@@ -141,11 +141,11 @@ def test_a_stream(far: Called, folder: Path) -> None:
          "be set; leave it out, or set it where the session is started"),
     ],
 )  # fmt: skip
-def test_errors_end_in_one_line(
+def test_errors_are_the_same_line_as_locally(
     spark: Any, far: Called, url: str, folder: Path, args: str, status: int, line: str,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    """The same one as with a session of one's own, whose --conf is set where it is started."""
+    """The same line as with a local session, which takes --conf when it starts."""
     far("run", "people.yml", "--source", "day1.csv")
     before = far("show", "people.yml", "--format", "csv")
     assert far(*args.split()) == (status, "", line.replace("URL", url) + "\n")
@@ -163,8 +163,8 @@ def test_errors_end_in_one_line(
     assert (stopped.value.code, out, err) == (status, "", line + "\n")
 
 
-def test_the_runner(url: str, folder: Path) -> None:
-    """Tests of the core with a session of Spark Connect, each load twice."""
+def test_core_on_connect(url: str, folder: Path) -> None:
+    """The core tests on a Spark Connect session; each load runs twice."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--remote", url]
     command += ["--warehouse", str(folder / "tables"), *(f"tests/spark/{test}" for test in SMALL)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,6 +1,6 @@
-"""Data of odd shapes: gaps where the clock changes, texts and rows that are large, keys with many versions.
+"""Data of unusual shape: gaps over clock changes, long texts and wide rows, keys with many versions.
 
-Each load is run twice, and compared with tests/support/reference.py where a Python value can hold what is stored.
+Each load runs twice, and is compared with tests/support/reference.py if a Python value can hold the stored one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _schema(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("zone", [NEW_YORK, KOLKATA])
-def test_a_gap_of_a_microsecond_in_any_zone(spark: SparkSession, zone: str) -> None:
+def test_gap_of_a_microsecond_in_any_zone(spark: SparkSession, zone: str) -> None:
     table = f"gap_{zone.split('/')[-1].lower()}"
     spec = spec_of(table, more="history: {gap: 1 microsecond}\n")
     rows = [(key, f"v{i}", text) for key, texts in TIMES.items() for i, text in enumerate(texts)]
@@ -37,10 +37,10 @@ def test_a_gap_of_a_microsecond_in_any_zone(spark: SparkSession, zone: str) -> N
     assert stored(session, table) == sorted(shifted, key=repr)
 
 
-def test_a_gap_of_a_day_where_the_clock_changes(spark: SparkSession) -> None:
-    """A day before 02:30 there is no 02:30, and the end that is written leads to another start: such a row is refused.
+def test_gap_of_a_day_over_a_clock_change_is_refused(spark: SparkSession) -> None:
+    """02:30 does not exist on the day before, so the written end would lead back to another start.
 
-    At midnight, and in a zone whose clock does not change, a day leads back.
+    At midnight, and in a zone without clock changes, a gap of a day works.
     """
     rows = [("a", "v1", "2024-03-01 00:00:00"), ("a", "v2", "2024-03-11 00:00:00"), ("b", "v1", "2024-03-01 02:30:00")]
     odd = ("b", "v2", "2024-03-11 02:30:00")
@@ -56,8 +56,8 @@ def test_a_gap_of_a_day_where_the_clock_changes(spark: SparkSession) -> None:
             with pytest.raises(DataError) as refused:
                 Runner(session).run(spec, source=late)
             assert str(refused.value) == (
-                f"edges.{table}: at comes 1 day after a change of the clock; the gap does not lead back to it; "
-                "set a gap of less than a day, or the session's time zone to UTC (1 in all, such "
+                f"edges.{table}: effective_at comes 1 day after a change of the clock; the gap does not lead "
+                "back to it; set a gap of less than a day, or the session's time zone to UTC (1 in all, such "
                 'as {"id":"b","effective_at":"2024-03-11T02:30:00.000-04:00"})'
             )
         versions = [("a", "v1", "2024-03-01 00:00", "2024-03-10 00:00"), ("a", "v2", "2024-03-11 00:00", None)]
@@ -71,8 +71,8 @@ def test_a_gap_of_a_day_where_the_clock_changes(spark: SparkSession) -> None:
         ]
 
 
-def test_long_text(spark: SparkSession) -> None:
-    """A megabyte, of which the last character changes; keys of 100,000 characters that differ in the last one."""
+def test_long_texts_are_compared_in_full(spark: SparkSession) -> None:
+    """A megabyte whose last character changes; keys of 100,000 characters that differ in the last one."""
     million, key = "é" * 1_000_000, "k" * 100_000
     spec = spec_of("long_text", more="history: {row_hash: hash, surrogate_key: sk}\n")
     batches = [
@@ -106,7 +106,7 @@ def test_five_hundred_columns(spark: SparkSession) -> None:
 
 
 def test_ten_thousand_versions_of_a_key(spark: SparkSession) -> None:
-    """Then a late change in each hundredth of them, and a batch with repeats that fold versions."""
+    """Then a late change in every hundredth version, and a batch with repeats that fold versions."""
     second = 1_000_000
     base = micros("2024-01-01 00:00:00", "UTC")
     first = [("k", str(i), base + 10 * i * second) for i in range(10_000)]
@@ -120,7 +120,7 @@ def test_ten_thousand_versions_of_a_key(spark: SparkSession) -> None:
 
 
 def test_many_changes_of_a_key_in_a_batch(spark: SparkSession, long: bool) -> None:
-    """One change a second; the value changes with every third, so that the versions are known without replaying."""
+    """One change per second; the value changes with every third, so the versions are known without a replay."""
     changes = 1_000_000 if long else 100_000
     at = "TIMESTAMP_SECONDS(1704067200 + {})"
     source = spark.range(0, changes, 1, 4).selectExpr(
@@ -139,7 +139,7 @@ def test_many_changes_of_a_key_in_a_batch(spark: SparkSession, long: bool) -> No
 
 
 def skewed(rng: random.Random, count: int) -> Iterator[tuple[str, str, int]]:
-    """Nine of ten changes are of one key."""
+    """Nine of ten changes belong to one key."""
     taken: set[tuple[str, int]] = set()
     while len(taken) < count:
         key = "hot" if rng.random() < 0.9 else f"key {rng.randrange(500)}"
@@ -150,7 +150,7 @@ def skewed(rng: random.Random, count: int) -> Iterator[tuple[str, str, int]]:
 
 
 def test_skewed_keys(spark: SparkSession, long: bool) -> None:
-    """In three batches in no order of time, so that most changes are late."""
+    """In three batches in random order, so that most changes are late."""
     rows = list(skewed(random.Random(4), 100_000 if long else 6_000))
     batches = [rows[i::3] for i in range(3)]
     spec = spec_of("skewed")

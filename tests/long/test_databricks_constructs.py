@@ -1,4 +1,4 @@
-"""More random specs than tests/unit/test_databricks_constructs.py takes: their SQL holds nothing else."""
+"""As tests/unit/test_databricks_constructs.py, with more random specs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from tests.unit.test_databricks_constructs import KNOWN, SEEDS
 
 
 @pytest.mark.parametrize("seed", range(SEEDS.stop, 101))
-def test_everything_used_is_documented(seed: int) -> None:
+def test_used_constructs_are_listed(seed: int) -> None:
     files = render(load_spec_text(make_case(seed, f"random.t{seed}", "/data").text)).files()
     assert not {found for text in files.values() for found in constructs(text)} - KNOWN

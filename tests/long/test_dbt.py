@@ -1,6 +1,6 @@
-"""Snapshots of dbt: the draft of each is run over the inputs that dbt had, and the tables are held against dbt's.
+"""Snapshots of dbt: each draft runs over dbt's inputs, and the tables are compared with dbt's.
 
-The files of tests/cases/dbt hold both tables; what may stand in them is said in the README there.
+The files of tests/cases/dbt hold both tables; the README there describes them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CASES = list(cases())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_table_of_dbt(spark: SparkSession, case: DbtCase) -> None:
+def test_draft_gives_the_expected_table(spark: SparkSession, case: DbtCase) -> None:
     spec = load_spec_text(case.spec_text(), name=case.name)
     runner, target = Runner(spark), spec.target
     for name in (case.source, target):
@@ -60,7 +60,7 @@ def _refused(place: str, runner: Runner, spec: Spec, params: dict[str, Any], rul
 
 
 def _expect(spark: SparkSession, place: str, load: Load, spec: Spec) -> None:
-    """The table is that of the file; dbt's is the same, or differs as the file says."""
+    """Compare the table with the file; dbt's is equal, or differs as the file says."""
     frame = spark.table(spec.target)
     types = dict(frame.dtypes)
     dbt = _columns(load.dbt, types)
@@ -77,7 +77,7 @@ def _expect(spark: SparkSession, place: str, load: Load, spec: Spec) -> None:
 
 
 def _columns(text: str | None, types: dict[str, str]) -> Block | None:
-    """A table, in which the text that dbt has in the place of a boolean is one."""
+    """A table, with dbt's text flag as a boolean."""
     if text is None:
         return None
     block = block_of(text)

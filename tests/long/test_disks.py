@@ -45,7 +45,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def filled(disk: Path, left: int) -> None:
-    """Leave so many kilobytes of a disk."""
+    """Fill a disk except for some kilobytes."""
     emptied(disk)
     free = os.statvfs(disk)
     (disk / "filler").write_bytes(bytes(max(free.f_bavail * free.f_frsize - left * 1024, 0)))
@@ -63,7 +63,7 @@ def here(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def land(batch: int) -> set[tuple[int, str]]:
-    """The rows of a batch in rows.csv, which no format makes small; (id, name) as they are current afterwards."""
+    """Write a batch of incompressible rows to rows.csv; return the current (id, name) afterwards."""
     rng = random.Random(batch)
     rows = {number: f"{rng.getrandbits(400):x}" for number in range(100)}
     lines = [f"{number},{name},2024-01-01 00:{batch:02d}:00" for number, name in rows.items()]
@@ -75,8 +75,8 @@ def current(spark: Any) -> set[tuple[int, str]]:
     return {(row["id"], row["name"]) for row in spark.table("disks.people").where("is_current").collect()}
 
 
-def test_a_full_disk(spark: Any, here: Called, disk: Path) -> None:
-    """From no room at all to room for the files but not for the log: whatever the place, all or nothing."""
+def test_full_disk_leaves_all_or_nothing(spark: Any, here: Called, disk: Path) -> None:
+    """With free space from none up to enough for the files but not for the log."""
     Path("people.yml").write_text(SPEC.format(location=disk / "people"))
     given = ("run", "people.yml", "--source", "rows.csv")
     before: set[tuple[int, str]] = set()
@@ -106,7 +106,7 @@ def test_a_full_disk(spark: Any, here: Called, disk: Path) -> None:
     assert here("check", "people.yml")[0] == 0
 
 
-def test_a_read_only_disk(spark: Any, here: Called, disk: Path) -> None:
+def test_read_only_disk_is_one_line(spark: Any, here: Called, disk: Path) -> None:
     Path("people.yml").write_text(SPEC.format(location=disk / "people"))
     given = ("run", "people.yml", "--source", "rows.csv")
     land(0)
@@ -127,8 +127,8 @@ def test_a_read_only_disk(spark: Any, here: Called, disk: Path) -> None:
         assert here(*given)[0] == 0 and current(spark) == second
 
 
-def test_a_source_whose_disk_is_gone(spark: Any, here: Called, disk: Path) -> None:
-    """As a file, as a table and as a path in the spec: the line names it, and nothing is taken for an empty source."""
+def test_missing_source_disk_is_not_an_empty_source(spark: Any, here: Called, disk: Path) -> None:
+    """The source is a file, a table or a path in the spec; the message names it."""
     spec = SPEC.partition("table: {{location")[0].replace("{{", "{").replace("}}", "}")
     land(0)
     shutil.move("rows.csv", disk)
@@ -164,8 +164,8 @@ def test_a_source_whose_disk_is_gone(spark: Any, here: Called, disk: Path) -> No
     }  # fmt: skip
 
 
-def test_a_checkpoint_on_a_bad_disk(spark: Any, here: Called, disk: Path) -> None:
-    """The stream's place cannot be kept: nothing is lost and nothing counts twice once it can."""
+def test_stream_survives_a_bad_checkpoint_disk(spark: Any, here: Called, disk: Path) -> None:
+    """The checkpoint cannot be written; once it can, no row is lost or merged twice."""
     spec = SPEC.partition("table: {{location")[0].replace("{{", "{").replace("}}", "}")
     Path("people.yml").write_text(spec)
     Path("in").mkdir()
@@ -194,8 +194,8 @@ def test_a_checkpoint_on_a_bad_disk(spark: Any, here: Called, disk: Path) -> Non
     assert len(rows_of(spark, "disks.people")) == 200
 
 
-def test_metrics_on_a_full_disk(spark: Any, here: Called, disk: Path) -> None:
-    """The row is lost, the merge is not."""
+def test_full_metrics_disk_keeps_the_merge(spark: Any, here: Called, disk: Path) -> None:
+    """The row is lost, but not the merge."""
     spec = SPEC.partition("table: {{location")[0].replace("{{", "{").replace("}}", "}")
     Path("people.yml").write_text(spec)
     spark.sql("CREATE SCHEMA disks")
@@ -207,7 +207,7 @@ def test_metrics_on_a_full_disk(spark: Any, here: Called, disk: Path) -> None:
     filled(disk, 0)
     given = ("run", "people.yml", "--source", "rows.csv", "--metrics", "disks.runs")
     status, _, err = here(*given)
-    lost = "what was merged stands, and the row on disks.people is lost"
+    lost = "the merge is kept, but the metrics row of disks.people is lost"
     assert (status, err) == (
         0,
         f"--metrics disks.runs: no space is left on the disk; {lost}\n",
@@ -218,8 +218,8 @@ def test_metrics_on_a_full_disk(spark: Any, here: Called, disk: Path) -> None:
     assert [row["inserted"] for row in spark.table("disks.runs").collect()] == [0]
 
 
-def test_a_warehouse_on_a_bad_disk(disk: Path, tmp_path: Path, spark: Any) -> None:
-    """As a process of its own, where Spark starts with such a warehouse."""
+def test_bad_warehouse_disk_is_one_line(disk: Path, tmp_path: Path, spark: Any) -> None:
+    """In a separate process, whose Spark starts with this warehouse."""
     spec = SPEC.partition("table: {{location")[0].replace("{{", "{").replace("}}", "}")
     (tmp_path / "people.yml").write_text(spec)
     (tmp_path / "rows.csv").write_text("id,name,at\n1,Ann,2024-01-01\n")
@@ -235,7 +235,7 @@ def test_a_warehouse_on_a_bad_disk(disk: Path, tmp_path: Path, spark: Any) -> No
 
     mounted("-o", "remount,ro", str(disk))
     status, err = called()
-    # Which folder it is that Delta could not make differs: of the table, or of the schema.
+    # The folder that Delta cannot create is that of the table or of the schema.
     assert status == 3 and err.startswith(f"disks.people: the folder {disk / 'warehouse' / 'disks'}"), err
     assert err.endswith(" cannot be made; ask for the right to write there, or name another one\n"), err
     mounted("-o", "remount,rw", str(disk))

@@ -1,4 +1,4 @@
-"""Executors in processes of their own (local-cluster): what goes to them and comes back is not in one memory."""
+"""Executors in separate processes (local-cluster), so that nothing is shared in memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support.core import SMALL
 EXECUTORS = 2
 
 
-def test_the_core_on_executors(tmp_path: Path) -> None:
-    """Tests of the core, each load twice."""
+def test_core_on_executors(tmp_path: Path) -> None:
+    """The core tests; each load runs twice."""
     home = tmp_path / "spark"  # the workers write below SPARK_HOME
     home.mkdir()
     for entry in Path(pyspark.__file__).parent.iterdir():

@@ -1,4 +1,4 @@
-"""The pages of the documentation, each from its first file to its last command in an empty folder."""
+"""The documentation pages, each run from its first file to its last command in an empty folder."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ FIRST = ["README.md", "docs/tutorial.md"]
 
 
 def said(*pages: str) -> None:
-    """On a Spark of their own: their tables have the names of other tests' tables."""
+    """On a separate Spark, because other tests use the same table names."""
     command = [sys.executable, "-m", "tests.tools.sessions", "--check", *pages]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"run: make docs\n{done.stdout}{done.stderr[-2000:]}"
 
 
-def test_the_first_pages_say_what_happens() -> None:
-    """`make test-docs` takes every page, which is minutes of commands."""
+def test_first_pages_show_current_output() -> None:
+    """`make test-docs` runs every page, which takes minutes."""
     said(*FIRST)

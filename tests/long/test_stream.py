@@ -1,4 +1,4 @@
-"""Streams: files one by one, in one batch and as plain runs give the same tables; bad batches, kills and stops."""
+"""Streams: files one by one, in one batch and as runs give the same tables; bad batches, kills and stops."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def streamed(spark: Any, folder: Path, checkpoint: str, **options: str) -> list[
     return found
 
 
-def test_one_by_one_in_one_batch_and_as_runs(spark: Any, folder: Path) -> None:
+def test_stream_equals_one_batch_and_runs(spark: Any, folder: Path) -> None:
     dropped(spark)
     one_by_one = streamed(spark, folder, "cp1", maxFilesPerTrigger="1")
     assert [batch.batch for batch in one_by_one] == [0, 1, 2, 3]
@@ -82,7 +82,7 @@ def test_one_by_one_in_one_batch_and_as_runs(spark: Any, folder: Path) -> None:
     assert tables(spark) == expected
 
 
-def test_the_command(spark: Any, here: Called, folder: Path) -> None:
+def test_stream_command(spark: Any, here: Called, folder: Path) -> None:
     dropped(spark)
     visitor = str(ROOT / "specs/visitor")
     status, out, err = here(
@@ -95,14 +95,14 @@ def test_the_command(spark: Any, here: Called, folder: Path) -> None:
     assert here("stream", visitor, "--source", "in", "--checkpoint", "cp")[:2] == (0, "")
 
 
-def test_a_bad_batch_stops_the_stream_and_its_rows_are_not_lost(spark: Any, here: Called, folder: Path) -> None:
+def test_bad_batch_stops_the_stream_and_keeps_its_rows(spark: Any, here: Called, folder: Path) -> None:
     dropped(spark)
     direct, place = str(ROOT / "specs/visitor/visitor_lookup_direct.yml"), folder / "in" / "views-0002.json"
     good = place.read_text()
     place.write_text(good + '{"visitorCookieId": null, "userId": 1, "landed": "2024-01-01 00:00:00"}\n')
     given = ("stream", direct, "--source", "in", "--checkpoint", "cp", "--param", f"last_run={RUN}")
     status, out, err = here(*given)
-    assert (status, out) == (1, "") and "the key visitor_cookie_id is NULL" in err and err.count("\n") == 1, err
+    assert (status, out) == (1, "") and "visitor_cookie_id is NULL; fix the source" in err and err.count("\n") == 1, err
     place.write_text(good)
     assert here(*given)[0] == 0
     found = rows_of(spark, "web.visitor_lookup_direct")
@@ -111,12 +111,12 @@ def test_a_bad_batch_stops_the_stream_and_its_rows_are_not_lost(spark: Any, here
     assert rows_of(spark, "web.visitor_lookup_direct") == found
 
 
-def test_killed_and_started_again(tmp_path: Path) -> None:
+def test_killed_stream_resumes(tmp_path: Path) -> None:
     """Twice here; `make crash` kills it ten times."""
     assert killed(tmp_path, times=2, seed=3, names=("first_dates", "visitor_lookup_direct"), files=3) == []
 
 
-def test_stops_between_batches(tmp_path: Path) -> None:
+def test_signal_stops_between_batches(tmp_path: Path) -> None:
     write(tmp_path / "in", views(6, cookies=30, files=3, partitions=2))
     shutil.copytree(ROOT / "specs/visitor", tmp_path / "visitor")
     command = [

@@ -1,4 +1,4 @@
-"""The tables that the visitor lookup is made of, from generated page views, against the reference."""
+"""The tables of the visitor lookup from generated page views, compared with the reference."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NAMES = ("user_mapping", "first_dates", "visitor_lookup", "visitor_lookup_direct
 
 
 def streams(long: bool, first: int, late: float = 0.0) -> list[list[View]]:
-    """The views of twenty streams in one: their cookies differ, and file k of each covers the same hour."""
+    """The views of twenty streams in one; their cookies differ, and file k of each covers the same hour."""
     cookies, files = (1000, 10) if long else (20, 5)
     each = [views(seed, cookies, files, late=late, partitions=4) for seed in range(first, first + 20)]
     return [[view for one in each for view in one[file]] for file in range(files)]
 
 
 class Tables:
-    """The four tables of the pipeline, and a run of each file."""
+    """The four tables of the pipeline; ``load`` runs one file."""
 
     def __init__(self, spark: Any, names: Sequence[str] = NAMES):
         self.spark, self.runner = spark, Runner(spark)
@@ -51,8 +51,8 @@ def run_time(number: int) -> dt.datetime:
     return dt.datetime(2030, 1, 1) + dt.timedelta(days=number)
 
 
-def test_twenty_streams_in_order(spark: Any, tmp_path: Path, long: bool) -> None:
-    """After every file the three specs and the direct one give the table of the reference."""
+def test_streams_in_order_equal_the_reference(spark: Any, tmp_path: Path, long: bool) -> None:
+    """After every file, the three specs and the direct one equal the reference."""
     tables, arrived = Tables(spark), streams(long, 1)
     mapped: list[Mapped] = []
     everything: list[View] = []
@@ -71,8 +71,8 @@ def test_twenty_streams_in_order(spark: Any, tmp_path: Path, long: bool) -> None
     assert tables.sound()
 
 
-def test_twenty_streams_with_late_views(spark: Any, tmp_path: Path, long: bool) -> None:
-    """The direct spec, the mapping and the first dates need no order; each view replaces what stood at its time."""
+def test_streams_with_late_views_equal_the_reference(spark: Any, tmp_path: Path, long: bool) -> None:
+    """The direct spec, the mapping and the first dates accept any order; a view replaces the row of its time."""
     tables = Tables(spark, ("user_mapping", "first_dates", "visitor_lookup_direct"))
     arrived = streams(long, 21, late=0.2)
     known: list[Lookup] = []

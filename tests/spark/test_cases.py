@@ -1,7 +1,7 @@
-"""Scenarios that are data: the files of tests/cases/rows, whose README says what they hold.
+"""The scenarios in tests/cases/rows; the README there describes the files.
 
-The last batch is loaded twice, and the second load changes nothing unless the case says why it does; so is a batch of
-which the case says what its second load does.
+The last batch is loaded twice, and the second load must change nothing unless the case gives a reason. So is each
+batch with ``again``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def test_case(spark: SparkSession, case: Case | CaseError) -> None:
         table.check()
         for query in case.queries:
             if spark.version.startswith("3.") and "_at(" in query.sql:
-                continue  # asks views.as_of, which `runnable` has left out
+                continue  # uses views.as_of, which `runnable` leaves out
             _same(query.sql.strip(), block_of(query.rows), as_of(spark, query.sql))
 
 
@@ -53,7 +53,7 @@ class _Table:
         return runnable(self.spark, load_spec_text(self.case.spec_text(batch.options), name=self.case.name))
 
     def load(self, place: str, batch: Batch, again: bool) -> None:
-        """Load a batch, and where it is asked for, load it again."""
+        """Load a batch, and again if the case asks for it."""
         self.spec, source = self._spec(batch), _source(self.spark, self.case, batch)
         if batch.error is not None:
             self._refused(place, batch.error, source, batch.params)
@@ -106,7 +106,7 @@ class _Table:
 
 
 def _source(spark: SparkSession, case: Case, batch: Batch) -> DataFrame:
-    """The rows in the types of the source. Spark reads the cells, so that times are those of its session."""
+    """The rows in the types of the source; Spark parses the cells, so times are in its session's zone."""
     block, types = block_of(batch.rows), case.types
     given = [
         "(" + ", ".join(["0", *("NULL" if cell is None else text_literal(cell) for cell in row)]) + ")"
@@ -123,7 +123,7 @@ def _source(spark: SparkSession, case: Case, batch: Batch) -> DataFrame:
 
 
 def _same(place: str, expected: Block, frame: DataFrame) -> None:
-    """The same rows, whatever their order."""
+    """Compare rows in any order."""
     assert tuple(frame.columns) == expected.columns, place
     found = [tuple(map(_in_session, row)) for row in frame.collect()]
     wanted = expected.typed(dict(frame.dtypes))
@@ -133,13 +133,13 @@ def _same(place: str, expected: Block, frame: DataFrame) -> None:
 
 
 def _in_session(value: Any) -> Any:
-    """A time as the session shows it, which is in UTC; pyspark hands it over in the zone of this machine."""
+    """A time in UTC, the session's zone; pyspark returns it in the zone of this machine."""
     return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 @contextmanager
 def _clean(spark: SparkSession, case: Case) -> Iterator[None]:
-    """No table of the case before and after it."""
+    """Drop the table of the case, before and after it."""
     views = case.spec.get("views", {})
     spark.sql(f"DROP TABLE IF EXISTS {case.target}")
     try:

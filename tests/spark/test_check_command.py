@@ -1,4 +1,4 @@
-"""scdgen check: what it prints and writes, of tables that are sound, damaged, or not there."""
+"""scdgen check: its output for sound, damaged and missing tables."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ columns: {id: int, name: string}
 
 @pytest.fixture
 def call(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
-    """Runs a command in this process, in a folder of its own: (exit status, stdout, stderr)."""
+    """Run a command in this process, in an empty folder: (exit status, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
     return called
 
 
 @pytest.fixture(scope="module")
 def sound(spark: Any) -> str:
-    """The text of a spec whose table is there, with one version. Each test leaves it as it was."""
+    """The text of a spec whose table has one version. Each test leaves the table unchanged."""
     spec = load_spec_text(SPEC.replace("TARGET", "checked.sound"))
     frame = spark.sql("SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at")
     Runner(spark).run(spec, source=frame)
     return SPEC.replace("TARGET", "checked.sound")
 
 
-def test_the_readme_shows_what_a_failing_check_prints(spark: Any, call: Called) -> None:
-    """A late row that was inserted as if it were the newest."""
+def test_failing_check_output_is_that_in_the_readme(spark: Any, call: Called) -> None:
+    """A late row was inserted as if it were the newest."""
     spec, path = load_spec(ROOT / "specs" / "customer.yml"), str(ROOT / "specs" / "customer.yml")
     spark.sql("DROP TABLE IF EXISTS crm.customer")
     rows = [(1, "Ann", "Oslo", "2024-01-01"), (1, "Ann", "Rome", "2024-03-01"), (2, "Bob", "Bonn", "2024-01-01")]
@@ -57,14 +57,14 @@ def test_the_readme_shows_what_a_failing_check_prints(spark: Any, call: Called) 
     assert found["one_current"] == {
         "target": "crm.customer", "name": "one_current", "failures": 1, "sample": [{"id": 1, "row_count": 2}],
     }  # fmt: skip
-    assert [row["address"] for row in found["no_overlap"]["sample"]] == ["Oslo"], "as many as --limit says"
+    assert [row["address"] for row in found["no_overlap"]["sample"]] == ["Oslo"], "limited by --limit"
     suite = ET.parse("ci/checks.xml").getroot()[0]
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("crm.customer", "8", "2")
     assert [case.get("name") for case in suite.iter("testcase") if len(case)] == ["one_current", "no_overlap"]
     spark.sql("DROP TABLE crm.customer")
 
 
-def test_a_table_that_is_not_there_keeps_no_other_from_its_checks(call: Called, sound: str) -> None:
+def test_missing_table_does_not_stop_other_checks(call: Called, sound: str) -> None:
     Path("a.yml").write_text(SPEC.replace("TARGET", "checked.never"))
     Path("b.yml").write_text(sound)
     status, out, err = call("check", "a.yml", "b.yml", "--junit", "checks.xml")
@@ -81,13 +81,13 @@ def test_a_table_that_is_not_there_keeps_no_other_from_its_checks(call: Called, 
     assert error is not None and error.get("message") == err.strip()
 
 
-def test_checks_of_the_spec_s_own(spark: Any, sound: str) -> None:
+def test_custom_checks(spark: Any, sound: str) -> None:
     def spec(query: str) -> Any:
         return load_spec_text(f"{sound}checks:\n  - {{name: mine, query: '{query}'}}\n")
 
     mine = Runner(spark).check(spec("SELECT id, name FROM checked.sound"))[-1]
     assert (mine.name, mine.failures, mine.sample) == ("mine", 1, [{"id": 1, "name": "Ann"}])
-    broken = "checked.sound: the check mine cannot be worked out: "
+    broken = "checked.sound: the check mine cannot run: "
     with pytest.raises(DataError, match=f"^{broken}no column nme; fix its query or its table$"):
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE nme IS NULL"))
     with pytest.raises(
@@ -96,7 +96,7 @@ def test_checks_of_the_spec_s_own(spark: Any, sound: str) -> None:
         Runner(spark).check(spec("SELECT * FROM checked.sound WHERE 1 / (id - 1) > 0"))
 
 
-def test_a_template_that_counts_something_else(call: Called, sound: str) -> None:
+def test_custom_template_with_wrong_counts_is_refused(call: Called, sound: str) -> None:
     Path("a.yml").write_text(sound)
     Path("check_all.sql.j2").write_text("SELECT COUNT(*) AS mine FROM {{ ctx.target }};\n")
     status, out, err = call("check", "a.yml", "--templates", ".")
@@ -107,8 +107,8 @@ def test_a_template_that_counts_something_else(call: Called, sound: str) -> None
     )
 
 
-def test_columns_that_the_table_lacks(spark: Any, sound: str) -> None:
-    """One that the next run adds counts as NULL; without a history column nothing can be said."""
+def test_missing_columns(spark: Any, sound: str) -> None:
+    """A column that the next run adds counts as NULL; a missing history column is an error."""
     wider = load_spec_text(sound.replace("name: string", "name: string, city: string"))
     assert [result.failures for result in Runner(spark).check(wider)] == [0] * 8
     spark.sql("INSERT INTO checked.sound VALUES (2, 'Bob', '2024-01-02', '2024-01-01', false)")

@@ -1,4 +1,4 @@
-"""Sound tables that are damaged on purpose: a key per kind of damage, and exactly the checks that each must set off."""
+"""Tables damaged on purpose: a key per kind of damage, and exactly the checks that must fail for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at(number: int) -> dt.datetime:
 
 
 def until(number: int) -> dt.datetime:
-    """The stored end of what the version of a day follows, with a gap of a microsecond."""
+    """The stored end of the version before the one of a day, with a gap of a microsecond."""
     return at(number) - dt.timedelta(microseconds=1)
 
 
@@ -36,23 +36,23 @@ def day(number: int) -> dt.date:
 
 
 def edit(*indices: int, **values: Any) -> Callable[[Rows], Rows]:
-    """Other values in the versions at some places of a key."""
+    """Change values in the versions at some places of a key."""
     return lambda rows: [{**row, **values} if i in indices else row for i, row in enumerate(rows)]
 
 
 def repeat(index: int, **values: Any) -> Callable[[Rows], Rows]:
-    """A version once more, with other values or the same."""
+    """Insert a version again, with the same or other values."""
     return lambda rows: [*rows, {**rows[index], **values}]
 
 
 def like(index: int, other: int, *names: str) -> Callable[[Rows], Rows]:
-    """A version with values of another one."""
+    """Copy values of one version into another."""
     return lambda rows: edit(index, **{name: rows[other][name] for name in names})(rows)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A spec, the changes of each key (time, name, is a delete), and the damages: what is done, what it sets off."""
+    """A spec, the changes of each key (time, name, is a delete), and the damages with the checks that fail."""
 
     spec: str
     changes: tuple[tuple[Any, str | None, bool], ...]
@@ -76,7 +76,7 @@ history: {gap: 1 microsecond, open_end: '9999-12-31 23:59:59.999', row_hash: has
         "three open versions": (edit(1, 2, valid_to=OPEN, flag="Y", action="U"), "one_current no_overlap*2"),
         "overlap": (edit(0, valid_to=until(25)), "no_overlap"),
         "gap without a delete": (edit(0, valid_to=until(15)), "contiguous"),
-        "gap whose delete is not told": (edit(1, action="U"), "contiguous"),
+        "gap without a delete action": (edit(1, action="U"), "contiguous"),
         "closed without a delete": (edit(3, valid_to=until(70), flag="N"), "contiguous"),
         "deleted without an end": (edit(3, action="D"), "contiguous"),
         "double start": (
@@ -230,7 +230,7 @@ CASES = {
 @pytest.mark.parametrize(
     "name", [name if name in ("literal", "scd1") else pytest.param(name, marks=pytest.mark.long) for name in CASES]
 )
-def test_each_damage_sets_off_its_checks(spark: SparkSession, name: str) -> None:
+def test_each_damage_fails_its_checks(spark: SparkSession, name: str) -> None:
     case, runner = CASES[name], Runner(spark)
     sound = load_spec_text(f"target: damage.{name}_sound\n{case.spec}")
     kind = {"dates": "date", "numbers": "bigint"}.get(name, "timestamp")

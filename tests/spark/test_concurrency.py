@@ -1,4 +1,4 @@
-"""A run and another writer of its table. More writers, and more of them at once: tests/long/test_concurrency.py."""
+"""A run with one other writer. More writers at once: tests/long/test_concurrency.py."""
 
 from __future__ import annotations
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_a_run_that_meets_another_writer_begins_again(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another run commits while the MERGE reads its source; the table has the changes of both."""
+def test_conflicting_run_is_retried(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run commits while the MERGE reads its source; the table ends up with both changes."""
     from pyspark.sql import functions as f
 
     monkeypatch.setattr("scdgen.run.delta._FIRST_WAIT", 0)
@@ -57,9 +55,9 @@ def test_a_run_that_meets_another_writer_begins_again(
 
 
 def merged_later(spark: Any, text: str, between: Callable[[], Any]) -> Any:
-    """A MERGE whose names are resolved, then ``between``, then its run: the widest gap that a writer can fall into.
+    """Resolve the names of a MERGE, call ``between``, then run it: the widest window for another writer.
 
-    Needs the JVM of a local session. Gives what has a ``collect``, as a DataFrame does.
+    Needs the JVM of a local session. Returns an object with ``collect``, as a DataFrame has.
     """
     state = spark._jsparkSession.sessionState()
     jvm = spark._sc._jvm
@@ -77,10 +75,10 @@ def merged_later(spark: Any, text: str, between: Callable[[], Any]) -> Any:
     return Result()
 
 
-def test_the_source_reads_the_version_that_is_merged_into(spark: SparkSession) -> None:
-    """Names are resolved on one version, another writer commits, the MERGE runs: it must see the commit, or fail.
+def test_source_reads_the_version_merged_into(spark: SparkSession) -> None:
+    """If another writer commits after names are resolved, the MERGE must see that commit or fail.
 
-    A MERGE that had read a key's history on the old version and wrote to the new one would leave two open versions.
+    A MERGE that reads a key's history from the old version and writes to the new one leaves two open versions.
     """
     spec = spec_of("writers.gap")
     runner = Runner(spark)

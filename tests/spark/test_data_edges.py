@@ -1,5 +1,5 @@
-"""Values at the edges of their types. Each load is run twice, and compared with tests/support/reference.py where a
-Python value can hold what is stored. Data of odd shapes: tests/long/test_data_edges.py."""
+"""Values at the edges of their types. Each load runs twice, and is compared with tests/support/reference.py if a
+Python value can hold the stored one. Data of unusual shape: tests/long/test_data_edges.py."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def _schema(spark: SparkSession) -> None:
         ),
     ],
 )
-def test_times(spark: SparkSession, zone: str, open_end: str) -> None:
-    """Every other time of a key comes in the first batch, the rest late; then the session's zone is another one."""
-    last = "9999" if open_end != "null" else "a"  # a version cannot begin at the end of what is open
+def test_extreme_times(spark: SparkSession, zone: str, open_end: str) -> None:
+    """Every other time of a key is in the first batch, the rest is late; then the session's zone changes."""
+    last = "9999" if open_end != "null" else "a"  # a version cannot start at the open end
     times = {key: [text for text in texts if text < last] for key, texts in TIMES.items()}
     table = f"times_{zone.split('/')[-1].lower()}_{'null' if open_end == 'null' else 'far'}"
     spec = spec_of(table, more=f"history: {{open_end: {open_end}}}\n")
@@ -56,11 +56,11 @@ def test_times(spark: SparkSession, zone: str, open_end: str) -> None:
     if open_end != "null":
         far = micros("9999-12-31 23:59:59.999999", zone)
         expected = sorted([(*row[:3], far if row[3] is None else row[3], row[4]) for row in expected], key=repr)
-    assert len(expected) == len(rows), "every time is a version of its own"
+    assert len(expected) == len(rows), "every time is a separate version"
     assert stored(session, table) == expected
     if open_end != "null":
         return
-    # The same moments, written with their offsets, in a session of another zone: nothing is new.
+    # The same moments with offsets, in a session of another zone: nothing changes.
     session = in_zone(spark, KOLKATA if zone == NEW_YORK else NEW_YORK)
     again = Runner(session).run(spec, source=moments(session, [(key, v, micros(at, zone)) for key, v, at in rows]))
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
@@ -68,7 +68,7 @@ def test_times(spark: SparkSession, zone: str, open_end: str) -> None:
 
 
 def test_numbers_at_their_edges(spark: SparkSession) -> None:
-    """NaN is itself, -0.0 is 0.0, and the last digit of a decimal counts. A value that is the same opens nothing."""
+    """NaN equals NaN, -0.0 equals 0.0, and the last digit of a decimal counts. An equal value opens no version."""
     full = "99999999999999999999.999999999999999999"
     cases: dict[str, list[tuple[str, bool]]] = {  # values in order, and whether each opens a version
         "CAST({} AS DOUBLE)": [
@@ -102,7 +102,7 @@ def test_numbers_at_their_edges(spark: SparkSession) -> None:
 
 @pytest.mark.long
 def test_keys_at_the_edges_of_numbers(spark: SparkSession) -> None:
-    """A key that is NaN is one key, and -0.0 is the key 0.0, in one batch and in the next."""
+    """NaN is one key, and -0.0 is the key 0.0, within a batch and across batches."""
     spec = spec_of("number_keys", "id: double, v: string")
     for day, sign in ((1, ""), (3, "-")):
         rows = spark.sql(

@@ -1,4 +1,4 @@
-"""Data that breaks a rule: one clear line with a count and a sample, and the table as it was."""
+"""Data that breaks a rule: one line with a count and a sample, and an unchanged table."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def frame(spark: SparkSession, *rows: tuple[Any, ...]) -> Any:
     return spark.createDataFrame(full, SCHEMA.replace("at timestamp", "at string"))
 
 
-# One case per rule, for what the error holds; the whole lines stand in tests/cases/errors/spark/rules.yml.
+# One case per rule, for the fields of the error; the full messages are in tests/cases/errors/spark/rules.yml.
 CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int | None, str]] = [
-    # name, spec, rows, params, rule, count, what the message holds
+    # name, spec, rows, params, rule, count, part of the message
     ("null key", changes(), [(None, "x", T2), (2, "y", T2), (None, "z", T3)], {}, "null_key", 2, "id is NULL"),
     ("null time", changes(), [(1, "x", None)], {}, "null_time", 1, "at is NULL"),
     ("conflict with equal sequence", changes("sequence_by: [lsn],"), [(1, "x", T2, 5), (1, "y", T2, 5)], {}, "conflict",
@@ -67,7 +67,7 @@ CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int |
 
 @pytest.mark.parametrize(("text", "rows", "params", "rule", "count", "holds"), [c[1:] for c in CASES],
                          ids=[c[0] for c in CASES])  # fmt: skip
-def test_rule_stops_the_run(
+def test_broken_rule_stops_the_run(
     spark: SparkSession, text: str, rows: list[tuple[Any, ...]], params: dict[str, object], rule: str,
     count: int | None, holds: str,
 ) -> None:  # fmt: skip
@@ -90,7 +90,7 @@ def test_rule_stops_the_run(
         assert sorted(map(tuple, spark.table(spec.target).collect())) == before
 
 
-def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
+def test_engine_errors_are_one_line(spark: SparkSession) -> None:
     runner = Runner(spark)
     spec = load_spec_text(changes())
     for bad, text in (
@@ -109,17 +109,17 @@ def test_errors_of_the_engine_are_one_line(spark: SparkSession) -> None:
         runner.check(load_spec_text(changes().replace("errors.t", "errors.missing")))
 
 
-def test_params(spark: SparkSession) -> None:
+def test_params_are_required_and_typed(spark: SparkSession) -> None:
     runner, spec = Runner(spark), load_spec_text(snapshot())
     with pytest.raises(UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass --param taken"):
         runner.run(spec, frame(spark, (1, "a")))
     with pytest.raises(UsageError, match=r"no param 'taken_on'; did you mean 'taken'"):
         runner.run(spec, frame(spark, (1, "a")), {"taken_on": T1})
-    with pytest.raises(UsageError, match="is not a valid TIMESTAMP"):  # text that looks like SQL is a text, and no time
+    with pytest.raises(UsageError, match="is not a valid TIMESTAMP"):  # text that looks like SQL is text, not a time
         runner.run(spec, frame(spark, (1, "a")), {"taken": "current_timestamp()) OR (1=1"})
 
 
-def test_skipping_bad_rows_and_any_of_a_conflict(spark: SparkSession) -> None:
+def test_bad_rows_are_skipped_and_conflicts_resolved(spark: SparkSession) -> None:
     runner = Runner(spark)
     spec = load_spec_text(changes(more="bad_rows: skip").replace("errors.t", "errors.skip"))
     result = runner.run(spec, frame(spark, (None, "x", T1), (1, "x", None), (1, "x", T1)))

@@ -1,4 +1,4 @@
-"""Every error that needs Spark: the case files of tests/cases/errors/spark. The tables are as they were."""
+"""Every error that needs Spark, from tests/cases/errors/spark. The tables must be unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows = dict[str, tuple[list[str], list[str]]]
 
 
 class Prepared:
-    """What the cases of a file find: their tables are made once, because an error leaves them as they were."""
+    """The tables of a case file, created once because an error leaves them unchanged."""
 
     def __init__(self, spark: Any, warehouse: Path):
         self.spark = spark
@@ -26,7 +26,7 @@ class Prepared:
         self.found: dict[Path, tuple[Logs, Rows]] = {}
 
     def state(self, group: Group) -> tuple[Logs, Rows]:
-        """The versions of each table of a group's schema, and what their newest ones hold."""
+        """The versions of each table of a group's schema, and the rows of the newest ones."""
         logs = self.logs(group)
         return logs, {name: self._rows(f"{group.schema_name}.{name}") for name in logs}
 
@@ -40,7 +40,7 @@ class Prepared:
         return frame.columns, sorted(str(tuple(row)) for row in frame.collect())
 
     def changed(self, found: Found) -> list[str]:
-        """The tables that are not as they were; a version more with the same columns and rows is as it was."""
+        """The changed tables; a new version with the same columns and rows is not a change."""
         before, rows = self.found[found.file]
         after = self.logs(found.group)
         self.found[found.file] = after, rows
@@ -58,7 +58,7 @@ def prepared(spark: Any, warehouse: Path) -> Prepared:
 def here(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[pytest.CaptureFixture[str]]:
-    """A folder of its own, and the session of the tests in the place of one that a command would start."""
+    """An empty folder, and the session of the tests instead of one that a command would start."""
     monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
     monkeypatch.setattr(spark, "stop", lambda: None)
     monkeypatch.chdir(tmp_path)
@@ -67,7 +67,7 @@ def here(
 
 
 def do(spark: Any, step: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A step before the error: a command that succeeds, or a statement."""
+    """Run a step before the error: a command that succeeds, or a statement."""
     if not step.startswith("scdgen "):
         spark.sql(step.replace("HERE", str(Path.cwd()))).collect()
         return
@@ -76,9 +76,9 @@ def do(spark: Any, step: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 class Meanwhile:
-    """Another writer, whose statement is done while the MERGE has begun and not ended.
+    """Another writer, whose statement runs while the MERGE is running.
 
-    The spec's source calls ``hold()``, which waits once the MERGE has been sent until the statement is done.
+    The spec's source calls ``hold()``, which waits until the statement is done once the MERGE has been sent.
     """
 
     def __init__(self, spark: Any, statement: str, patch: pytest.MonkeyPatch):
@@ -87,7 +87,7 @@ class Meanwhile:
         armed, begun, done = map(str, (self.armed, self.begun, self.done))
 
         def hold() -> bool:
-            """Runs in a process of Spark's, which knows nothing of this module."""
+            """Runs in a Spark process, which cannot import this module."""
             import pathlib
             import time
 
@@ -122,7 +122,7 @@ def waited(file: Path) -> None:
 
 
 def ended(found: Found, prepared: Prepared, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, list[str]]:
-    """What a case ends with, once what its file and itself ask for is there."""
+    """Run the steps of the file and the case, then its command; return the result."""
     case: Case = found.case
     case.write(found.group.files)
     if found.file not in prepared.found:

@@ -1,4 +1,4 @@
-"""A spec that changes after its table was made: columns that are added, drift that is refused, tables of others."""
+"""A spec that changes after its table was created: added columns, refused drift, tables not made by scdgen."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def version(spark: SparkSession) -> int:
     return int(spark.sql("DESCRIBE HISTORY evolve.dim LIMIT 1").collect()[0]["version"])
 
 
-def test_columns_are_added(spark: SparkSession, runner: Runner) -> None:
+def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     old = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, *old))
     evolved = spec_of(MORE, "history: {row_hash: hash}\nschema_evolution: add_columns")
@@ -67,7 +67,7 @@ def test_columns_are_added(spark: SparkSession, runner: Runner) -> None:
 
 
 @pytest.mark.long
-def test_a_snapshot_does_not_version_rows_because_of_a_new_column(spark: SparkSession, runner: Runner) -> None:
+def test_new_column_opens_no_versions_in_snapshot(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     options = "snapshot: {taken_at: TIMESTAMP '2024-01-05'}"
     runner.run(spec_of(rest=options, feed="snapshot"), source=frame(spark, *rows))
@@ -79,7 +79,7 @@ def test_a_snapshot_does_not_version_rows_because_of_a_new_column(spark: SparkSe
 
 
 @pytest.mark.long
-def test_a_failed_run_takes_the_new_columns_back(spark: SparkSession, runner: Runner) -> None:
+def test_failed_run_drops_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     rows, columns = rows_of(spark, "evolve.dim"), spark.table("evolve.dim").columns
     evolved = spec_of(MORE, "history: {row_hash: hash}\nschema_evolution: add_columns")
@@ -150,7 +150,7 @@ def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
 
 
 @pytest.mark.long
-def test_a_table_of_others_is_adopted(spark: SparkSession, runner: Runner) -> None:
+def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS evolve")
     spark.sql("CREATE TABLE evolve.dim (id INT, name VARCHAR(9), city STRING, valid_from TIMESTAMP, valid_to TIMESTAMP,"
               " is_current BOOLEAN, note STRING) USING DELTA")  # fmt: skip

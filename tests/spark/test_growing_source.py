@@ -1,7 +1,7 @@
-"""A source that gets rows between the statement that bounds the read of the target and the MERGE, which reads it again.
+"""A source that gets rows after the statement that bounds the read of the target and before the MERGE reads it again.
 
-A row that came meanwhile may need versions, or partitions, that the bound leaves out: the MERGE stops, and a run begins
-again.
+Such a row may need versions or partitions that the bound leaves out: the MERGE fails, and the run is
+retried.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 CHANGES = "pattern: scd2\nkeys: [id]\nsource: {table: growing.source, effective_at: CAST(at AS TIMESTAMP)}\n"
 HISTORY = "(1, 'a', '2024-01-01'), (1, 'b', '2024-02-01')"
 LATE = "(1, 'late', '2024-01-15')"
-CUT = ["1 a 01-01 01-15", "1 late 01-15 02-01", "1 b 02-01 None"]  # what LATE makes of HISTORY
+CUT = ["1 a 01-01 01-15", "1 late 01-15 02-01", "1 b 02-01 None"]  # HISTORY after LATE
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is stored, the batch, and the row that comes in the midst, each (id, value, at); the table after all."""
+    """The stored rows, the batch, the row that arrives during the run, each (id, value, at); the resulting table."""
 
     spec: str
     stored: str
@@ -39,13 +39,13 @@ class Case:
 
 
 CASES = {
-    # The version that the late row cuts in two had ended before the batch.
+    # The version that the late row splits had ended before the batch.
     "an earlier time": Case(CHANGES, HISTORY, "(2, 'x', '2024-03-01')", LATE, [*CUT, "2 x 03-01 None"]),
     "a time where there was none": Case(CHANGES, HISTORY, "", LATE, CUT),
     "before a gap": Case(
         CHANGES + "history: {gap: 1 day}\n", HISTORY, "(2, 'x', '2024-03-01')", LATE,
         ["1 a 01-01 01-14", "1 late 01-15 01-31", "1 b 02-01 None", "2 x 03-01 None"]),
-    "a NULL beside it": Case(
+    "a NULL next to it": Case(
         CHANGES + "bad_rows: skip\n", HISTORY, "(2, 'x', '2024-03-01'), (3, 'x', NULL)", LATE,
         [*CUT, "2 x 03-01 None"]),
     "another partition": Case(
@@ -67,7 +67,7 @@ def spec_of(case: Case, table: str) -> Spec:
 
 
 def holds(spark: SparkSession, *rows: str) -> None:
-    """Puts rows into the source, in the place of what was there."""
+    """Replace the rows of the source."""
     listed = ", ".join(filter(None, rows)) or "(NULL, NULL, NULL)"
     spark.sql("CREATE SCHEMA IF NOT EXISTS growing")
     spark.sql(
@@ -79,7 +79,7 @@ def holds(spark: SparkSession, *rows: str) -> None:
 
 @contextmanager
 def growing(spark: SparkSession, row: str, before: str = "MERGE INTO") -> Iterator[list[str]]:
-    """A row comes into the source just before a statement is sent for the first time."""
+    """Add a row to the source just before a statement is sent for the first time."""
     came: list[str] = []
     given = spark.sql
 
@@ -95,7 +95,7 @@ def growing(spark: SparkSession, row: str, before: str = "MERGE INTO") -> Iterat
 
 
 def shown(spark: SparkSession, table: str) -> list[str]:
-    """The rows: id, value, and of a version its month and day, and those of its end."""
+    """The rows as text: id, value, and month and day of start and end."""
     rows = spark.table(table).drop("is_current").collect()
     return sorted(" ".join(f"{v:%m-%d}" if isinstance(v, dt.datetime) else str(v) for v in row) for row in rows)
 
@@ -104,8 +104,8 @@ def shown(spark: SparkSession, table: str) -> list[str]:
     "name",
     [name if name == "an earlier time" else pytest.param(name, marks=pytest.mark.long) for name in CASES],
 )
-def test_a_run_begins_again(spark: SparkSession, name: str) -> None:
-    """The table is that of a source which had all rows from the beginning."""
+def test_run_with_growing_source_is_retried(spark: SparkSession, name: str) -> None:
+    """The table equals that of a source which had all rows from the start."""
     case, table = CASES[name], f"t{list(CASES).index(name)}"
     spec = spec_of(case, table)
     holds(spark, case.stored)
@@ -117,7 +117,7 @@ def test_a_run_begins_again(spark: SparkSession, name: str) -> None:
     assert shown(spark, f"growing.{table}") == sorted(case.table)
 
 
-def test_the_last_try(spark: SparkSession) -> None:
+def test_growing_source_fails_the_last_try(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "last")
     holds(spark, HISTORY)
     Runner(spark).run(spec)
@@ -131,8 +131,7 @@ def test_the_last_try(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_a_row_that_needs_no_more_comes_along(spark: SparkSession) -> None:
-    """It is merged with the batch that it came into, at the first try."""
+def test_row_within_the_bound_is_merged_without_retry(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "along")
     holds(spark, "(1, 'a', '2024-01-01')")
     Runner(spark).run(spec)
@@ -143,7 +142,7 @@ def test_a_row_that_needs_no_more_comes_along(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_a_plan_begins_again(spark: SparkSession) -> None:
+def test_plan_with_growing_source_is_retried(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "planned")
     holds(spark, HISTORY)
     Runner(spark).run(spec)

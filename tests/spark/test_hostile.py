@@ -1,4 +1,4 @@
-"""Values and names that look like SQL, Jinja or a path, all the way through Spark: they stay values and names."""
+"""Values and names that look like SQL, Jinja or a path stay values and names throughout a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = [
     "'; DROP TABLE hostile.t; --", "*/ x /*", "{{ 7 * 7 }}", "${spark.app.name}", "\\' OR 1=1", "`x`", "%s {0} $1",
     ":p", "NULL", "null", "\u202eabc\u2066", "a\u2028b\u0085c", "-- x", "\x01\x7f", "\U0001f600", " ", "",
 ]  # fmt: skip
-# A table, a column and a file that are named like an attack.
+# A table, a column and a file with hostile names.
 TABLE, COLUMN = "hostile.t", "v`; DROP TABLE hostile.t; --"
 
 
@@ -28,8 +28,8 @@ def spec_text(source: str, target: str = TABLE) -> str:
     return f"target: {target}\npattern: scd2\nsource: {source}\nkeys: [k]\ncolumns: {columns}\n"
 
 
-def test_values_in_a_table(spark: SparkSession) -> None:
-    """As keys, as values, as a param and as what is looked for."""
+def test_hostile_values_stay_values(spark: SparkSession) -> None:
+    """As keys, as values, as a param and as a search text."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS hostile")
     source = "{table: nowhere, effective_at: at, where: 'NOT (k <=> :p)'}"
     spec = load_spec_text(spec_text(source) + "params: {p: string}\n")
@@ -58,8 +58,8 @@ FILES = [
 ]
 
 
-def test_a_file_s_name(spark: SparkSession, tmp_path: Path) -> None:
-    """Each file gives its own row; all of them are one source."""
+def test_hostile_file_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Each file has one row; together they are one source."""
     spec = load_spec_text(
         spec_text("{table: nowhere, feed: snapshot}", "hostile.files")
         + "snapshot: {taken_at: \"TIMESTAMP '2024-05-01'\"}\n"

@@ -1,4 +1,4 @@
-"""scdgen init from files and tables: what is read, what is guessed, and that the draft runs as it is."""
+"""scdgen init from files and tables: the guesses, and drafts that run unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def here(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return called
 
 
-def test_a_feed_of_changes_as_csv(spark: Any, here: Called) -> None:
+def test_draft_from_csv_changes(spark: Any, here: Called) -> None:
     Path("customers.csv").write_text(CHANGES)
     assert here("init", "--from", "customers.csv", "--target", "init_csv.customer", "--out", "c.yml")[0] == 0
     text = Path("c.yml").read_text()
@@ -75,8 +75,8 @@ columns:
 
 
 @pytest.mark.long
-def test_an_extract_as_csv(here: Called) -> None:
-    """No time of change: a snapshot; the shortest key is two columns, of which none is unique alone."""
+def test_draft_from_csv_snapshot(here: Called) -> None:
+    """Without a time column it is a snapshot; the shortest key has two columns, neither of them unique alone."""
     rows = [
         f"{region},{number},{name},1990-01-0{number}" for region in "EW" for number, name in ((1, "Ann"), (2, "Bob"))
     ]
@@ -101,7 +101,7 @@ def test_an_extract_as_csv(here: Called) -> None:
 
 
 @pytest.mark.long
-def test_json_lines(here: Called) -> None:
+def test_draft_from_json_lines(here: Called) -> None:
     same = {"id": 1, "day": "2024-05-01", "none": None}
     rows = [
         {**same, "data": {"Tags": ["a"]}, "changed": "2024-05-01T10:00:00Z", "deleted": False},
@@ -120,7 +120,7 @@ def test_json_lines(here: Called) -> None:
     assert "# Guessed: the name; changed differs in all rows by itself.\n" in out
 
 
-def test_delta_parquet_and_tables(spark: Any, here: Called) -> None:
+def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS init_t")
     spark.sql("DROP TABLE IF EXISTS init_t.feed")
     spark.sql(
@@ -150,7 +150,7 @@ def test_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     assert (status, err.startswith("--table init_t.nothing: no such table")) == (2, True)
 
 
-def test_columns_of_a_dbt_snapshot_from_data(here: Called) -> None:
+def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
     Path("items.csv").write_text("id,name,updated_at\n007,a,2024-01-01 00:00:00\n008,b,2024-01-02 00:00:00\n")
     config = {"unique_key": "id", "strategy": "timestamp", "updated_at": "updated_at"}
     Path("manifest.json").write_text(manifest_text(config))
@@ -165,7 +165,7 @@ def test_columns_of_a_dbt_snapshot_from_data(here: Called) -> None:
     assert kinds == {"ID": "STRING", "name": "STRING"}, "of the data, the types of what the SELECT lists"
 
 
-def test_nothing_to_guess_from(here: Called) -> None:
+def test_source_without_a_key_is_refused(here: Called) -> None:
     Path("empty.csv").write_text("id,name\n")
     status, _, err = here("init", "--from", "empty.csv")
     assert (status, err) == (2, "empty.csv: no key can be guessed, because there are no rows; give --keys\n")

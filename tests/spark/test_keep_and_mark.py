@@ -1,4 +1,4 @@
-"""unchanged: keep and on_delete: mark: a table that does not depend on the order of arrival, and how it is read."""
+"""unchanged: keep with on_delete: mark: the table does not depend on the order of arrival; reading it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def day(number: int) -> dt.datetime:
 
 
 @pytest.mark.long
-def test_the_table_is_the_same_whatever_the_order(spark: SparkSession) -> None:
-    """20 seeds at once, each with its own keys: sorted in one batch, and shuffled in eight."""
+def test_table_does_not_depend_on_arrival_order(spark: SparkSession) -> None:
+    """20 seeds at once, each with its own keys: in order in one batch, and shuffled in eight."""
     stream = []
     for seed in range(20):
         rng = random.Random(seed)
@@ -64,7 +64,7 @@ def test_the_table_is_the_same_whatever_the_order(spark: SparkSession) -> None:
     assert load("shuffled", [shuffled[i::8] for i in range(8)]) == in_order
 
 
-def test_readers_see_equal_neighbours_as_one(spark: SparkSession) -> None:
+def test_view_folds_equal_neighbours(spark: SparkSession) -> None:
     spec, runner = runnable(spark, load_spec_text(SPEC.replace("TARGET", "kept.read"))), Runner(spark)
     rows = [
         (1, 1, "a", "p", day(1), "U"), (1, 1, "a", "q", day(2), "U"), (1, 1, "b", "q", day(3), "U"),
@@ -93,7 +93,7 @@ def test_readers_see_equal_neighbours_as_one(spark: SparkSession) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("own_time", [False, True])
-def test_snapshots_mark_what_is_gone(spark: SparkSession, own_time: bool) -> None:
+def test_snapshot_marks_missing_keys(spark: SparkSession, own_time: bool) -> None:
     name = f"kept.extract_{own_time}".lower()
     text = f"""
 target: {name}
@@ -115,7 +115,7 @@ history: {{deleted: gone}}
 
     run(1, (1, "a"), (2, "b"))
     run(2, (1, None))
-    run(3, (1, "a"), (2, "b"))  # back with a time of its own that is older than its delete
+    run(3, (1, "a"), (2, "b"))  # back with an effective time before its delete
     assert rows_of(spark, name) == [
         (1, "a", day(1), None, True, False),
         (2, "b", day(1), day(2), False, False),

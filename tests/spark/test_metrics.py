@@ -1,4 +1,4 @@
-"""--metrics: a row per run and table in a Delta table; it never stands in the way of a merge."""
+"""--metrics: a row per run and table in a Delta table, which never blocks a merge."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def metrics(spark: Any, table: str = "measured.runs") -> list[dict[str, Any]]:
 
 
 @pytest.mark.long
-def test_a_row_per_run_and_table(spark: Any, here: Called) -> None:
+def test_one_row_per_run_and_table(spark: Any, here: Called) -> None:
     land(spark, (1, "Ann", "2024-01-01"), (1, "Eve", "2024-03-01"), (None, "x", "2024-01-01"), (-1, "y", "2024-01-01"))
     given = ("run", "specs", "--metrics", "measured.runs", "--json")
     status, out, err = here(*given)
     assert (status, err) == (0, "")
     first, second = map(json.loads, out.splitlines())
-    # A late version, and one of a key that is new; the first version ends earlier.
+    # A late version, and the first of a new key; the first version ends earlier.
     land(spark, (1, "Bob", "2024-02-01"), (2, "Ann", "2024-01-01"), (1, "Eva", "2024-04-01"))
     assert here(*given)[0] == 0
     assert here(*given)[0] == 0, "the same once more"
@@ -86,14 +86,14 @@ def test_a_row_per_run_and_table(spark: Any, here: Called) -> None:
         else:
             assert (row["version"], row["files_added"], row["files_removed"]) == (None, 0, 0)
     table = spark.sql("DESCRIBE TABLE measured.runs").collect()
-    assert [tuple(row) for row in table] == [(name, kind.lower(), told) for name, kind, told in COLUMNS]
-    # Its own commits name no run, so that nobody takes them for one.
+    assert [tuple(row) for row in table] == [(name, kind.lower(), meaning) for name, kind, meaning in COLUMNS]
+    # Commits of the metrics table name no run, so that they are not listed as one.
     notes = {row["userMetadata"] for row in spark.sql("DESCRIBE HISTORY measured.runs").collect()}
     assert notes == {None}
 
 
 @pytest.mark.long
-def test_skipped_rows_and_python(spark: Any, here: Called) -> None:
+def test_skipped_rows_from_python(spark: Any, here: Called) -> None:
     spec = load_spec_text(FIRST.replace(", where: id > 0", ""), name="people")
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"), (2, "Bob", None))
     runner = Runner(spark, metrics="measured.runs")
@@ -102,10 +102,10 @@ def test_skipped_rows_and_python(spark: Any, here: Called) -> None:
     for row, inserted in zip(metrics(spark), (1, 0), strict=True):
         assert [row[name] for name in COUNTS] == [3, 2, inserted, 0, 0, None, None, None]
     assert Runner(spark).run(spec.model_copy(update={"bad_rows": "fail", "target": "measured.b"}), spark.sql(
-        "SELECT 1 AS id, 'a' AS name, '2024-01-01' AS at")).rows_in is None, "nobody asked for it"  # fmt: skip
+        "SELECT 1 AS id, 'a' AS name, '2024-01-01' AS at")).rows_in is None, "not requested"  # fmt: skip
 
 
-def test_a_run_that_fails_has_a_row(spark: Any, here: Called) -> None:
+def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     Path("specs/people.yml").write_text(FIRST.replace("bad_rows: skip\n", "").replace(", where: id > 0", ""))
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"))
     status, _, err = here("run", "specs", "--metrics", "measured.runs")
@@ -119,7 +119,7 @@ def test_a_run_that_fails_has_a_row(spark: Any, here: Called) -> None:
     assert [row["error"] for row in metrics(spark)] == [message, None, None]
 
 
-def test_a_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
+def test_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
     Path("in").mkdir()
     for number, lines in enumerate(("1,Ann,2024-01-01\n", "1,Eve,2024-02-01\n2,Bob,2024-02-01\n")):
         Path(f"in/{number}.csv").write_text("id,name,at\n" + lines)
@@ -132,7 +132,7 @@ def test_a_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
     assert rows == [(0, 1, 1, None), (1, 2, 2, None)]
 
 
-def test_what_is_said_before_anything_runs(spark: Any, here: Called) -> None:
+def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
     land(spark, (1, "Ann", "2024-01-01"))
     spark.sql("CREATE VIEW measured.seen AS SELECT 1 AS run")
     spark.sql("CREATE TABLE measured.other (run STRING, target STRING) USING DELTA")
@@ -140,7 +140,7 @@ def test_what_is_said_before_anything_runs(spark: Any, here: Called) -> None:
         ("measured.seen", 1, "--metrics measured.seen: is a view, which takes no rows; name another table"),
         ("measured.other", 1, "--metrics measured.other: is there without 20 of the columns, such as spec; add what is "
                               "missing, or name another table"),
-        ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name a table of its own"),
+        ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name another table"),
     ):  # fmt: skip
         for _ in range(2):
             assert here("run", "specs", "--metrics", table) == (status, "", f"{message}\n")
@@ -150,8 +150,8 @@ def test_what_is_said_before_anything_runs(spark: Any, here: Called) -> None:
 
 
 @pytest.mark.long
-def test_a_row_that_cannot_be_written_undoes_nothing(spark: Any, here: Called) -> None:
-    """A constraint of somebody's refuses it; the merge stands, and the next run goes on."""
+def test_failed_metrics_row_keeps_the_merge(spark: Any, here: Called) -> None:
+    """A constraint refuses the row; the merge is kept, and the next run works."""
     land(spark, (1, "Ann", "2024-01-01"))
     kinds = ", ".join(f"{name} {kind}" for name, kind, _ in COLUMNS)
     spark.sql(f"CREATE TABLE measured.narrow ({kinds}) USING DELTA")
@@ -159,7 +159,7 @@ def test_a_row_that_cannot_be_written_undoes_nothing(spark: Any, here: Called) -
     status, out, err = here("run", "specs/people.yml", "--metrics", "measured.narrow")
     assert status == 0 and "1 inserted" in out
     assert err.count("\n") == 1 and err.startswith("--metrics measured.narrow: "), err
-    assert err.endswith("; what was merged stands, and the row on measured.people is lost\n"), err
+    assert err.endswith("; the merge is kept, but the metrics row of measured.people is lost\n"), err
     before = rows_of(spark, "measured.people")
     assert len(before) == 1
     status, out, err = here("run", "specs/people.yml", "--metrics", "measured.narrow", "--log-format", "json")

@@ -1,4 +1,4 @@
-"""A folder of specs that read one another's tables, with a failure in the midst."""
+"""A folder of specs that read each other's tables, with one failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import rows_of
 
 VIEWS = [("c1", None, "2024-01-01"), ("c1", 7, "2024-01-02"), ("c2", None, "2024-01-03")]
 
-# In the order of their file names each would read what is not there yet.
+# In the order of file names, each would read a table that does not exist yet.
 SPECS = {
     "a_report": """target: pipe.report
 pattern: scd1
@@ -57,7 +57,7 @@ def load(spark: Any, rows: list[tuple[Any, ...]]) -> None:
 
 
 @pytest.mark.long
-def test_a_failure_in_the_midst(
+def test_failure_skips_dependent_specs(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("scdgen.engine.session.local_session", lambda *_: spark)
@@ -83,9 +83,9 @@ def test_a_failure_in_the_midst(
     status, out, err = run()
     assert status == 1
     assert [counted(line) for line in out] == ["pipe.days: 4 inserted, 0 updated (0 closed), 0 removed, 0 unchanged"]
-    error, *told = err.splitlines()
+    error, *summary = err.splitlines()
     assert error.startswith("pipe.first: cookie is NULL; fix the source or set bad_rows: skip")
-    assert told == [
+    assert summary == [
         "1 done: pipe.days",
         "1 failed: pipe.first",
         "2 not run: pipe.cookie (because of pipe.first), pipe.report (because of pipe.first)",

@@ -1,4 +1,4 @@
-"""scdgen plan: what it says before a run is what the run then does, and it writes nothing."""
+"""scdgen plan: it predicts exactly what the run does, and writes nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One random spec; of many that are asked for, a tenth, as each has five batches."""
+    """One random spec, or a tenth of --specs, because each has five batches."""
     if "seed" in metafunc.fixturenames:
         listed = list(seeds(metafunc.config, [1]))
         metafunc.parametrize("seed", listed[: max(3, len(listed) // 10)])
@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def batches(request: pytest.FixtureRequest) -> int:
-    """Those that are checked row by row; more, where a number of specs is asked for."""
+    """The batches to check row by row; more of them with --specs."""
     return 3 if request.config.getoption("--specs") is None else 5
 
 
@@ -58,7 +58,7 @@ class _Batch:
         self.given = source_of(spark, case, self.rows), case.params(self.now)
 
     def check(self, before: dict[Place, Row]) -> dict[Place, Row]:
-        """Plan and run; gives the rows that the table has then."""
+        """Plan and run; return the rows of the table afterwards."""
         before = {place: {name: row.get(name) for name in self.columns} for place, row in before.items()}
         version = self.version()
         try:
@@ -75,10 +75,10 @@ class _Batch:
         assert self.version() == version, self.label
         run = self.runner.run(self.spec, *self.given)
         after = self.stored()
-        told = _Told(self.case, before, after, self.read())
-        told.check(plan, run, self.label)
+        effect = _Effect(self.case, before, after, self.read())
+        effect.check(plan, run, self.label)
         if self.rowed:
-            told.check_rows(plan, self.label)
+            effect.check_rows(plan, self.label)
         return after
 
     def read(self) -> dict[Place, list[Any]]:
@@ -108,8 +108,8 @@ class _Batch:
         return {tuple(row[name] for name in places): {name: row[name] for name in self.columns} for row in rows}
 
 
-class _Told:
-    """What the table itself tells of a run, by its rows before and after."""
+class _Effect:
+    """The effect of a run, computed from the table's rows before and after it."""
 
     def __init__(self, case: Case, before: dict[Place, Row], after: dict[Place, Row], read: dict[Place, list[Any]]):
         self.case, self.before, self.after, self.read = case, before, after, read
@@ -122,7 +122,7 @@ class _Told:
         self.changed = [place for place in self.places if place not in self.refreshed]
 
     def open(self, row: Row | None, live: bool = False) -> bool:
-        """Whether a version is open; ``live``: and not the mark of a delete."""
+        """Whether a version is open and, with ``live``, not a tombstone."""
         if row is None or (live and row.get("is_deleted")):
             return False
         how = self.case.how
@@ -143,7 +143,7 @@ class _Told:
         return {place[: self.keys] for place, row in rows.items() if self.open(row, live=True)}
 
     def newest(self, key: Place) -> Any:
-        """The newest start or delete that the table knew of a key."""
+        """The newest start or delete of a key in the table."""
         times = [place[-1] for place in self.before if place[:-1] == key]
         gap = self.case.how.gap
         for place, row in self.before.items():
@@ -217,7 +217,7 @@ CHANGES = """id,name,address,changed_at
 
 @pytest.fixture
 def call(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
-    """Runs a command in this process, in a folder with changes to a table: (exit status, stdout, stderr)."""
+    """Run a command in this process, in a folder with changes to a table: (exit status, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
     Path("changes.csv").write_text(CHANGES)
     spark.sql("DROP TABLE IF EXISTS crm.customer")
@@ -228,7 +228,7 @@ def call(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.long
-def test_the_readme_shows_what_a_plan_prints(spark: SparkSession, call: Called) -> None:
+def test_plan_output_is_that_in_the_readme(spark: SparkSession, call: Called) -> None:
     options = ("--source", "changes.csv", "--fail-on", "close>10%", "--fail-on", "delete>0")
     status, out, err = call("plan", CUSTOMER, *options)
     shown = (
@@ -258,7 +258,7 @@ def test_the_readme_shows_what_a_plan_prints(spark: SparkSession, call: Called) 
     }  # fmt: skip
 
 
-def test_the_committed_plan_says_the_same_when_pasted(spark: SparkSession, call: Called, tmp_path: Path) -> None:
+def test_committed_plan_gives_the_same_rows(spark: SparkSession, call: Called, tmp_path: Path) -> None:
     spark.sql("DROP TABLE IF EXISTS crm.customer_updates")
     spark.read.csv(str(tmp_path / "changes.csv"), header=True).write.saveAsTable("crm.customer_updates")
     *before, counts, sample = split_statements((ROOT / "generated" / "crm.customer" / "plan.sql").read_text())
@@ -299,8 +299,8 @@ columns:
 
 @pytest.mark.long
 @pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
-def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: str) -> None:
-    """Types that are not text, and names that the plan uses itself."""
+def test_columns_named_like_columns_of_the_plan(spark: SparkSession, pattern: str) -> None:
+    """Types other than text, and names that the plan uses itself."""
     spark.sql("DROP TABLE IF EXISTS planned.odd")
     text = ODD.format(pattern=pattern, untracked=", track: false" if pattern == "scd2" else "")
     spec, runner = load_spec_text(text), Runner(spark)
@@ -311,7 +311,7 @@ def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: s
     runner.run(spec, source=spark.sql(" UNION ALL ".join(row.format(n, 1, "false") for n in (1, 2))))
     rows = [row.format(1, 2, "false"), row.format(2, 3, "true"), row.format(3, 1, "false")]
     plan = runner.plan_counted(spec, source=spark.sql(" UNION ALL ".join(rows)))
-    told = [(found.action, found.deletes, found.key["n"], found.changed) for found in plan.sample]
+    listed = [(found.action, found.deletes, found.key["n"], found.changed) for found in plan.sample]
     spark.sql(rows[0]).createOrReplaceTempView("odd_rows")
     *before, sample = split_statements(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan)
     for statement in before:
@@ -319,7 +319,7 @@ def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: s
     shown = spark.sql(sample)
     if pattern == "scd1":
         changed = ("Late", "open", "`s` {x} ->")
-        assert told == [("update", False, 1, changed), ("delete", True, 2, ()), ("insert", False, 3, ())]
+        assert listed == [("update", False, 1, changed), ("delete", True, 2, ()), ("insert", False, 3, ())]
         assert [row["action"] for row in runner.plan(spec, source=spark.sql(rows[0]))] == ["update"]
         assert shown.columns == ["_scd_action", *spec.columns]
         assert [tuple(row) for row in shown.collect()] == [(
@@ -328,7 +328,7 @@ def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: s
         )]  # fmt: skip
     else:
         ends = ("valid_to", "is_current")
-        assert told == [
+        assert listed == [
             ("close", False, 1, ends), ("open", False, 1, ()), ("close", True, 2, ends), ("open", False, 3, ()),
         ]  # fmt: skip
         assert shown.columns[:3] == ["_scd_action", "_scd_note", "n"]
@@ -337,7 +337,7 @@ def test_columns_named_as_the_plan_names_its_own(spark: SparkSession, pattern: s
     spark.sql("DROP TABLE planned.odd")
 
 
-def test_tables_are_planned_in_turn_and_each_may_fail(call: Called, tmp_path: Path) -> None:
+def test_failed_table_does_not_stop_other_plans(call: Called, tmp_path: Path) -> None:
     first = "target: planned.first\npattern: scd1\nsource: {path: PATH, format: csv}\nkeys: [id]\ncolumns: {id: int}\n"
     text = first.replace("PATH", str(tmp_path / "changes.csv"))
     (tmp_path / "a.yml").write_text(text)

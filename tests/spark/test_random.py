@@ -1,4 +1,4 @@
-"""Random histories through Spark and through the reference: the tables must be equal after every batch.
+"""Random histories through Spark and the reference; the tables must be equal after every batch.
 
 To run one again: pytest tests/spark/test_random.py --seed N --specs 1. `make seeds` runs twenty; `make fuzz` runs a
 hundred, and counts their options.
@@ -61,7 +61,7 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_prop
 
 
 class _Batch:
-    """One batch of a case: merged by Spark and by the reference, and merged once more."""
+    """One batch of a case: merged by Spark and by the reference, then merged again."""
 
     def __init__(self, spark: SparkSession, case: Case, number: int, label: str):
         self.spark, self.case, self.label = spark, case, label
@@ -92,7 +92,7 @@ class _Batch:
         assert result.skipped == len(skipped), self.label
         if self.case.meaning.late_arriving == "fail" and not self.case.snapshot and not self.case.scd1:
             with pytest.raises(DataError, match="not later than the newest start or delete"):
-                self.run()  # by now every row is late
+                self.run()  # every row is late by now
             assert self.stored() == self.written(expected), self.label
             return expected
         again = self.run()
@@ -100,8 +100,8 @@ class _Batch:
         if replayed == expected:
             assert (again.inserted, again.updated, again.deleted) == (0, 0, 0), f"{self.label}\nagain"
         else:
-            # A version does not say when an untracked value of it was given, so that the replay of a row in the middle
-            # of it can set the value back (docs/decisions/0002-untracked-columns.md). scd1: without updated_at a batch
+            # A version does not store when its untracked values were given, so replaying a row in the middle of it can
+            # set the value back (docs/decisions/0002-untracked-columns.md). scd1: without updated_at a batch
             # is newer than the table.
             assert self.case.scd1 or len(self.case.how.tracked) < len({"a", "b", "c"} & {*self.case.how.columns})
             assert self.stored() == self.written(replayed), f"{self.label}\nagain"
@@ -130,7 +130,7 @@ class _Batch:
         return written(state, replace(how, open_end=self.now) if how.open_end == LAST_RUN else how)
 
     def stored(self) -> list[tuple[Any, ...]]:
-        """The table's rows, in the order of the spec's columns: one that was added stands last in the table."""
+        """The table's rows, in the order of the spec's columns; an added column is the last one of the table."""
         if not self.runner.exists(self.spec):
             return []
         spec = self.spec
@@ -141,7 +141,7 @@ class _Batch:
 
 
 def _widen(case: Case, state: Any) -> None:
-    """Rows that were stored before the column c came have NULL in it."""
+    """Set c to NULL in rows that were stored before the column c was added."""
     for entry in state.values():
         for values in [version.values for version in entry] if not case.scd1 else [entry]:
             moved = {name: values.pop(name) for name in [*values] if name in ("bucket", case.updated_at)}
@@ -171,7 +171,7 @@ def _check_views(spark: SparkSession, case: Case, spec: Spec, state: Any) -> Non
 
 
 def _options(document: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The places of the options that a spec sets, ``*`` for a name of its own, with the value of those that choose."""
+    """The options that a spec sets, ``*`` for user-chosen names; options with fixed choices include their value."""
     for name, value in document.items():
         place = f"{above}.{name}" if above else name
         if above in {"columns", "params"}:

@@ -1,4 +1,4 @@
-"""The query of a source is worked out once for a run, and where that cannot be, the run reads it as it is."""
+"""The query of a source is computed once per run; if the session cannot keep its rows, it is read directly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conftest import rows_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Each time it is worked out its rows have other times and names.
+# Each evaluation gives rows with other times and names.
 SPEC = """
 target: once.TABLE
 pattern: scd2
@@ -36,7 +36,7 @@ def test_all_statements_of_a_run_see_the_same_rows(spark: SparkSession) -> None:
     runner, spec = Runner(spark, retries=0), load_spec_text(SPEC.replace("TABLE", "random"))
     counts = runner.run_counted(spec, params=DAY)
     assert (counts["inserted"], counts["unchanged"]) == (30, 0)
-    assert runner.run(spec, params=DAY).inserted == 30  # other rows, of which none is lost
+    assert runner.run(spec, params=DAY).inserted == 30  # other rows, none of them lost
     assert [check.failures for check in runner.check(spec)] == [0] * len(runner.check(spec))
     assert spark.table("once.random").count() == 60
     assert runner.plan_counted(spec, params=DAY, sample=0).counts["open"] == 30
@@ -44,7 +44,7 @@ def test_all_statements_of_a_run_see_the_same_rows(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_a_snapshot_too(spark: SparkSession) -> None:
+def test_snapshot_query_is_read_once(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "extract").replace("effective_at: at", "feed: snapshot")
     spec = load_spec_text(text + "snapshot: {taken_at: ':day'}\n")
     for day in ("2024-01-01", "2024-01-02"):
@@ -53,8 +53,8 @@ def test_a_snapshot_too(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_what_the_caller_keeps_stays_kept(spark: SparkSession) -> None:
-    """Spark lets go of it with a view of just that plan; a stream keeps its batch for several targets."""
+def test_cached_rows_of_the_caller_stay_cached(spark: SparkSession) -> None:
+    """Dropping a view of the same plan would uncache them; a stream caches its batch for several targets."""
     rows = spark.sql("SELECT id, CAST(id AS STRING) AS name, DATE '2024-01-01' AS at FROM RANGE(3) ORDER BY id")
     spec = load_spec_text(SPEC.replace("TABLE", "mine"))
     rows = rows.persist()
@@ -67,8 +67,8 @@ def test_what_the_caller_keeps_stays_kept(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_queries_that_are_hard_to_keep(spark: SparkSession) -> None:
-    """In an order that their columns do not show, which a plan that is persisted fails on; with a column twice."""
+def test_sorted_query_with_duplicate_column_is_read_once(spark: SparkSession) -> None:
+    """Sorted by an expression that is not selected, which fails for a persisted plan; and with a column twice."""
     for table, query in {
         "ordered": "SELECT -id AS id, 'a' AS name, DATE '2024-01-01' AS at FROM RANGE(3) ORDER BY id % 2",
         "twice": "SELECT id, 'a' AS name, DATE '2024-01-01' AS at, 1 AS one, 2 AS one FROM RANGE(3)",
@@ -79,7 +79,7 @@ def test_queries_that_are_hard_to_keep(spark: SparkSession) -> None:
             assert Runner(spark).run_counted(spec)["inserted"] == inserted
 
 
-def test_a_query_that_reads_its_own_table_sees_it_as_the_merge_does(spark: SparkSession) -> None:
+def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "itself").replace(
         "FROM RANGE(40) WHERE", "FROM RANGE(40) LEFT ANTI JOIN once.itself USING (id) WHERE"
     )
@@ -90,7 +90,7 @@ def test_a_query_that_reads_its_own_table_sees_it_as_the_merge_does(spark: Spark
         assert prepared.rows.collect() == prepared.rows.collect()
 
 
-def test_a_session_that_keeps_no_rows(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_works_without_checkpoints(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise RuntimeError("[NOT_SUPPORTED_WITH_SERVERLESS] CHECKPOINT is not supported on serverless compute.")
 
@@ -102,8 +102,8 @@ def test_a_session_that_keeps_no_rows(spark: SparkSession, monkeypatch: pytest.M
     assert len(rows_of(spark, "once.refused")) == 30
 
 
-def test_a_query_that_fails_is_not_read_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only a session that cannot keep rows may read a query several times: its rows could differ."""
+def test_failed_query_is_not_read_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second read could give other rows; only a session that cannot keep rows reads a query several times."""
 
     def fail(*_: Any) -> None:
         raise RuntimeError("No space left on device")
@@ -115,8 +115,8 @@ def test_a_query_that_fails_is_not_read_again(spark: SparkSession, monkeypatch: 
 
 
 @pytest.mark.parametrize("source", ["query", "frame"])
-def test_a_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its plan, its MERGE and its tries share the SQL; only a table that does not exist is planned by other SQL."""
+def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plan, MERGE and retries share the SQL; only the plan of a missing table needs different SQL."""
     judged: list[str] = []
     real = gate.judge
 

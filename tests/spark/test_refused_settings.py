@@ -1,4 +1,4 @@
-"""A session that refuses the settings for Delta's log, as serverless compute does: runs go on, streams do not begin."""
+"""A session that refuses the settings for Delta's log, as serverless compute does: runs work, streams do not start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ columns: {id: int, name: string}
 
 @pytest.fixture
 def refusing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The session, as it would be there."""
+    """The session, refusing these settings."""
     kind, conf = type(spark.conf), type(spark.conf).set
     spark.sql("DROP TABLE IF EXISTS refused.people")
 
@@ -33,7 +33,7 @@ def refusing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return spark
 
 
-def test_a_run_is_right_and_names_itself_nowhere(refusing: Any) -> None:
+def test_run_works_without_a_note_in_the_log(refusing: Any) -> None:
     spec, runner = load_spec_text(SPEC), Runner(refusing)
     schema = "id int, name string, at string"
     bad = refusing.createDataFrame([(1, "Ann", "2024-01-01"), (None, "Bob", "2024-01-01")], schema)
@@ -56,7 +56,7 @@ def test_a_run_is_right_and_names_itself_nowhere(refusing: Any) -> None:
         runner.undo(spec, "r1")
 
 
-def test_a_stream_does_not_begin(refusing: Any, tmp_path: Path) -> None:
+def test_stream_is_refused(refusing: Any, tmp_path: Path) -> None:
     spec = load_spec_text(SPEC)
     rows = refusing.readStream.format("rate").load().selectExpr("INT(value) AS id", "'x' AS name", "timestamp AS at")
     with pytest.raises(EngineError, match=r"^refused\.people: this session does not let spark\.databricks\.delta\."):

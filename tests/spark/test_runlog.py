@@ -1,4 +1,4 @@
-"""Runs in Delta's log: what they are named, how they are listed, how they are undone."""
+"""Runs in Delta's log: their names, the list of them, and undo."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_runs_are_listed_and_undone(
         runner.undo(spec, first)
     assert [commit.undoes for commit in runner.history(spec, 2)] == [first, second]
 
-    # What was undone can be made again.
+    # An undone run can run again.
     land(spark, (1, "Ann", "2024-01-01", 30))
     Path("people.yml").write_text(TEXT)
     ran()

@@ -1,4 +1,4 @@
-"""scd0 on random batches: the table is that of the reference, and the plan before a run is what the run does."""
+"""scd0 on random batches: the table equals the reference, and the plan equals the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def batch_of(rng: random.Random) -> list[Change]:
 
 
 @pytest.mark.parametrize("feed", ["changes", "snapshot"])
-def test_random_batches(spark: SparkSession, feed: str) -> None:
+def test_random_batches_equal_the_reference(spark: SparkSession, feed: str) -> None:
     deletes = ", delete_when: gone" if feed == "changes" else ""
     spec = load_spec_text(f"""
 target: first.{feed}

@@ -1,4 +1,4 @@
-"""scdgen show on Spark: what it prints and writes of every kind of value, as a table, CSV, JSON, timeline and page."""
+"""scdgen show on Spark: every kind of value as a table, CSV, JSON, timeline and page."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ UNION ALL SELECT 9007199254740993, NULL, NULL, NULL, NULL, NULL, NULL, TIMESTAMP
 
 @pytest.fixture
 def call(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
-    """Runs a command in this process, in a folder of its own: (exit status, stdout, stderr)."""
+    """Run a command in this process, in an empty folder: (exit status, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
     return called
 
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine whose time zone is not the session's: there 9999-12-31 is in a year that Python does not have."""
+    """A machine in another time zone than the session, where 9999-12-31 is in a year that Python does not have."""
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "Pacific/Auckland")
         time.tzset()
@@ -61,7 +61,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.long
-def test_every_kind_of_value(spark: Any, call: Called, elsewhere: None) -> None:
+def test_values_of_every_type_are_shown(spark: Any, call: Called, elsewhere: None) -> None:
     Path("full.yml").write_text(SPEC)
     for _ in range(2):
         Runner(spark).run(load_spec_text(SPEC), source=spark.sql(ROWS))
@@ -105,7 +105,7 @@ def test_every_kind_of_value(spark: Any, call: Called, elsewhere: None) -> None:
         *(pytest.param(history, marks=pytest.mark.long) for history in ("{}", "{type: date, gap: 1 day}")),
     ],
 )
-def test_a_version_ends_where_the_next_begins(spark: Any, call: Called, history: str) -> None:
+def test_timeline_has_no_gap_between_versions(spark: Any, call: Called, history: str) -> None:
     text = (ROOT / "specs" / "customer.yml").read_text().replace("crm.customer\n", "show.ends\n")
     text += f"history: {history}\n" + ("params: {last_run: timestamp}\n" if "last_run" in history else "")
     Path("ends.yml").write_text(text)
@@ -123,7 +123,7 @@ def test_a_version_ends_where_the_next_begins(spark: Any, call: Called, history:
 
 
 @pytest.mark.long
-def test_the_readme_shows_what_a_timeline_prints(spark: Any, call: Called) -> None:
+def test_timeline_is_that_in_the_readme(spark: Any, call: Called) -> None:
     spec, path = load_spec(ROOT / "specs" / "customer_cdc.yml"), str(ROOT / "specs" / "customer_cdc.yml")
     spark.sql("DROP TABLE IF EXISTS crm.customer_cdc")
     rows = [
@@ -156,7 +156,7 @@ def test_the_readme_shows_what_a_timeline_prints(spark: Any, call: Called) -> No
     spark.sql("DROP TABLE crm.customer_cdc")
 
 
-def test_keys_of_many_types(spark: Any, call: Called) -> None:
+def test_keys_of_many_types_are_found(spark: Any, call: Called) -> None:
     text = """target: show.keys
 pattern: scd2
 source: {table: nowhere, effective_at: at}
@@ -183,7 +183,7 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
         (["--html", "a.html", "--format", "csv"], "--html a.html: writes a page in place of printing;"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked(spark: Any, call: Called, args: list[str], says: str) -> None:
+def test_wrong_usage_is_one_line(spark: Any, call: Called, args: list[str], says: str) -> None:
     spec = load_spec(ROOT / "specs" / "customer.yml")
     Runner(spark).run(
         spec, source=spark.sql("SELECT 1 AS id, 'a' AS name, 'b' AS address, now() AS changed_at LIMIT 0")

@@ -1,6 +1,6 @@
-"""What a run reads: the files of versions that were closed before the batch are never opened.
+"""A run never opens files that hold only versions closed before the batch.
 
-Shown by taking such a file away: whoever opens it fails.
+The tests delete such a file, so that opening it fails.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIMES = {
 
 
 def moment(kind: str, text: str) -> str:
-    """SQL for a time of a type, from a column or a literal with its text."""
+    """SQL that converts a column or a text literal to the type of the history."""
     return TIMES[kind][0].format(text)
 
 
@@ -42,20 +42,20 @@ def spec_of(kind: str, options: str, source: str = "") -> Spec:
 
 
 def batch(spark: SparkSession, month: int, value: str, keys: int) -> DataFrame:
-    """A change of each of so many keys."""
+    """One change for each of ``keys`` keys."""
     return spark.createDataFrame(
         [(key, f"2024-{month:02}-01", value) for key in range(keys)], "id int, at string, value string"
     )
 
 
 def files(spark: SparkSession, where: str) -> set[Path]:
-    """The data files that hold rows which meet a condition."""
+    """The data files with rows that meet a condition."""
     found = spark.sql(f"SELECT DISTINCT _metadata.file_path FROM {TABLE} WHERE {where}").collect()
     return {Path(unquote(urlparse(row[0]).path)) for row in found}
 
 
 def only_closed(spark: SparkSession) -> set[Path]:
-    """Files in which every version was closed."""
+    """The files in which every version is closed."""
     return files(spark, "NOT is_current") - files(spark, "is_current")
 
 
@@ -68,7 +68,7 @@ def take_away(spark: SparkSession, gone: set[Path]) -> None:
 
 
 def make(spark: SparkSession, spec: Spec, opened: int) -> None:
-    """Twenty keys with a version of each month up to ``opened``, the open ones in a file of their own.
+    """Twenty keys with a version per month up to ``opened``, the open ones in a separate file.
 
     Batches that touch every key leave such files.
     """
@@ -108,8 +108,8 @@ def _far(spec: Spec) -> str:
         ),
     ],
 )
-def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: str, open_end: str) -> None:
-    """The same run as with all files there, for every type of times and open end."""
+def test_changes_skip_files_closed_before_the_batch(spark: SparkSession, kind: str, open_end: str) -> None:
+    """The same result as with all files, for every history type and open end."""
     gap = {"timestamp": "1 microsecond", "date": "1 day", "bigint": "1"}[kind]
     options = {"": "", "sentinel": f", open_end: {TIMES[kind][1]}", "gap": f", gap: {gap}"}[open_end]
     spec, runner = spec_of(kind, options), Runner(spark)
@@ -124,12 +124,12 @@ def test_changes_do_not_read_what_was_closed_before(spark: SparkSession, kind: s
 
 
 def _open(spec: Spec) -> str:
-    """The open versions, by a condition that skips the file which is gone."""
+    """The open versions, read with a condition that skips the deleted file."""
     ends = moment(spec.history.type, "'2024-03-15'")
     return f"SELECT id, value FROM {TABLE} WHERE is_current AND (valid_to IS NULL OR valid_to > {ends})"
 
 
-def test_a_snapshot_does_not_read_what_was_closed_before(spark: SparkSession) -> None:
+def test_snapshot_skips_closed_files(spark: SparkSession) -> None:
     spec, runner = spec_of("timestamp", ""), Runner(spark)
     make(spark, spec, 2)
     take_away(spark, only_closed(spark))

@@ -1,4 +1,4 @@
-"""The hint that a run puts into the MERGE of a small batch: when, and that its rows are those of one without it."""
+"""The hint in the MERGE of a small batch: when it is added, and that it does not change the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BATCHES: tuple[list[tuple[Any, ...]], ...] = (
         (1, "a", "2024-01-01", "I"), (1, "b", "2024-01-03", "U"), (2, "a", "2024-01-01", "I"),
         (3, "a", "2024-01-01", "I"),
     ],
-    # Late, twice; what is stored already; a delete; a key that comes first.
+    # Two late changes, a repeated one, a delete and a new key.
     [
         (1, "c", "2024-01-02", "U"), (1, "d", "2023-12-31", "U"), (2, "a", "2024-01-02", "U"),
         (3, None, "2024-01-05", "D"), (4, None, "2024-01-04", "I"),
@@ -52,7 +52,7 @@ def is_merge(statement: str) -> bool:
 
 @contextmanager
 def listening(spark: SparkSession, wanted: Callable[[str], bool] = is_merge) -> Iterator[list[str]]:
-    """The MERGEs, or other statements that are ``wanted``, which are sent to Spark meanwhile."""
+    """Record the MERGEs, or other ``wanted`` statements, that are sent to Spark in this block."""
     sent: list[str] = []
 
     def sql(statement: str, *args: Any, **named: Any) -> Any:
@@ -67,7 +67,7 @@ def listening(spark: SparkSession, wanted: Callable[[str], bool] = is_merge) -> 
 
 
 def bring(spark: SparkSession, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Make them the rows of the source; of a view over values Spark knows the size, of rows from Python it does not."""
+    """Replace the rows of the source by a view over VALUES, whose size Spark knows; not that of rows from Python."""
     listed = ", ".join(sql_row(*row) for row in rows) or "(NULL, NULL, NULL, NULL)"
     spark.sql(
         "CREATE OR REPLACE TEMPORARY VIEW hinted_rows AS SELECT id, name, CAST(at AS TIMESTAMP) AS at, op "
@@ -76,7 +76,7 @@ def bring(spark: SparkSession, rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
-    """The MERGEs that runs of the batches, the last one twice, send to Spark."""
+    """The MERGEs sent by runs of the batches, with the last batch run twice."""
     spec = load_spec_text(SPEC.replace("TABLE", table).replace("PATTERN", pattern))
     with listening(spark) as sent:
         for rows in (*BATCHES, BATCHES[1]):
@@ -86,7 +86,7 @@ def merges(spark: SparkSession, table: str, pattern: str = "scd2") -> list[str]:
 
 
 @pytest.mark.long
-def test_a_small_batch_is_broadcast_and_merged_as_without_it(spark: SparkSession) -> None:
+def test_small_batch_is_broadcast_with_the_same_result(spark: SparkSession) -> None:
     with_hint = merges(spark, "yes")
     before = spark.conf.get(BROADCASTS)
     spark.conf.set(BROADCASTS, "-1")
@@ -97,7 +97,7 @@ def test_a_small_batch_is_broadcast_and_merged_as_without_it(spark: SparkSession
     assert [merge.count(HINT) for merge in with_hint] == [1, 1, 1, 1]
     plain = [merge.replace(HINT, "SELECT * FROM staged WHERE") for merge in with_hint]
     named = [merge.replace("`yes`", "`no`").replace("hinted.yes", "hinted.no") for merge in plain]
-    # The rows of the query are kept under a name that each run makes.
+    # Each run keeps the rows of the query under a new name.
     assert [re.sub(r"_scd_source_\d+", "", merge) for merge in named] == [
         re.sub(r"_scd_source_\d+", "", merge) for merge in without
     ]
@@ -106,7 +106,7 @@ def test_a_small_batch_is_broadcast_and_merged_as_without_it(spark: SparkSession
 
 
 @pytest.mark.long
-def test_what_is_no_batch_of_changes_to_versions_has_no_hint(spark: SparkSession) -> None:
+def test_hint_is_only_for_changes_of_scd2(spark: SparkSession) -> None:
     assert not any("BROADCAST" in merge for merge in merges(spark, "rows", "scd1"))
 
 
@@ -123,20 +123,20 @@ columns: {id: int, name: string}
 
 
 @pytest.mark.long
-def test_an_extract_is_broadcast_where_a_plan_has_counted_few_rows(spark: SparkSession) -> None:
+def test_extract_is_broadcast_if_the_plan_counts_few_rows(spark: SparkSession) -> None:
     def day(number: int, *rows: tuple[Any, ...]) -> dict[str, Any]:
         bring(spark, [(*row, "2024-01-01", "I") for row in rows])
         with listening(spark) as sent:
             counts = Runner(spark).run_counted(load_spec_text(EXTRACT), params={"taken": f"2024-01-0{number}"})
         return {"hints": [merge.count(HINT) for merge in sent], **counts}
 
-    def told(counts: dict[str, Any]) -> tuple[Any, ...]:
+    def summary(counts: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(counts[name] for name in ("hints", "inserted", "closed", "unchanged"))
 
-    assert told(day(1, (1, "a"), (2, "a"), (3, "a"))) == ([1], 3, 0, 0)
-    assert told(day(2, (1, "b"), (2, "a"), (4, "a"))) == ([1], 2, 2, 1)
-    # No key is in it: nothing says how large the rows are that it closes.
-    assert told(day(3)) == ([0], 0, 3, 0)
+    assert summary(day(1, (1, "a"), (2, "a"), (3, "a"))) == ([1], 3, 0, 0)
+    assert summary(day(2, (1, "b"), (2, "a"), (4, "a"))) == ([1], 2, 2, 1)
+    # An empty extract: the size of the rows that it closes is unknown.
+    assert summary(day(3)) == ([0], 0, 3, 0)
     with listening(spark) as sent:
         bring(spark, [(1, "c", "2024-01-01", "I")])
         Runner(spark).run(load_spec_text(EXTRACT), params={"taken": "2024-01-04"})  # without a plan
@@ -149,7 +149,7 @@ def test_an_extract_is_broadcast_where_a_plan_has_counted_few_rows(spark: SparkS
 
 
 @pytest.mark.long
-def test_what_a_plan_finds_to_change_nothing_is_not_merged(spark: SparkSession, tmp_path: Path) -> None:
+def test_no_merge_if_the_plan_counts_no_change(spark: SparkSession, tmp_path: Path) -> None:
     def counted(text: str, **given: Any) -> tuple[int, int, int]:
         with listening(spark) as sent:
             counts = Runner(spark, **given).run_counted(load_spec_text(text))
@@ -164,7 +164,7 @@ def test_what_a_plan_finds_to_change_nothing_is_not_merged(spark: SparkSession, 
     with listening(spark, lambda statement: "SET VARIABLE" in statement or "_scd_plan" in statement) as sent:
         Runner(spark).run_counted(load_spec_text(spec))
     assert len(sent) == 1, sent
-    # A value that no comparison reads might be refused by the MERGE alone; a template of one's own may do more.
+    # Only the MERGE might refuse a value that no comparison reads; a custom template may do more.
     untracked = spec.replace("idle", "busy").replace("name: string", "name: string, op: {type: string, track: false}")
     assert [counted(untracked) for _ in range(2)] == [(1, 4, 0), (1, 0, 3)]
     (tmp_path / "scd2").mkdir()
@@ -185,5 +185,5 @@ def test_what_a_plan_finds_to_change_nothing_is_not_merged(spark: SparkSession, 
         ("SELECT * FROM there_is_no_such_table", False),
     ],
 )
-def test_what_is_small(spark: SparkSession, query: str, small: bool) -> None:
+def test_size_of_a_query(spark: SparkSession, query: str, small: bool) -> None:
     assert is_small(spark, query) is small

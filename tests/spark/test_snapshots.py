@@ -1,4 +1,4 @@
-"""What a full extract speaks for, and when it is not to be believed: scope, allow_empty, max_deleted, older ones."""
+"""The scope of a full extract, and extracts that are refused: scope, allow_empty, max_deleted, older ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Table:
         self.runner.run(self.spec, self.frame, self.params)
 
     def settle(self) -> None:
-        """The last extract again changes nothing, and all checks pass."""
+        """Repeat the last extract, which must change nothing, and run all checks."""
         again = self.runner.run(self.spec, self.frame, self.params)
         assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
         assert not [c for c in self.runner.check(self.spec) if c.failures]
@@ -52,11 +52,11 @@ ALL = [(1, "EU", "a"), (2, "EU", "b"), (3, "US", "c"), (4, None, "d")]
 
 
 @pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
-def test_scope(spark: SparkSession, pattern: str) -> None:
+def test_snapshot_closes_only_keys_in_scope(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     table.run(1, ALL)
     table.run(2, [(1, "EU", "A"), (3, "US", "C")], "scope: region = 'EU' OR region = 'ASIA'")
-    assert table.names() == ["A", "C", "d"], "2 is gone from its scope; 4 is in none; 3 is outside of it, and changed"
+    assert table.names() == ["A", "C", "d"], "2 is missing from its scope; 3 and 4 are outside of it"
     table.settle()
     with pytest.raises(DataError, match=r"more than 0\.5 of the current keys"):
         table.run(3, [(7, "ASIA", "g")], "scope: region = 'EU', max_deleted: 0.5")
@@ -64,11 +64,11 @@ def test_scope(spark: SparkSession, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
-def test_empty(spark: SparkSession, pattern: str) -> None:
+def test_empty_snapshot_is_refused_unless_allowed(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     with pytest.raises(DataError, match="the snapshot is empty"):
         table.run(1, [])
-    assert not table.runner.exists(spec_of(pattern, "")), "even where there is nothing to lose"
+    assert not table.runner.exists(spec_of(pattern, "")), "even if the table does not exist"
     table.run(1, ALL)
     table.run(2, [], "allow_empty: true")
     assert table.names() == []
@@ -76,11 +76,11 @@ def test_empty(spark: SparkSession, pattern: str) -> None:
 
 
 @pytest.mark.long
-def test_returning_keys(spark: SparkSession) -> None:
+def test_returning_keys_reopen(spark: SparkSession) -> None:
     table = Table(spark, "scd2")
     table.run(1, ALL)
     table.run(3, ALL[:2])
-    table.run(3, ALL[:3])  # the same time once more: the key was not gone after all
+    table.run(3, ALL[:3])  # the same time again: the key was not missing after all
     rows = spark.table("snaps.scd2").where("id = 3").collect()
     assert [(str(row["valid_from"])[:10], row["valid_to"]) for row in rows] == [("2024-01-01", None)]
     table.run(2, [*ALL[:3], (4, None, "D")])  # an older snapshot: 4 comes back, not before it was closed

@@ -1,4 +1,4 @@
-"""``--source``: files in, the table out; and for what does not convert, one line that names file, line and value."""
+"""``--source``: files in, the table out; a value that does not convert gives one line with file, line and value."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ TYPED = [
 
 @pytest.fixture
 def here(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
-    """Calls a command in a folder of its own, with the session of the tests."""
+    """Call a command in an empty folder, with the session of the tests."""
     monkeypatch.chdir(tmp_path)
     Path("people.yml").write_text(PEOPLE)
     Path("types.yml").write_text(TYPES)
@@ -86,12 +86,12 @@ def load_twice(here: Called, spec: str, source: str) -> None:
 
 
 def typed(spark: Any) -> list[tuple[Any, ...]]:
-    """The table of types, its NaN as text: no NaN equals another."""
+    """The table of types, with NaN as text because NaN != NaN."""
     rows = [tuple(bytes(x) if isinstance(x, bytearray) else x for x in row) for row in rows_of(spark, "files.types")]
     return [tuple("nan" if isinstance(x, float) and math.isnan(x) else x for x in row) for row in rows]
 
 
-def test_types_of_a_csv(spark: Any, here: Called) -> None:
+def test_csv_values_are_cast(spark: Any, here: Called) -> None:
     write("types.csv", (
         "id,yes,tiny,small,whole,big,exact,short,long,day,time,wall,bytes,code\n"
         f"1,true,-128,32767,-5,9223372036854775807,{WIDE},1.5,NaN,2024-02-29,"
@@ -104,7 +104,7 @@ def test_types_of_a_csv(spark: Any, here: Called) -> None:
 
 
 @pytest.mark.long
-def test_types_of_json_lines(spark: Any, here: Called) -> None:
+def test_json_values_are_cast(spark: Any, here: Called) -> None:
     write("types.jsonl", (
         f'{{"id": 1, "yes": true, "tiny": -128, "small": 32767, "whole": -5, "big": 9223372036854775807,'
         f' "exact": {WIDE}, "short": 1.5, "long": "NaN", "day": "2024-02-29",'
@@ -120,7 +120,7 @@ def test_types_of_json_lines(spark: Any, here: Called) -> None:
 
 
 @pytest.mark.long
-def test_structures_of_json_lines(spark: Any, here: Called) -> None:
+def test_nested_json_values_are_cast(spark: Any, here: Called) -> None:
     write(
         "nested.yml",
         """
@@ -163,8 +163,8 @@ columns:
         assert here("plan", "nested.yml", "--source", "new.json") == (1, "", says)
 
 
-def test_csv_as_people_write_it(spark: Any, here: Called) -> None:
-    """CRLF, a byte order mark, other order and case of the header, line breaks and quotes in cells, packed."""
+def test_csv_variants_give_the_same_rows(spark: Any, here: Called) -> None:
+    """CRLF, a byte order mark, other order and case of the header, line breaks and quotes in cells, gzip."""
     write("people.csv.gz", (
         '\ufeffOP,"LSN",at,AGE,Name,ID,more\r\n'
         'I,9,2024-01-01,30,"Ann ""A"", x",1,"b\na"\r\n'
@@ -178,10 +178,10 @@ def test_csv_as_people_write_it(spark: Any, here: Called) -> None:
     spark.sql("DROP TABLE files.people")
     write("people.csv", FIRST.replace("\n", "\r"))
     load_twice(here, "people.yml", "people.csv")
-    assert rows_of(spark, "files.people") == STORED, "the line ends of an old Mac"
+    assert rows_of(spark, "files.people") == STORED, "CR line ends"
 
 
-def test_a_folder_goes_by_name(spark: Any, here: Called) -> None:
+def test_folder_of_csv_is_joined_by_column_name(spark: Any, here: Called) -> None:
     write("drop [1] a&b %20/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
     write("drop [1] a&b %20/two.csv", "op,lsn,at,extra,AGE,name,id\nI,1,2024-01-01,x,,Bob,2\n")
     write("drop [1] a&b %20/empty.csv", "")
@@ -216,19 +216,19 @@ def test_folders_of_json_parquet_and_delta(spark: Any, here: Called, tmp_path: P
 
 
 @pytest.mark.long
-def test_empty_files_are_no_changes(spark: Any, here: Called) -> None:
+def test_empty_files_change_nothing(spark: Any, here: Called) -> None:
     for name, text in (("first.csv", FIRST), ("header.csv", HEADER), ("none.json", ""), ("blank.json", "\n \n")):
         write(name, text)
         load_twice(here, "people.yml", name)
     assert rows_of(spark, "files.people") == STORED
 
 
-# What is wrong in other files stands in tests/cases/errors/spark/source_files.yml.
+# Other mistakes in files are in tests/cases/errors/spark/source_files.yml.
 BAD = HEADER + '1,Ann,30,2024-01-01,1,I\n3,"a\nb",abc,2024-01-01,1,I\n'
 SAYS = "age.csv:3: column age: 'abc' is not a valid INT (1 row, such as key id=3); fix the file or the type\n"
 
 
-def test_what_does_not_convert_stops_a_run(spark: Any, here: Called) -> None:
+def test_bad_value_stops_the_run(spark: Any, here: Called) -> None:
     write("first.csv", FIRST)
     load_twice(here, "people.yml", "first.csv")
     write("age.csv", BAD)
@@ -237,7 +237,7 @@ def test_what_does_not_convert_stops_a_run(spark: Any, here: Called) -> None:
 
 
 @pytest.mark.long
-def test_structures_in_the_texts_of_a_csv(spark: Any, here: Called) -> None:
+def test_nested_values_are_parsed_from_csv(spark: Any, here: Called) -> None:
     spec = "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns:\n  id: int\n  tags: "
     write("nested.csv", 'id,tags\n1,"[1, 2]"\n')
     write("nested.yml", spec + "{type: array<int>, from: \"from_json(tags, 'ARRAY<INT>', map('mode', 'FAILFAST'))\"}\n")
@@ -245,7 +245,7 @@ def test_structures_in_the_texts_of_a_csv(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.nested") == [(1, [1, 2])]
 
 
-def test_fields_of_a_struct_are_not_joined_by_place(spark: Any, here: Called, tmp_path: Path) -> None:
+def test_struct_fields_in_other_order_are_refused(spark: Any, here: Called, tmp_path: Path) -> None:
     write("nested.yml", "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
           "columns: {id: int, place: 'struct<a:string,b:string>'}\n")  # fmt: skip
     spark.sql("SELECT 1 AS id, NAMED_STRUCT('b', 'x', 'a', 'y') AS place").write.parquet(str(tmp_path / "swapped"))
@@ -253,7 +253,7 @@ def test_fields_of_a_struct_are_not_joined_by_place(spark: Any, here: Called, tm
     assert here("plan", "nested.yml", "--source", "swapped") == (1, "", says)
 
 
-def test_a_session_that_forgives_is_not_asked(spark: Any, here: Called) -> None:
+def test_bad_value_is_refused_without_ansi_mode(spark: Any, here: Called) -> None:
     write("age.csv", BAD)
     spark.conf.set("spark.sql.ansi.enabled", "false")
     try:
@@ -263,13 +263,13 @@ def test_a_session_that_forgives_is_not_asked(spark: Any, here: Called) -> None:
         spark.conf.unset("spark.sql.ansi.enabled")
     before = spark.conf.get("spark.sql.ansi.enabled")
     assert here("run", "people.yml", "--source", "age.csv") == (1, "", SAYS)
-    assert spark.conf.get("spark.sql.ansi.enabled") == before, "what was never set is not left set otherwise"
+    assert spark.conf.get("spark.sql.ansi.enabled") == before, "an unset setting stays unset"
     assert not spark.catalog.tableExists("files.people")
 
 
 @pytest.mark.long
-def test_what_the_spec_compares_has_a_type(spark: Any, here: Called) -> None:
-    """9 is less than 10 in any file of a folder, a flag is a flag, and '007' and 'Y' stay texts."""
+def test_compared_columns_are_typed(spark: Any, here: Called) -> None:
+    """9 < 10 in every file of a folder, flags are booleans, and '007' and 'Y' stay text."""
     write("people.yml", PEOPLE.replace("lsn: bigint}", "no: string}").replace(
         "delete_when: op = 'D'", "where: \"live AND op = 'Y' AND no < '8'\""
     ))  # fmt: skip
@@ -285,7 +285,7 @@ def test_what_the_spec_compares_has_a_type(spark: Any, here: Called) -> None:
 
 
 PATHS: list[tuple[str, dict[str, str], str]] = [
-    # format, files, what the error says
+    # format, files, message
     ("csv", {"p/a.csv": FIRST + "3,C\n"},
      "p/a.csv: the row '3,C' has not as many cells as the header; fix it, or put quotes around a cell with a comma"),
     ("csv", {"p/a.csv": FIRST, "p/b.csv": "name,id,age,at,lsn,op\nC,3,1,2024-01-01,1,I\n"},
@@ -299,7 +299,7 @@ PATHS: list[tuple[str, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "files", "says"), PATHS)
-def test_a_path_of_the_spec(spark: Any, here: Called, kind: str, files: dict[str, str], says: str) -> None:
+def test_mistake_in_path_of_spec(spark: Any, here: Called, kind: str, files: dict[str, str], says: str) -> None:
     for name, text in files.items():
         write(name, text)
     spec = load_spec_text(PEOPLE.replace("table: nowhere", f"path: {Path('p').absolute()}, format: {kind}"))
@@ -308,7 +308,7 @@ def test_a_path_of_the_spec(spark: Any, here: Called, kind: str, files: dict[str
     assert str(caught.value) == f"files.people: {says}"
 
 
-def test_a_malformed_line_in_a_path_of_the_spec(spark: Any, here: Called) -> None:
+def test_malformed_line_in_path_of_spec(spark: Any, here: Called) -> None:
     spec = load_spec_text(PEOPLE.replace("table: nowhere", f"path: {Path('p').absolute()}, format: json"))
     write("p/a.json", '{"id": 1, "age": 3, "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n')
     for _ in range(2):

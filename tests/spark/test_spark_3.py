@@ -1,5 +1,5 @@
-"""Spark 3.5, whose SQL has no variables and no functions: runs are the same, files cannot be pasted. `make matrix` runs
-this there; on other Sparks it shows that nothing stands between scdgen and the session."""
+"""Spark 3.5, whose SQL has no variables and no functions: runs work, but files cannot be pasted. `make matrix` runs
+this there; on other versions it shows that scdgen uses the session directly."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ROWS = "SELECT 1 AS id, 'Ann' AS name, TIMESTAMP '2024-01-01' AS at UNION ALL SE
 
 
 @pytest.mark.long
-def test_a_run_has_its_variables(spark: Any) -> None:
-    """A param's default, the batch's first time and its partitions; a word in a literal stays a word."""
+def test_run_substitutes_variables(spark: Any) -> None:
+    """A param's default, the batch's first time and its partitions are substituted, but not inside literals."""
     spark.sql("DROP TABLE IF EXISTS old.people")
     spec, runner, rows = load_spec_text(SPEC), Runner(spark), spark.sql(ROWS)
     planned = sorted(row["name"] for row in runner.plan(spec, rows))
@@ -41,20 +41,20 @@ def test_a_run_has_its_variables(spark: Any) -> None:
 
 
 @pytest.mark.long
-def test_what_spark_3_does_not_have(spark: Any) -> None:
+def test_spark_3_refuses_variables_and_functions(spark: Any) -> None:
     spec, runner, rows = load_spec_text(SPEC + "views: {as_of: old.people_at}\n"), Runner(spark), spark.sql(ROWS)
     spark.sql("DROP TABLE IF EXISTS old.people")
     declare = split_statements(render(spec).merge)[0]
     if not spark.version.startswith("3."):
-        assert runner.spark is spark, "nothing in between"
+        assert runner.spark is spark, "no wrapper"
         spark.sql(declare).collect()
         assert [runner.run(spec, rows).inserted for _ in range(2)] == [2, 0]
         return
     with pytest.raises(Exception, match=r"Syntax error at or near 'DECLARE'"):
         spark.sql(declare)
-    with pytest.raises(EngineError) as told:
+    with pytest.raises(EngineError) as caught:
         runner.run(spec, rows)
-    assert str(told.value) == (
+    assert str(caught.value) == (
         f"Spark {spark.version} has no functions in SQL, which came with Spark 4.0; leave out views.as_of"
     )
     assert not runner.exists(spec)

@@ -14,8 +14,8 @@ from tests.conftest import ROOT, Called, rows_of
 from tests.support.visitor import views, write
 
 
-def test_a_batch_counts_once(spark: Any) -> None:
-    """Delivered again, a batch is passed over, even where its MERGE would change something now."""
+def test_repeated_batch_is_skipped(spark: Any) -> None:
+    """A batch delivered again is skipped, even if its MERGE would now change something."""
     spec = load_spec_text(
         "target: web.once\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
         "columns: {id: int, v: {type: int, track: false}}\n"
@@ -28,11 +28,11 @@ def test_a_batch_counts_once(spark: Any) -> None:
     assert (version.inserted, version.updated, version.deleted) == (0, 0, 0)
     assert rows_of(spark, "web.once")[0][1] == 1
     assert runner.run_once(spec, other, {}, "app", 8).updated == 1
-    assert runner.run_once(spec, first, {}, "another", 7).updated == 1, "another stream has numbers of its own"
+    assert runner.run_once(spec, first, {}, "another", 7).updated == 1, "another stream has its own batch numbers"
     assert runner.run(spec, source=other).updated == 1, "a plain run is not a batch"
 
 
-def test_a_table_as_a_stream(spark: Any, tmp_path: Path) -> None:
+def test_table_is_read_as_a_stream(spark: Any, tmp_path: Path) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS web")
     spark.sql("CREATE OR REPLACE TABLE web.feed (id INT, v STRING, at TIMESTAMP) USING DELTA")
     spec = load_spec_text(
@@ -49,7 +49,7 @@ def test_a_table_as_a_stream(spark: Any, tmp_path: Path) -> None:
     assert counts == [(0, 1, 1, 0), (1, 1, 1, 1)]
 
 
-def test_errors(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_usage_is_one_line(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "in", views(5, cookies=2, files=2, partitions=1))
     direct = str(ROOT / "specs/visitor/visitor_lookup_direct.yml")
@@ -72,7 +72,7 @@ def test_errors(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert message in err and err.count("\n") == 1, err
 
 
-def test_the_runner_says_what_does_not_fit(spark: Any) -> None:
+def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
     given = [load_spec(ROOT / f"specs/visitor/{name}.yml") for name in ("first_dates", "user_mapping")]
     other = load_spec_text(
         "target: web.other\npattern: scd1\nsource: {table: web.clicks}\nkeys: [id]\ncolumns: {id: int}\n"

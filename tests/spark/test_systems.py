@@ -1,4 +1,4 @@
-"""The hand-written pipelines that the specs replace, with their rows. The last load of each runs twice."""
+"""The hand-written pipelines that the specs replace, on their rows. The last load of each runs twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ END = TIME("9999-12-31 23:59:59.999")
 
 
 class Load:
-    """Runs a spec on rows."""
+    """Run a spec on rows."""
 
     def __init__(self, spark: SparkSession, path: str, schema: str):
         self.spark, self.spec, self.schema = spark, load_spec(path), schema
@@ -31,7 +31,7 @@ class Load:
         return self.result
 
     def settle(self) -> None:
-        """The last load again changes nothing, and all checks pass."""
+        """Repeat the last load, which must change nothing, and run all checks."""
         before = self.rows()
         again = self.runner.run(self.spec, source=self.frame, params=self.params)
         assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
@@ -54,7 +54,7 @@ CHARLIE = [(2, "Charlie", "Lviv", DAY("2025-01-01"), None, True)]
 
 
 def test_system_1(spark: SparkSession) -> None:
-    """Key 1 moves, and then it is told that it moved twice; of key 4 both are told at once."""
+    """Key 1 moves, then a batch says that it moved twice; both moves of key 4 are in one batch."""
     first = [
         (1, "Alice", "Kyiv", DAY("2025-01-01")), (2, "Charlie", "Lviv", DAY("2025-01-01")),
         (4, "Alice", "Kyiv", DAY("2025-01-01")),
@@ -105,7 +105,7 @@ def test_system_2_composite_keys_actions_and_updates_as_delete_and_insert(spark:
     t1, t2, t3, t4 = (TIME(f"2024-01-0{day}") for day in (1, 2, 3, 4))
     load([
         ("a", "bc", "Ann", "Rome", t1, 1, "I"),
-        ("ab", "c", "Bob", "Oslo", t1, 2, "I"),  # joined as text, this key and the one before are the same
+        ("ab", "c", "Bob", "Oslo", t1, 2, "I"),  # concatenated, this key and the previous one would be equal
         ("a", "bc", None, None, t2, 3, "D"),
         ("a", "bc", "Ann", "Bern", t2, 4, "I"),
     ])  # fmt: skip
@@ -123,7 +123,7 @@ def test_system_2_composite_keys_actions_and_updates_as_delete_and_insert(spark:
     late = [("ab", "c", "Bob", "Kyiv", dt.datetime(2024, 1, 1, 12), 8, "U")]
     load(late)
     assert load.rows("city", "valid_from", "valid_to", "action")[2:] == [
-        ("Oslo", t1, late[0][4], "I"),  # no longer the one that the delete closed
+        ("Oslo", t1, late[0][4], "I"),  # no longer the version that the delete closed
         ("Oslo", t4, None, "I"),
         ("Rome", t1, t2, "I"),
     ]
@@ -140,9 +140,9 @@ def test_system_3(spark: SparkSession) -> None:
     born = DAY("1980-05-05")
     load([("EU", "1", "Ann", "A street", born, DAY("2024-01-01"), 1)])
     load([
-        ("EU", "1", "Ann B.", "A street", born, DAY("2024-02-01"), 2),  # a name alone
+        ("EU", "1", "Ann B.", "A street", born, DAY("2024-02-01"), 2),  # only the name changes
         ("EU", "1", "Ann B.", "B street", born, DAY("2024-03-01"), 3),
-        ("EU", "1", "Ann B.", "C street", born, DAY("2024-03-01"), 4),  # twice in a day: the last counts
+        ("EU", "1", "Ann B.", "C street", born, DAY("2024-03-01"), 4),  # twice in a day: the last one wins
         ("EU", "1", "Ann C.", "C street", DAY("1981-05-05"), DAY("2024-04-01"), 5),
         ("US", "1", "Al", "D street", None, DAY("2024-02-01"), 6),
     ])  # fmt: skip
@@ -160,7 +160,7 @@ def test_system_3(spark: SparkSession) -> None:
 
 
 def test_system_3_query_of_the_spec(spark: SparkSession) -> None:
-    """Without a source given, the spec's own query is read, where clause and all."""
+    """Without a source argument, the spec's query is read, including its WHERE clause."""
     spec, runner = load_spec("specs/dim_design.yml"), Runner(spark)
     spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
     spark.sql("CREATE SCHEMA IF NOT EXISTS staging")

@@ -1,4 +1,4 @@
-"""Keys and columns of every type that Spark compares, names that need care, and the empty text beside NULL."""
+"""Keys and columns of every comparable type, names that need quoting, and the empty text next to NULL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conftest import as_of, rows_of, runnable
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# type -> two values as SQL; as keys they are two keys, as a tracked column a change from the one to the other.
+# type -> two different values as SQL.
 TYPES = {
     "boolean": ("true", "false"),
     "tinyint": ("1", "-128"),
@@ -51,7 +51,7 @@ def batch(values: list[list[str]]) -> str:
 
 
 def test_keys_of_every_type(spark: SparkSession) -> None:
-    """All types as parts of one composite key, one part differing from key to key."""
+    """All types as parts of one composite key; keys differ in one part."""
     kinds = {kind: values for kind, values in TYPES.items() if not kind.startswith("char")}  # refused as a key
     names = [f"k{i}" for i in range(len(kinds))]
     columns = ", ".join(f"{name}: {{type: '{kind}'}}" for name, kind in zip(names, kinds, strict=True))
@@ -69,7 +69,7 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
     ]
     source, runner = spark.sql(batch(rows)).coalesce(1), Runner(spark)
     result = runner.run(spec, source=source)
-    assert result.inserted == 2 * len(keys), "each key is a key of its own, with two versions"
+    assert result.inserted == 2 * len(keys), "each key is separate, with two versions"
     again = runner.run(spec, source=source)
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     hashes = spark.table("types.keys").select("sk").distinct().count()
@@ -79,7 +79,7 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("feed", ["changes", pytest.param("snapshot", marks=pytest.mark.long)])
 def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
-    """One key per type: NULL, the first value, the second, the second once more, NULL; -0.0 is 0.0."""
+    """One key per type: NULL, the first value, the second, the second again, NULL; -0.0 equals 0.0."""
     kinds = {**TYPES, **TRACKED}
     columns = ", ".join(f"c{i}: {{type: '{kind}'}}" for i, kind in enumerate(kinds))
     spec = load_spec_text(
@@ -125,7 +125,7 @@ def test_negative_zero_is_zero(spark: SparkSession) -> None:
 NAMES = ["select", "a b", "a`b", "ß€中", "a.b", "x;y", "(z)", "=,{}", "--c", "/*d*/", "'q'", '"r"', "\\s", "Group"]
 
 
-def test_names_that_need_care(spark: SparkSession) -> None:
+def test_names_are_quoted(spark: SparkSession) -> None:
     """Column names of the target, of the key, the history and the partition, and the table's own name."""
     quoted = [name.replace("`", "``") for name in NAMES]
     columns = {name: "string" for name in NAMES}
@@ -194,12 +194,12 @@ def test_decimals_keep_their_digits(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_every_keyword_of_spark_is_a_name(spark: SparkSession) -> None:
-    """Bare or in backticks, as ``quote`` decides."""
+def test_spark_keywords_work_as_names(spark: SparkSession) -> None:
+    """With or without backticks, as ``quote`` decides."""
     words = sorted(row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect())
     assert len(words) > 300
     spark.sql("CREATE SCHEMA IF NOT EXISTS types")
-    # Not with enforceReservedKeywords: then Delta itself cannot write a column named current_schema.
+    # Without enforceReservedKeywords: with it, Delta cannot write a column named current_schema.
     with set_while(spark, {"spark.sql.ansi.enabled": "true"}):
         for start in range(0, len(words), 75):
             chunk = words[start : start + 75]
@@ -217,7 +217,7 @@ def test_every_keyword_of_spark_is_a_name(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
-def test_every_keyword_of_spark_names_a_view(spark: SparkSession) -> None:
+def test_spark_keywords_work_as_view_names(spark: SparkSession) -> None:
     words = [row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect()]
     with set_while(spark, {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.enforceReservedKeywords": "true"}):
         for word in words:

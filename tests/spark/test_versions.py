@@ -1,4 +1,4 @@
-"""feed: versions on tables that something else has kept."""
+"""feed: versions, from the table of another spec."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEDS = [28, *(pytest.param(seed, marks=pytest.mark.long) for seed in (108, 9, 5
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_export_of_a_table_gives_the_same_table(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+def test_exported_table_is_reproduced(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     case, runner = make_case(seed, f"moved.t{seed}", str(tmp_path)), Runner(spark)
     for number in range(3):
         rows, now = batch_rows(case, 60, number)

@@ -1,4 +1,4 @@
-"""Reads the case files of tests/cases/rows; what they hold is said in the README there. No Spark here."""
+"""Reads the case files of tests/cases/rows; the README there describes them. No Spark here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ruamel.yaml.error import YAMLError
 from scdgen.errors import nearest
 
 Row = tuple[Any, ...]
-# A cell: 'quoted text', in which '' is one quote, or anything up to the next |.
+# A cell: 'quoted text' with '' for one quote, or anything up to the next |.
 _CELL = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^|]*?))\s*(\||$)")
 _READ: dict[str, Callable[[str], Any]] = {
     "string": str,
@@ -35,12 +35,12 @@ _READ: dict[str, Callable[[str], Any]] = {
 
 
 class CaseError(ValueError):
-    """A case file that is wrong; the message says where and how to fix it."""
+    """A mistake in a case file; the message says where it is and how to fix it."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A table as it is written: column names, and rows of cells, ``None`` for NULL."""
+    """A table as written: column names, and rows of cells, with ``None`` for NULL."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str | None, ...], ...]
@@ -108,7 +108,7 @@ def _cells(line: str) -> tuple[str | None, ...]:
 
 
 def text_of(columns: Sequence[str], rows: Iterable[Row]) -> str:
-    """Values as a table that could stand in a case file.
+    """Format values as a table of a case file.
 
     >>> print(text_of(["id", "at"], [(1, dt.datetime(2024, 1, 1)), (22, None), (3, "")]))
     id | at
@@ -143,7 +143,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Counts(_Model):
-    """Rows of the MERGE."""
+    """Row counts of the MERGE."""
 
     inserted: int = 0
     updated: int = 0
@@ -151,7 +151,7 @@ class Counts(_Model):
 
 
 class Again(_Model):
-    """What the second load of a batch does where it is not nothing, and why that is right."""
+    """The effect of the second load of a batch if it changes something, and the reason."""
 
     why: Text
     table: str | None = None
@@ -165,7 +165,7 @@ class Again(_Model):
 
 
 class Batch(_Model):
-    """Rows to load, and what the table is after it."""
+    """Rows to load, and the table afterwards."""
 
     rows: str
     params: dict[str, Any] = Field(default_factory=dict)
@@ -178,12 +178,12 @@ class Batch(_Model):
     @model_validator(mode="after")
     def _refused(self) -> Batch:
         if self.error and (self.table or self.counts or self.again):
-            raise ValueError("'error' says that the table stays as it was; no table, counts or again beside it")
+            raise ValueError("'error' says that the table stays as it was; leave out table, counts and again")
         return self
 
 
 class Query(_Model):
-    """A query after the last batch, and its rows."""
+    """A query to run after the last batch, and its rows."""
 
     sql: Text
     rows: str
@@ -222,13 +222,13 @@ class Case(_Model):
         return {name: kind.strip() for name, kind in listed}
 
     def spec_text(self, options: Mapping[str, Any]) -> str:
-        """The spec as YAML text, with its target, a source's name and a batch's own options put in."""
+        """The spec as YAML text, with target, source table and the options of a batch filled in."""
         given = {"target": self.target, "pattern": "scd2", **_merged(self.spec, options)}
         given["source"] = {"table": "nowhere", **given.get("source", {})}
         return json.dumps(given, default=str)  # JSON is YAML
 
     def check_blocks(self) -> None:
-        """Read every table of the case, so that a mistake is heard before anything runs."""
+        """Parse every table of the case, so that mistakes are found before anything runs."""
         tables = [("table", self.table, False), *((f"query {i}", q.rows, False) for i, q in enumerate(self.queries, 1))]
         for i, batch in enumerate(self.batches, 1):
             tables += [(f"batch {i}: rows", batch.rows, True), (f"batch {i}: table", batch.table, False)]
@@ -251,7 +251,7 @@ def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cases_of(text: str, file: str) -> list[Case | CaseError]:
-    """Every case of a file; in the place of one that is wrong, its error."""
+    """Every case of a file; a wrong one is replaced by its error."""
     try:
         listed = YAML(typ="safe", pure=True).load(text)
     except YAMLError as error:

@@ -1,6 +1,6 @@
 """A Spark Connect server with Delta: python -m tests.support.connect_server WAREHOUSE
 
-Prints its address, and ends when stdin does.
+Prints its address, and exits when stdin is closed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.conftest import ROOT, SETTINGS
 
 
 def serve(warehouse: str) -> None:
-    """Start it, and stay until stdin ends."""
+    """Start the server and keep it running until stdin is closed."""
     from scdgen.engine.session import local_session
 
     with socket.socket() as free:
@@ -28,7 +28,7 @@ def serve(warehouse: str) -> None:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": port,
     }
-    # Batches of streams are merged in a Python of the server's.
+    # Stream batches are merged in a Python process of the server.
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
     spark = local_session(warehouse, {**SETTINGS, **plugin})
     print(f"sc://127.0.0.1:{port}", flush=True)
@@ -38,7 +38,7 @@ def serve(warehouse: str) -> None:
 
 @contextlib.contextmanager
 def server(warehouse: Path) -> Iterator[str]:
-    """The address of a server in a process of its own, which ends with the block."""
+    """Start a server in a separate process; yield its address and stop it at the end of the block."""
     command = [sys.executable, "-m", "tests.support.connect_server", str(warehouse)]
     with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None

@@ -1,4 +1,4 @@
-"""What SQL a text is made of, by the names under which a manual has it."""
+"""The SQL constructs of a text, by the names used in manuals."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen.sql.tokens import DIALECT, tokens
 
-# Words that a bracket may stand behind without a call.
+# Words before a parenthesis that are not function calls.
 _NO_CALL = {
     "ALL", "AND", "AS", "BY", "CASE", "DISTINCT", "ELSE", "EXISTS", "FROM", "IN", "INSERT", "NOT", "ON",
     "OPTIONS", "OR", "OVER", "PROPERTIES", "RETURN", "SELECT", "SET", "TABLE", "TBLPROPERTIES", "THEN", "UNION",
     "USING", "VALUES", "WHEN", "WHERE", "CHAR", "DECIMAL", "VARCHAR",
 }  # fmt: skip
-# Node types that say nothing by themselves: names, literals, brackets, and parts of what stands around them.
+# Node types that are not constructs: names, literals, parentheses, and parts of other nodes.
 _PARTS = {
     "Alias", "Boolean", "Column", "ColumnConstraint", "ColumnDef", "DataTypeParam", "DeclareItem", "From",
     "Identifier", "Insert", "Literal", "Null", "Ordered", "Paren", "Properties", "PropertyEQ", "Return",
@@ -41,7 +41,7 @@ _FILES = {"csv", "delta", "json", "parquet"}
 
 
 def constructs(text: str) -> set[str]:
-    """The names of all that a script uses; a node type that has no name here goes by its own."""
+    """The names of all constructs in a script; a node type without a name here keeps its own."""
     found = calls(text)
     for tree in trees(text):
         found.add(statement(tree))
@@ -59,7 +59,7 @@ def trees(text: str) -> tuple[exp.Expr, ...]:
 
 
 def calls(text: str) -> set[str]:
-    """The functions of a text, by the names that stand in it: ``MAX()``.
+    """The functions called in a text, by the names written there: ``MAX()``.
 
     >>> sorted(calls("SELECT max(a), `b`(c) FROM t WHERE d IN (1) AND e = CAST(f AS DECIMAL(3, 2))"))
     ['CAST()', 'MAX()']
@@ -71,14 +71,14 @@ def calls(text: str) -> set[str]:
         if after.token_type is TokenType.L_PAREN
         and token.token_type is not TokenType.IDENTIFIER
         and re.fullmatch(r"\w+", token.text)
-        and text[token.start : token.end + 1] == token.text  # no string
+        and text[token.start : token.end + 1] == token.text  # not a string
         and after.start == token.end + 1
         and token.text.upper() not in _NO_CALL
     }
 
 
 def statement(tree: exp.Expr) -> str:
-    """What kind of statement it is.
+    """The kind of a statement.
 
     >>> statement(sqlglot.parse_one("CREATE OR REPLACE TEMPORARY VIEW a AS SELECT 1", dialect=DIALECT))
     'CREATE TEMPORARY VIEW'

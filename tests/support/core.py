@@ -1,5 +1,5 @@
-"""The tests that every engine is tried with, marked ``core``: `make matrix` runs them on each version of Spark, and
-tests/long/test_connect.py and test_local_cluster.py those of ``SMALL`` behind Spark Connect and on executors."""
+"""The tests that run on every engine, marked ``core``: `make matrix` runs them on each version of Spark, and
+tests/long/test_connect.py and test_local_cluster.py run those of ``SMALL`` on Spark Connect and on executors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SMALL = (
     f"{CASES}[bad_rows]",
     f"{CASES}[extracts_partitioned]",
     f"{CASES}[visitor_last_change]",
-    "test_evolution.py::test_a_failed_run_takes_the_new_columns_back",
+    "test_evolution.py::test_failed_run_drops_the_new_columns",
     "test_random.py::test_random_spec[5]",
     "test_read_once.py::test_all_statements_of_a_run_see_the_same_rows",
-    "test_snapshots.py::test_returning_keys",
+    "test_snapshots.py::test_returning_keys_reopen",
 )
 CORE = (
     *SMALL,
@@ -28,22 +28,22 @@ CORE = (
     f"{CASES}[late]",
     f"{CASES}[newest]",
     f"{CASES}[nulls]",
-    "test_data_errors.py::test_errors_of_the_engine_are_one_line",
-    "test_data_errors.py::test_params",
-    "test_evolution.py::test_columns_are_added",
-    "test_keep_and_mark.py::test_readers_see_equal_neighbours_as_one",
-    "test_plan.py::test_the_committed_plan_says_the_same_when_pasted",
+    "test_data_errors.py::test_engine_errors_are_one_line",
+    "test_data_errors.py::test_params_are_required_and_typed",
+    "test_evolution.py::test_new_columns_are_added",
+    "test_keep_and_mark.py::test_view_folds_equal_neighbours",
+    "test_plan.py::test_committed_plan_gives_the_same_rows",
     "test_random.py::test_random_spec[2]",
     "test_random.py::test_random_spec[3]",
     "test_runlog.py::test_runs_are_listed_and_undone",
-    "test_snapshots.py::test_scope[scd2]",
-    "test_source_files.py::test_types_of_a_csv",
-    "test_spark_3.py::test_a_run_has_its_variables",
-    "test_spark_3.py::test_what_spark_3_does_not_have",
-    "test_stream.py::test_a_batch_counts_once",
-    "test_stream.py::test_a_table_as_a_stream",
-    "test_types.py::test_names_that_need_care",
+    "test_snapshots.py::test_snapshot_closes_only_keys_in_scope[scd2]",
+    "test_source_files.py::test_csv_values_are_cast",
+    "test_spark_3.py::test_run_substitutes_variables",
+    "test_spark_3.py::test_spark_3_refuses_variables_and_functions",
+    "test_stream.py::test_repeated_batch_is_skipped",
+    "test_stream.py::test_table_is_read_as_a_stream",
+    "test_types.py::test_names_are_quoted",
     "test_types.py::test_tracked_columns_of_every_type[changes]",
 )
-# A file that is pasted declares variables, which Spark's own SQL has from 4.0 on.
-NOT_ON_SPARK_3 = ("test_plan.py::test_the_committed_plan_says_the_same_when_pasted",)
+# A pasted file declares variables, which Apache Spark has since 4.0.
+NOT_ON_SPARK_3 = ("test_plan.py::test_committed_plan_gives_the_same_rows",)

@@ -1,6 +1,6 @@
-"""The cases of tests/cases/dbt (see the README there), and what is made of them: python -m tests.support.dbt_cases.
+"""The cases of tests/cases/dbt (see the README there), their drafts and docs: python -m tests.support.dbt_cases.
 
-That fills in the draft of each case and the table of docs/dbt.md. No Spark and no dbt here.
+The command writes the draft of each case and the table of docs/dbt.md. No Spark and no dbt here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLOCK = "taken_at"
 
 
 class Load(_Model):
-    """What the source holds at a time, and the tables after a run at that time."""
+    """The rows of the source at a time, and the tables after a run at that time."""
 
     at: dt.datetime
     rows: str
@@ -44,12 +44,12 @@ class Load(_Model):
         if self.dbt_stops and not (self.scdgen or self.scdgen_stops):
             raise ValueError("says what scdgen does where dbt stops: 'scdgen' or 'scdgen stops'")
         if self.scdgen and self.scdgen_stops:
-            raise ValueError("'scdgen stops' says that the table stays as it was; no 'scdgen' beside it")
+            raise ValueError("'scdgen stops' says that the table stays as it was; leave out 'scdgen'")
         return self
 
     @property
     def differs(self) -> bool:
-        """Whether scdgen's table is another one than dbt's, or one of the two has none."""
+        """Whether scdgen's table differs from dbt's, or only one of them has a table."""
         return bool(self.scdgen or self.scdgen_stops)
 
 
@@ -82,7 +82,7 @@ class DbtCase(_Model):
 
     @property
     def forms(self) -> dict[str, str]:
-        """Ending of a file of dbt -> the snapshot in that form."""
+        """File extension in dbt -> the snapshot in that form."""
         return {ending: text for ending, text in (("yml", self.yaml), ("sql", self.sql)) if text}
 
     @property
@@ -93,11 +93,11 @@ class DbtCase(_Model):
 
     @property
     def manifest(self) -> Path:
-        """What dbt made of the snapshot, in all its forms."""
+        """The manifest that dbt wrote for all forms of the snapshot."""
         return FOLDER / f"{self.name}.json"
 
     def drafted(self, ending: str) -> str:
-        """What ``scdgen init`` prints for one form of the snapshot; all forms have the target of the first."""
+        """The draft of ``scdgen init`` for one form of the snapshot; all forms get the target of the first."""
         from scdgen.cli.main import main
 
         nodes = json.loads(self.manifest.read_text(encoding="utf-8"))["nodes"].values()
@@ -110,14 +110,14 @@ class DbtCase(_Model):
         return out.getvalue()
 
     def spec_text(self) -> str:
-        """The draft with the case's edits, and with the time of a snapshot as a param; else it is that of the clock."""
+        """The draft with the case's edits, and with the time of a snapshot as a param instead of the clock."""
         spec = _merged(YAML(typ="safe").load(self.draft), self.edit)
         if spec["source"]["feed"] == "snapshot":
             spec = _merged(spec, {"params": {CLOCK: "timestamp"}, "snapshot": {"taken_at": f":{CLOCK}"}})
         return json.dumps(spec, default=str)
 
     def source_select(self, load: Load) -> str:
-        """A SELECT of the rows of a load, in the types of the source."""
+        """A SELECT of the rows of a load, cast to the types of the source."""
         block = self.source_block(load)
         names = ", ".join(["none", *block.columns])
         rows = [[0, *map(_literal, row)] for row in block.rows] or [[1, *("NULL" for _ in block.columns)]]
@@ -126,7 +126,7 @@ class DbtCase(_Model):
         return f"SELECT {columns} FROM (VALUES {values}) AS v ({names}) WHERE none = 0"
 
     def source_block(self, load: Load) -> Block:
-        """The rows of a load; raises :class:`CaseError` where they are not of the source."""
+        """The rows of a load; raises :class:`CaseError` if they do not match the source."""
         block = block_of(load.rows)
         if set(block.columns) != set(self.types):
             raise CaseError(f"{self.name}: {load.at}: rows have {block.columns}, the source {tuple(self.types)}")
@@ -139,7 +139,7 @@ def _literal(cell: str | None) -> str:
 
 
 def manifest_text(config: dict[str, Any], name: str = "s", **node: Any) -> str:
-    """A manifest of dbt with one snapshot of the source ``y.z``; ``node`` are other keys of the snapshot."""
+    """A dbt manifest with one snapshot of the source ``y.z``; ``node`` sets more keys of the snapshot."""
     snapshot = {
         "name": name, "schema": "x", "alias": name, "config": config, "depends_on": {"nodes": ["source.p.y.z"]},
         "raw_code": "select * from {{ source('y', 'z') }}", **node,
@@ -149,7 +149,7 @@ def manifest_text(config: dict[str, Any], name: str = "s", **node: Any) -> str:
 
 
 def cases() -> Iterator[DbtCase]:
-    """Every case, a file each; raises :class:`CaseError`."""
+    """Every case, one per file; raises :class:`CaseError`."""
     for path in sorted(FOLDER.glob("*.yml")):
         document = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
         try:
@@ -163,7 +163,7 @@ def cases() -> Iterator[DbtCase]:
 
 
 def write(name: str, place: tuple[str | int, ...], text: str) -> None:
-    """Put a text into the file of a case; the rest of the file stays as it is written."""
+    """Replace one text in the file of a case and keep the rest of the file unchanged."""
     path = FOLDER / f"{name}.yml"
     yaml = YAML()
     yaml.width = 4096
@@ -179,7 +179,7 @@ def write(name: str, place: tuple[str | int, ...], text: str) -> None:
 
 
 def table() -> str:
-    """The cases as a table of Markdown: what each shows, and where scdgen's table is another one."""
+    """The cases as a Markdown table: what each shows, and where scdgen's table differs."""
     lines = ["| example | what it shows | scdgen's table |", "|---|---|---|"]
     for case in cases():
         of = " (dbt-duckdb)" if case.adapter == "duckdb" else ""
@@ -194,7 +194,7 @@ def _reasons(case: DbtCase) -> Iterator[tuple[int, Any]]:
 
 
 def filled(text: str) -> str:
-    """The page with the table of now in it."""
+    """The page with the current table."""
     return re.sub(r"(<!-- cases -->\n).*?(<!-- end -->)", lambda m: f"{m[1]}{table()}\n{m[2]}", text, flags=re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Tables of values at the edges of their types: how they are loaded, read and compared with the reference."""
+"""Load and read tables of values at the edges of their types, and compare them with the reference."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spec_of(table: str, columns: str = "id: string, v: string", key: str = "id",
 
 
 def twice(spark: SparkSession, spec: Spec, *sources: DataFrame) -> None:
-    """The loads, each of them once more, which changes nothing; at the end all checks pass."""
+    """Run each load twice; the second must change nothing, and all checks must pass at the end."""
     runner = Runner(spark)
     for source in sources:
         runner.run(spec, source=source)
@@ -38,14 +38,14 @@ def twice(spark: SparkSession, spec: Spec, *sources: DataFrame) -> None:
 
 
 def stored(spark: SparkSession, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Key, columns, start and end in microseconds since 1970, which hold any year, in order."""
+    """Key, columns, start and end in order; times are microseconds since 1970, which can hold any year."""
     names = ", ".join(columns or ("id", "v"))
     query = f"SELECT {names}, UNIX_MICROS(valid_from), UNIX_MICROS(valid_to), is_current FROM edges.{table}"
     return sorted(map(tuple, spark.sql(query).collect()), key=repr)
 
 
 def by_reference(*batches: list[tuple[str, Any, int]]) -> list[tuple[Any, ...]]:
-    """What :func:`stored` gives, of batches of (key, value, microseconds)."""
+    """The rows that :func:`stored` should return for batches of (key, value, microseconds)."""
     history: History = {}
     for batch in batches:
         history = merge_changes(history, [Change((key,), at, {"v": v}) for key, v, at in batch], MEANING)
@@ -58,7 +58,7 @@ def moments(spark: SparkSession, rows: list[tuple[str, Any, int]]) -> DataFrame:
     return frame.selectExpr("id", "v", "TIMESTAMP_MICROS(micros) AS at").coalesce(1)
 
 
-# Times as a source writes them; in New York 2024-03-10 has no 02:30, and 2024-11-03 has 01:30 twice.
+# Times as text; in New York 2024-03-10 has no 02:30, and 2024-11-03 has 01:30 twice.
 TIMES = {
     "the first and the last": ["0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"],
     "around the calendar's reform": [
@@ -80,7 +80,7 @@ NEW_YORK, KOLKATA = "America/New_York", "Asia/Kolkata"
 
 
 def micros(text: str, zone: str) -> int:
-    """A written time as Spark takes it in a zone: in a gap as if the clock had not changed, in an overlap the first."""
+    """A time as Spark reads it in a zone: in a gap as if the clock had not changed, in an overlap the first."""
     offset = None
     if text[-6] in "+-":
         hours = int(text[-6:-3])

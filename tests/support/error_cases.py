@@ -1,5 +1,5 @@
-"""Reads the case files of tests/cases/errors, and runs a case in this process; what they hold is said in the README
-there. No Spark here."""
+"""Reads the case files of tests/cases/errors, and runs a case in this process. The README there describes the files.
+No Spark here."""
 
 from __future__ import annotations
 
@@ -55,27 +55,27 @@ def _placed(text: str) -> str:
 
 
 class Raised(_Model):
-    """An error of any library."""
+    """An exception of any library."""
 
     raises: str
     args: tuple[Any, ...] = ()
 
     def error(self) -> BaseException:
-        """The error itself."""
+        """The exception object."""
         module, _, name = self.raises.rpartition(".")
         error: BaseException = getattr(importlib.import_module(module or "builtins"), name)(*self.args)
         return error
 
 
 class Fault(Raised):
-    """Something that fails where it cannot be made to: a function that raises, once its arguments match ``when``."""
+    """A simulated failure: a function that raises once its arguments match ``when``."""
 
     at: str
     when: str = ""
     prints: str = ""
 
     def apply(self, patch: pytest.MonkeyPatch) -> None:
-        """Put the failing function in the place of the real one."""
+        """Replace the real function by the failing one."""
         holder, _, function = self.at.rpartition(".")
         original = getattr(_resolved(holder), function)
 
@@ -92,7 +92,7 @@ class Fault(Raised):
 
 
 class BrokenSession:
-    """A session without Spark, which answers whatever it is asked with one error."""
+    """A session without Spark, which answers every call with one error."""
 
     version = "4.0.0"
 
@@ -116,7 +116,7 @@ def _resolved(dotted: str) -> Any:
 
 
 class Case(_Model):
-    """A command that ends in an error: the files it meets, its exit status and the lines on stderr, word for word."""
+    """A command that ends in an error: its files, its exit status and the exact lines on stderr."""
 
     name: str
     spec: str | None = None
@@ -134,11 +134,11 @@ class Case(_Model):
     changed: list[str] = Field(default_factory=list)
 
     def run(self, capture: Callable[[], Any]) -> tuple[int, str, list[str]]:
-        """What :func:`called` gives of its command."""
+        """The result of :func:`called` for its command."""
         return called(_placed(self.command), capture)
 
     def write(self, base: Mapping[str, File | None]) -> None:
-        """Write the files of the case, and before them those that all cases of its file share."""
+        """Write the shared files of the case file, then the files of the case."""
         spec = {"spec.yml": File(text=self.spec)} if self.spec is not None else {}
         for name, file in {**base, **spec, **self.files}.items():
             if file is None:
@@ -148,11 +148,11 @@ class Case(_Model):
 
     @contextlib.contextmanager
     def surroundings(self) -> Iterator[None]:
-        """The environment, the modules that are not installed and the functions that fail."""
+        """Set the environment, hide missing modules and install failing functions."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.env.items():
                 patch.setenv(name, _placed(value))
-            # pyspark takes a process whose main module has no file, as pytest-xdist's have none, for one of its own.
+            # pyspark takes a process whose main module has no file, such as those of pytest-xdist, for one of its own.
             patch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
             for module in self.without:
                 patch.setitem(sys.modules, module, None)
@@ -165,7 +165,7 @@ class Case(_Model):
 
 
 class Group(_Model):
-    """A case file: the cases of one kind, with what they share."""
+    """A case file: the cases of one kind, and the parts they share."""
 
     title: str
     about: str = ""
@@ -194,19 +194,19 @@ def read(file: Path) -> Group:
 
 
 def groups(spark: bool | None = None) -> dict[Path, Group]:
-    """The case files in order of name: all, or those with or without Spark (a folder tells them apart)."""
+    """The case files in order of name: all, or those with or without Spark, which are in different folders."""
     files = sorted(FOLDER.glob("*.yml")) if spark is not True else []
     files += sorted((FOLDER / "spark").glob("*.yml")) if spark is not False else []
     return {file: read(file) for file in files}
 
 
 def cases(spark: bool) -> list[Found]:
-    """Every case that needs Spark, or none."""
+    """Every case that needs Spark, or every case that does not."""
     return [Found(file, group, case) for file, group in groups(spark).items() for case in group.cases]
 
 
 def called(command: str, capture: Callable[[], Any]) -> tuple[int, str, list[str]]:
-    """(exit status, stdout, lines on stderr) of a command in this process; the working folder is written ``HERE``."""
+    """(exit status, stdout, lines on stderr) of a command in this process; the working folder is shown as ``HERE``."""
     capture()
     with pytest.raises(SystemExit) as stopped:
         main(shlex.split(command))

@@ -1,4 +1,4 @@
-"""A command of scdgen in a process of its own that can be killed, Java and all."""
+"""A command of scdgen in a separate process that can be killed together with its Java."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Killable:
-    """Its time counts from the first line of its log, when Spark is there; ``lines`` are all of them."""
+    """A running command. Its time counts from the first line of its log, when Spark has started."""
 
     def __init__(self, folder: Path, *args: str):
         self.process = subprocess.Popen(
@@ -29,11 +29,11 @@ class Killable:
         self.reader.start()
 
     def ended(self, wait: float | None = None) -> float | None:
-        """The seconds that it worked; ``None`` where it was killed before its end. Raises where it failed."""
+        """The seconds that it ran; ``None`` if it was killed. Raises if it failed."""
         try:
             status = self.process.wait(wait)
         except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)  # Java with it
+            os.killpg(self.process.pid, signal.SIGKILL)  # including Java
             self.process.wait()
             self.reader.join()
             return None

@@ -1,14 +1,14 @@
-"""The blocks of a Markdown page, in order, and what each may be.
+"""The blocks of a Markdown page, in order, and their kinds.
 
 - after ``<!-- file: path -->``: the file of the repository, written by ``python -m tests.tools.readme``
-- after ``<!-- excerpt: path from: text -->``: the end of such a file, from the first line on that begins with the text
-- after ``<!-- write: path -->``: a file that the commands of the page find in their folder
-- ``console``: commands after ``$``, each with what it prints
-- ``sql`` and ``python``: run as they stand, on the session of the commands
-- ``sh``: commands that nobody can run here; only what make and pip are asked for is held against the repository
+- after ``<!-- excerpt: path from: text -->``: the end of such a file, from the first line that starts with the text
+- after ``<!-- write: path -->``: a file to write into the folder of the commands
+- ``console``: commands after ``$``, each with its output
+- ``sql`` and ``python``: run as written, on the session of the commands
+- ``sh``: commands that cannot run here; only the arguments of make and pip are checked against the repository
 
-``<!-- run: path -->`` alone stands for pasting a file: its statements, or its Python, are run. ``<!-- copy: path -->``
-brings a folder of the repository.
+``<!-- run: path -->`` runs a file as if pasted: its statements, or its Python. ``<!-- copy: path -->`` copies
+a folder of the repository.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Block:
-    """One block: its path where it has one, and its text.
+    """One block: its path if it has one, and its text.
 
     The kind is ``file``, ``excerpt``, ``write``, ``run``, ``copy`` or the fence's language. ``start`` and ``end`` are
-    the places of the text in the page.
+    the offsets of the text in the page.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a console block, and what the page says that it prints."""
+    """A command of a console block, and its output on the page."""
 
     line: str
     output: str
@@ -68,5 +68,5 @@ def commands(text: str) -> list[Command]:
 
 
 def name_of(page: Path) -> str:
-    """The path of a page from the root of the repository."""
+    """The path of a page relative to the root of the repository."""
     return page.relative_to(ROOT).as_posix()

@@ -1,4 +1,4 @@
-"""Random specs and batches. A case is made from its seed alone, so that a failure can be run again by it."""
+"""Random specs and batches. A case depends on its seed alone, so that a failure can be repeated."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FLAGS: list[tuple[Any, tuple[Any, Any] | None]] = [
 
 @dataclass
 class Case:
-    """One random spec with what it means and how it is written."""
+    """One random spec, its meaning and the form of its rows."""
 
     seed: int
     document: dict[str, Any]
@@ -57,10 +57,10 @@ class Case:
     random: random.Random
     deletes: bool
     sequenced: bool
-    merges: dict[str, str] = field(default_factory=dict)  # scd1: column -> how its rows become one value
-    least: int | None = None  # the param of source.where: rows whose b is less are not read
-    reads: str = "frame"  # where the rows lie: a frame, a table, a query, or files at a path
-    grows: bool = False  # the column c comes into the spec after the first batch
+    merges: dict[str, str] = field(default_factory=dict)  # scd1: column -> how its rows are merged into one value
+    least: int | None = None  # the param of source.where: rows with a smaller b are not read
+    reads: str = "frame"  # the source: a frame, a table, a query, or files at a path
+    grows: bool = False  # the column c is added to the spec after the first batch
 
     @property
     def scd1(self) -> bool:
@@ -75,7 +75,7 @@ class Case:
         return self.document.get("updated_at")
 
     def before(self) -> Case:
-        """The case of the first batch, where the column c is still to come."""
+        """The case of the first batch, before the column c is added."""
         document = copy.deepcopy(self.document)
         del document["columns"]["c"], document["schema_evolution"]
         less = [name for name in self.how.tracked if name != "c"]
@@ -108,12 +108,12 @@ class Case:
         return until if self.how.gap is None else until - self.how.gap
 
     def params(self, now: Any) -> dict[str, Any]:
-        """The values of a run at a time."""
+        """The param values of a run at a time."""
         declared = {"taken": now, LAST_RUN: now, "least": self.least}
         return {name: value for name, value in declared.items() if name in self.document.get("params", {})}
 
     def read(self, changes: list[Change]) -> list[Change]:
-        """Those that source.where lets through."""
+        """The rows that source.where selects."""
         return [c for c in changes if self.least is None or c.values["b"] is None or c.values["b"] >= self.least]
 
     def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
@@ -125,7 +125,10 @@ class Case:
 
 
 def make_case(seed: int, target: str, folder: str) -> Case:
-    """A random spec: of eight, six are scd2 (four from changes), two scd1, of either feed."""
+    """A random spec.
+
+    Of eight, four are scd2 with changes, one with a snapshot, one with whole histories; two are scd1, one per feed.
+    """
     rng = random.Random(seed)
     make = _scd1 if seed % 4 == 3 else _scd2
     feed = {2: "snapshot", 7: "snapshot", 6: "versions"}.get(seed % 8, "changes")
@@ -282,7 +285,7 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
         document["views"] = {"current": f"{document['target']}_now"}
         if not case.scd1:
             document["views"]["as_of"] = f"{document['target']}_at"
-    # min and max of rows that were stored without the column are those of the rows to come
+    # min and max of rows stored without the column come from later rows
     case.grows = rng.random() < 0.25 and (case.scd1 or bool({"a", "b"} & {*case.how.tracked}))
     if case.grows:
         document["schema_evolution"] = "add_columns"
@@ -298,7 +301,7 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
 
 
 def source_of(spark: SparkSession, case: Case, changes: list[Change]) -> DataFrame | None:
-    """Puts the rows where the spec reads them; a frame, where it is to be given one."""
+    """Put the rows where the spec reads them; return a frame if the run takes one."""
     rows = spark.createDataFrame(case.rows(changes), case.source_schema).coalesce(1)
     if case.reads == "frame":
         return rows
@@ -324,14 +327,14 @@ def key(case: Case, number: int) -> Key:
 
 
 def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
-    """The rows of a batch, and the time of the run: when a snapshot was taken, the end of open versions."""
+    """The rows of a batch and the time of the run, which is also that of the snapshot and of ``open_end: last_run``."""
     if case.snapshot:
         taken = 20 * (number + 1)
         empty = number == 1 and "allow_empty" in case.document["snapshot"]
         return [] if empty else extract(case, keys, taken), case.time(taken)
     if case.versions:
         return histories(case, keys, number), case.time(100 + number)
-    # The batches overlap in time, so that the second and third bring late rows; where those are refused, the third.
+    # The batches overlap in time, so the second and third have late rows; if those are refused, only the third.
     overlap = 15 if case.meaning.late_arriving != "fail" or number == 2 or case.scd1 else 9
     return changes(case, keys, range(10 * number, 10 * number + overlap)), case.time(100 + number)
 
@@ -349,7 +352,7 @@ def changes(case: Case, keys: int, ticks: range) -> list[Change]:
             state = values(case, name)
             sequence = (rng.randint(1, 3),) if case.sequenced else ()
             found.append(Change(name, case.time(tick), state, sequence, deleted))
-            if sequence and rng.random() < 0.3:  # an earlier row of the same time, which loses
+            if sequence and rng.random() < 0.3:  # an earlier row of the same time, which is dropped
                 lower = rng.choice([sequence[0] - 1, None])
                 gone = case.deletes and rng.random() < 0.5
                 found.append(Change(name, case.time(tick), values(case, name), (lower,), gone))

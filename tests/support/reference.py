@@ -1,7 +1,7 @@
-"""The meaning of a spec once more, in plain Python: section 2 of the format's description, and nothing of the SQL.
+"""The meaning of a spec in plain Python, independent of the SQL.
 
-Times are anything that can be ordered. A version's ``end`` is the time at which something else begins to hold, ``None``
-while it is open; how a gap or an open end is written is left to :func:`written`.
+Times are any ordered values. A version's ``end`` is the time from which it no longer holds, ``None``
+while it is open; :func:`written` applies gap and open end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Values = dict[str, Any]
 
 
 class RefusedError(Exception):
-    """A rule is broken; the argument is the rule's name."""
+    """A broken rule; the argument is its name."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Version:
     start: Any
     end: Any
     values: Values
-    by_delete: bool = False  # the end is a delete's
+    by_delete: bool = False  # the end is a delete
     first: bool = False  # the first of its key, or the first after a delete
     deleted: bool = False  # with on_delete: mark, the version that a delete opens
 
@@ -63,14 +63,14 @@ class Meaning:
     conflicts: str = "fail"
     unchanged: str = "skip"
     nulls: Mapping[str, str] = field(default_factory=dict)  # column -> ignore or fill; others are values
-    own_time: bool = False  # of a snapshot: rows bring their effective time
+    own_time: bool = False  # snapshots: rows have an effective time
     allow_empty: bool = False
     max_deleted: float = 1.0
     scope: Callable[[Key], bool] = lambda _: True
 
 
 def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -> History:
-    """Rules 1 to 5: the history after a batch of changes."""
+    """The history after a batch of changes."""
     usable = _usable(batch, meaning)
     if meaning.on_delete == "ignore":
         usable = [change for change in usable if not change.deleted]
@@ -103,14 +103,14 @@ def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
 
 
 def _points_of(versions: Sequence[Version]) -> dict[Any, Change]:
-    """Rule 4: a stored version is a change at its start, and a delete at an end that no version continues."""
+    """A stored version is a change at its start, and a delete at an end that no version continues."""
     points = {v.end: Change((), v.end, {}, deleted=True) for v in versions if v.end is not None}
     points.update({v.start: Change((), v.start, v.values, deleted=v.deleted) for v in versions})
     return points
 
 
 def _not_late(changes: list[Change], points: Mapping[Any, Change], meaning: Meaning) -> list[Change]:
-    """Rule 5."""
+    """Apply late_arriving: drop or refuse late rows."""
     newest = max(points, default=None)
     if meaning.late_arriving == "apply" or newest is None:
         return changes
@@ -121,7 +121,7 @@ def _not_late(changes: list[Change], points: Mapping[Any, Change], meaning: Mean
 
 
 def _one_per_time(changes: Iterable[Change], meaning: Meaning) -> list[Change]:
-    """Rule 1."""
+    """Keep one change per key and time, or refuse conflicts."""
     by_time: dict[Any, list[Change]] = defaultdict(list)
     for change in changes:
         by_time[change.at].append(change)
@@ -151,7 +151,7 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
 
 
 def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: Meaning) -> list[Version]:
-    """Rules 2 and 3."""
+    """The versions of a key from its changes in order."""
     versions: list[Version] = []
     current: Version | None = None  # the version that holds
     keep, mark = meaning.unchanged == "keep", meaning.on_delete == "mark"
@@ -167,7 +167,7 @@ def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning:
             current.values = {**change.values, **{c: current.values[c] for c in meaning.tracked}}
             continue
         values = dict(change.values)
-        if change.deleted:  # the last known values; a delete that comes first knows none
+        if change.deleted:  # the last known values; none before the first row
             values = dict(versions[-1].values) if versions else dict.fromkeys(change.values)
         if current is not None:
             current.end, current.by_delete = at, change.deleted
@@ -177,10 +177,10 @@ def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning:
 
 
 def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: Meaning) -> list[Change]:
-    """The changes in order of time, with NULL taken as "not given" in the columns that say so.
+    """The changes in order of time, with NULL as "not given" in the columns that say so.
 
-    ``stored`` is time -> the values of the version that began then: with ``fill`` a row that does not give a value
-    leaves the one that the table knows of that time, where the life has none before it.
+    ``stored`` is time -> the values of the version that started then: with ``fill`` a row without a value keeps
+    the stored value of that time, if no earlier value exists since the last delete.
     """
     found: list[Change] = []
     life: list[Change] = []  # since the key's first row or last delete
@@ -206,7 +206,7 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
 
 
 def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, meaning: Meaning) -> History:
-    """Rules 6 and 7: the history after a full extract taken at ``taken_at``."""
+    """The history after a full extract taken at ``taken_at``."""
     usable = _usable(rows, meaning)
     if not usable and not meaning.allow_empty:
         raise RefusedError("empty_snapshot")
@@ -237,7 +237,7 @@ def _close(version: Version, at: Any, by_delete: bool = False) -> None:
 
 
 def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: Meaning) -> None:
-    """One row of a snapshot against the versions of its key."""
+    """Apply one row of a snapshot to the versions of its key."""
     last, keep = versions[-1] if versions else None, meaning.unchanged == "keep"
     if last is None:
         versions.append(Version(change.at, None, change.values, first=True))
@@ -247,14 +247,14 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
         c: last.values[c] if lives and v is None and meaning.nulls.get(c) else v for c, v in change.values.items()
     }
     unknown = [c for c, how in meaning.nulls.items() if how == "fill" and lives and last.values[c] is None]
-    state = {**last.values, **{c: values[c] for c in unknown}}  # what the open version will hold
+    state = {**last.values, **{c: values[c] for c in unknown}}  # the new values of the open version
     same = all(state[c] == values[c] for c in meaning.tracked)
-    if last.end is not None:  # a key that comes back, never before it was closed
+    if last.end is not None:  # a key that comes back, not before it was closed
         if same and last.end >= change.at and not keep:
             last.end, last.by_delete, last.values = None, False, values
         else:
             versions.append(Version(max(change.at, last.end), None, values, first=True))
-    elif last.deleted:  # the same where the delete is a version
+    elif last.deleted:  # the same with a tombstone
         at = change.at if change.at > last.start else taken_at
         _close(last, at)
         versions.append(Version(at, None, values, first=True))
@@ -273,7 +273,7 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
 
 
 def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -> None:
-    """``nulls: fill``: what has become known is written into the versions since the last delete that lack it."""
+    """``nulls: fill``: write a newly known value into the versions since the last delete that lack it."""
     following: Version | None = None
     for version in reversed(versions):
         if following is not None and (version.end != following.start or version.deleted):
@@ -327,7 +327,7 @@ def _each_once(group: Iterable[Change]) -> list[Change]:
 
 
 def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:
-    """scd0: the first row of a key stays. Deletes are ignored; rows that nothing orders may not differ."""
+    """scd0: the first row of a key is kept. Deletes are ignored; rows without an order may not differ."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in _usable((change for change in batch if not change.deleted), meaning):
         by_key[change.key].append(change)
@@ -381,9 +381,9 @@ def merge_current_snapshot(
     updated_at: str | None = None,
     taken_at: Any = None,
 ) -> dict[Key, Values]:
-    """scd1, feed: snapshot: missing keys of the scope go, under the guards of rule 7; the others are merged as changes.
+    """scd1, feed: snapshot: missing keys of the scope are removed, under the same guards; others merge as changes.
 
-    ``taken_at`` is given where the spec says when a snapshot was taken: what it removes must be older.
+    With ``taken_at``, the rows that it removes must be older.
     """
     usable = _usable(rows, meaning)
     if not usable and not meaning.allow_empty:
@@ -400,7 +400,7 @@ def merge_current_snapshot(
 
 
 def _oldest_counts(merges: Mapping[str, str]) -> bool:
-    """What ``updated_at`` holds: the oldest time where columns are ``first`` and none is ``last``."""
+    """Whether ``updated_at`` holds the oldest time: columns are ``first`` and none is ``last``."""
     return "first" in merges.values() and "last" not in merges.values()
 
 
@@ -437,9 +437,9 @@ def _with_stored(stored: Values, row: Values, merges: Mapping[str, str], updated
 
 
 def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
-    """The hash of the format: the texts of the values as JSON. Text, whole numbers, dates and times.
+    """SHA-256 of the texts of the values as JSON. For text, whole numbers, dates and times.
 
-    Of a key and a start: an array. Of a row: an object in the order of the names, without what is NULL.
+    A key and a start give an array; a row gives an object in the order of the names, without NULLs.
     """
 
     def text(value: Any) -> str | None:
@@ -457,12 +457,12 @@ def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Written:
-    """How versions are written down: the options under ``history`` that change no meaning."""
+    """How versions are stored: the options under ``history`` that do not change the meaning."""
 
     keys: Sequence[str]
     columns: Sequence[str]
     tracked: Sequence[str]
-    gap: Any = None  # what an end lies before the next start: a timedelta or a number
+    gap: Any = None  # between an end and the next start: a timedelta or a number
     open_end: Any = None
     flag: tuple[Any, Any] | None = (True, False)
     row_hash: bool = False

@@ -1,4 +1,4 @@
-"""Specs to vary in tests: one of each kind, what can be varied in each, and random mixtures."""
+"""Specs to vary in tests: one of each kind, its possible changes, and random mixtures."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ VARIATIONS: dict[str, list[Change]] = {
 
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
-# What only several options bring about, and a random mixture hardly ever has.
+# Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("history.action", "action")]),
@@ -168,7 +168,7 @@ def combined(kind: str, changes: list[Change]) -> Document:
 
 
 def changed(document: Document, option: str, value: Any) -> Document:
-    """The document with one option set, and with what that option cannot do without."""
+    """The document with one option set, and with the options that it requires."""
     found = copy.deepcopy(document)
     if option in {"source.query", "source.path", "source.format", "source.options"}:
         kept = {
@@ -209,7 +209,7 @@ def text_of(document: Document) -> str:
 
 
 def mixture(seed: int) -> tuple[Spec, Spec, Change]:
-    """A random spec, the same with one option more, and that option. The same for each run of a seed."""
+    """A random spec, the same with one more option, and that option; the same for every run of a seed."""
     rng = random.Random(seed)
     while True:
         kind = rng.choice(list(BASES))

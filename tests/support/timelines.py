@@ -1,4 +1,4 @@
-"""Rows of made-up tables, as Spark would hand them over, for the tests of timelines."""
+"""Rows of example tables, as Spark returns them, for the tests of timelines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def spec_of(history: str = "{}", more: str = "") -> Spec:
 def row(
     key: int, name: str | None, city: str | None, start: Any, end: Any, until: Any = "", **more: Any
 ) -> dict[str, Any]:
-    """A version; ``until`` is the start of what comes next where that is not ``end``."""
+    """A version; ``until`` is the start of the next one if it differs from ``end``."""
     until = end if until == "" else until
     return {
         "id": key, "name": name, "city": city, "valid_from": start, "valid_to": end, "is_current": until is None,
@@ -33,7 +33,7 @@ def row(
 
 
 def made(rows: list[dict[str, Any]], spec: Spec | None = None, limit: int | None = None, **asked: Any) -> Timeline:
-    """The timeline of the rows, or of the first of them where there is a limit."""
+    """The timeline of the rows, or of the first ``limit`` rows."""
     shown = rows if limit is None else rows[:limit]
     return build_timeline(
         spec or spec_of(), VersionFilter(**asked), VersionRows(("id",), shown, None if limit is None else rows[limit])

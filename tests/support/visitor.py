@@ -18,7 +18,7 @@ from typing import NamedTuple
 START = dt.datetime(2024, 1, 1)
 HOUR = dt.timedelta(hours=1)
 MICROSECOND = dt.timedelta(microseconds=1)
-MOST_LATE = 3  # files that a late view comes too late at most
+MOST_LATE = 3  # the maximum number of files by which a view is late
 GAPS = (dt.timedelta(0), MICROSECOND, dt.timedelta(seconds=7, microseconds=5), dt.timedelta(minutes=11))
 
 
@@ -58,7 +58,7 @@ def views(seed: int, cookies: int, files: int, late: float = 0.0, partitions: in
 
 
 def _times(rng: random.Random, files: int) -> list[dt.datetime]:
-    """When a cookie is seen: a few visits of some views each, in order."""
+    """The times of a cookie's views, in order: a few visits with some views each."""
     found = []
     last = START + files * HOUR - MICROSECOND
     for _ in range(rng.randint(1, 4)):
@@ -70,7 +70,7 @@ def _times(rng: random.Random, files: int) -> list[dt.datetime]:
 
 
 def _users(rng: random.Random, count: int) -> list[int | None]:
-    """The users of a cookie's views in order: some views without any, then users who come and go."""
+    """The users of a cookie's views in order: some views without a user, then changing users."""
     kind = rng.choice(["anonymous", "login", "switch", "return"])
     if kind == "anonymous":
         return [None] * count
@@ -85,14 +85,14 @@ def _users(rng: random.Random, count: int) -> list[int | None]:
 
 
 def lines(file: list[View]) -> Iterator[str]:
-    """A file as JSON lines, in the names of the source."""
+    """A file as JSON lines, with the names of the source."""
     for view in file:
         landed = view.landed.isoformat(sep=" ", timespec="microseconds")
         yield json.dumps({"visitorCookieId": view.cookie, "userId": view.user, "landed": landed})
 
 
 def write(folder: Path, arrived: list[list[View]]) -> list[Path]:
-    """Write the files, each a second younger than the one before, as a stream of files reads them by their age."""
+    """Write the files, each a second newer than the previous one, because a stream reads files by age."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for number, file in enumerate(arrived, 1):

@@ -1,9 +1,9 @@
-"""The three tables of the visitor lookup in plain Python, from their description and nothing of the SQL.
+"""The three tables of the visitor lookup in plain Python, independent of the SQL.
 
-:func:`user_mapping`, :func:`first_dates` and :func:`visitor_lookup` say what the tables are when all views are known.
-:func:`merged` says what a run makes of a table and one more file: the stored versions count as views at their starts.
-With files in order of landing both are the same. With late views they need not be: a table that folds equal
-neighbours no longer knows of the view at which a user was seen again, nor of the one that filled a first version.
+:func:`user_mapping`, :func:`first_dates` and :func:`visitor_lookup` compute the tables from all views.
+:func:`merged` computes the effect of one more file on a table: stored versions count as views at their starts.
+With files in order of landing both are equal. With late views they can differ: a table that folds equal
+neighbours does not store the view at which a user was seen again, nor the one that filled a first version.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Lookup(NamedTuple):
 
 
 def user_mapping(views: Iterable[View]) -> list[Mapped]:
-    """One version per run of the same user of a cookie; views without a user say nothing."""
+    """One version per run of the same user of a cookie; views without a user are ignored."""
     rows = []
     for cookie, history in _by_cookie(view for view in views if view.user is not None).items():
         runs = _runs(history)
@@ -70,7 +70,7 @@ def first_dates(views: Iterable[View]) -> list[FirstDate]:
 
 
 def visitor_lookup(views: Iterable[View], last_run: dt.datetime) -> list[Lookup]:
-    """Every cookie: a version per run of the same user, the first of them from the cookie's first view on."""
+    """One version per run of the same user of a cookie, the first one starting at the cookie's first view."""
     rows = []
     for cookie, history in _by_cookie(views).items():
         with_user = _runs([view for view in history if view.user is not None])
@@ -84,10 +84,10 @@ def visitor_lookup(views: Iterable[View], last_run: dt.datetime) -> list[Lookup]
 
 
 def merged(stored: Sequence[Mapped] | Sequence[Lookup], file: Iterable[View]) -> list[View]:
-    """The views that a table stands for after one more file: its versions' starts, and the file in their place.
+    """The views that a table represents after one more file: the starts of its versions, and the file.
 
-    A view without a user says nothing of users, so that none takes the user of a stored version away. Nothing changes
-    for the cookies that are not in the file, so that all stored versions may be given.
+    A view without a user does not remove the user of a stored version. Nothing changes
+    for cookies that are not in the file, so all stored versions may be passed.
     """
     arrived = list(file)
     taken = {(view.cookie, view.landed) for view in arrived if view.user is not None}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def waiting(folder: str) -> Callable[[str], str]:
-    """A function over values that waits when it is called: it makes a file ``*.begun``, which becomes its ``*.go``."""
+    """A function that creates a file ``*.begun`` when called and waits until it is renamed to ``*.go``."""
 
     def wait(value: str) -> str:
         import pathlib

@@ -1,4 +1,4 @@
-"""Five dated releases of the package airportsdata from PyPI: real data with a history, for demo and tests."""
+"""Five dated releases of the package airportsdata from PyPI: real data with a history, for the demo and tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RELEASES = {  # version on PyPI -> the date of the release
 
 
 def fetch(folder: Path) -> dict[str, Path]:
-    """Date -> CSV of that release, downloaded into ``folder`` where it is not there yet."""
+    """Date -> CSV of that release, downloaded into ``folder`` if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for version, date in RELEASES.items():

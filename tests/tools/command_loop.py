@@ -1,4 +1,4 @@
-"""Commands of scdgen one after the other in one process: a JSON list of arguments per line in, what came of it out."""
+"""Run commands of scdgen in one process: reads a JSON list of arguments per line, writes a result per line."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Called = Callable[..., tuple[int, str, str]]
 
 @contextlib.contextmanager
 def commands(folder: Path, *always: str) -> Iterator[Called]:
-    """Calls scdgen in a process that works in ``folder``, each time with ``always`` as well: (status, stdout, stderr).
+    """Call scdgen in a process that works in ``folder``, with ``always`` added each time: (status, stdout, stderr).
 
-    A process of its own, because one has either a Spark or a client of Spark Connect.
+    A separate process, because a process has either a local Spark or a Spark Connect client.
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.tools.command_loop"],

@@ -1,7 +1,7 @@
 """Kills a run at random moments and starts it again: python tests/tools/crash.py --what stream --times 10 --seed 1
 
-The tables of a stream must then equal those of one that nobody disturbed, and each table must have taken in each batch
-once. What is asked of a batch, tests/tools/crash_batch.py says.
+The tables of a stream must then equal those of an undisturbed one, and each table must have merged each batch
+once. For runs of a folder see tests/tools/crash_batch.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def stream(folder: Path, warehouse: str) -> Killable:
 
 
 def killed(folder: Path, times: int, seed: int, names: Sequence[str] = NAMES, files: int = 6) -> list[str]:
-    """What is wrong after the kills: nothing, if all is well. Prints a line per kill."""
+    """Kill and restart; return the problems found. Prints a line per kill."""
     rng = random.Random(seed)
     write(folder / "in", views(seed, cookies=60, files=files, partitions=3))
     (folder / "visitor").mkdir()
@@ -71,7 +71,7 @@ def _differences(folder: Path, files: int, rounds: int, names: Sequence[str]) ->
 
 
 def compared(folder: str, files: str, rounds: str, *names: str) -> list[str]:
-    """Run in a process of its own: the undisturbed warehouse and those of the kills, table by table."""
+    """Compare the undisturbed warehouse with those of the kills, table by table. Runs in a separate process."""
     from scdgen.engine.session import local_session
 
     found: list[str] = []

@@ -1,7 +1,7 @@
-"""Kills `scdgen run` on a folder of specs at random moments: what tests/tools/crash.py does with ``--what batch``.
+"""Kills `scdgen run` on a folder of specs at random moments, for tests/tools/crash.py ``--what batch``.
 
-Four batches go through three tables that read one another: the first makes them, the third adds a column. After each
-kill every table must be as it was before the batch or as it is after it; a run that nobody kills must complete the
+Four batches go through three tables that read each other: the first creates them, the third adds a column. After each
+kill every table must be as before the batch or as after it; a run without a kill must complete the
 batch; and at the end every table must equal that of an undisturbed warehouse.
 """
 
@@ -51,13 +51,13 @@ State = dict[str, Counter[str]]
 
 
 def texts(folder: Path, batch: int) -> dict[str, str]:
-    """The specs as they are for a batch."""
+    """The specs of a batch."""
     people = PEOPLE.format(folder=folder, more=", email: string" if batch >= 2 else "")
     return {"people": people, "cities": CITIES, "sizes": SIZES}
 
 
 def land(folder: Path, batch: int, seed: int) -> None:
-    """The specs and the rows of a batch; some rows are later than their batch."""
+    """Write the specs and the rows of a batch; some rows arrive late."""
     rng = random.Random(f"{seed} {batch}")
     for name, text in texts(folder, batch).items():
         (folder / "specs" / f"{name}.yml").write_text(text)
@@ -74,7 +74,7 @@ def land(folder: Path, batch: int, seed: int) -> None:
 
 def run(folder: Path, warehouse: str, batch: int) -> Killable:
     """One `scdgen run` of the folder."""
-    # One core's worth of threads less compiling: nearly all of the time is Spark's start otherwise.
+    # Few threads and little compilation; otherwise starting Spark takes nearly all of the time.
     settings = {**SETTINGS, "spark.driver.memory": "1g"}
     return Killable(
         folder, "run", "specs", "--warehouse", warehouse, "--param", f"taken=2024-0{batch + 2}-01 00:00:00",
@@ -83,7 +83,7 @@ def run(folder: Path, warehouse: str, batch: int) -> Killable:
 
 
 def states(spark: SparkSession, warehouse: Path) -> State:
-    """Table -> its rows, with NULLs left out: a column more changes nothing. No table and an empty one are the same."""
+    """Table -> its rows without NULLs, so a new column makes no difference. A missing table equals an empty one."""
     register_tables(spark, warehouse)
     found: State = {}
     for name in NAMES:
@@ -95,7 +95,7 @@ def states(spark: SparkSession, warehouse: Path) -> State:
 
 
 def broken(spark: SparkSession, folder: Path, batch: int, named: str) -> Iterator[str]:
-    """The checks that fail; a table that has a column of the batch is of the batch's spec."""
+    """The checks that fail, by the spec of the batch if the table has its columns."""
     for name in NAMES:
         if not spark.catalog.tableExists(f"crash.{name}"):
             continue
@@ -105,15 +105,15 @@ def broken(spark: SparkSession, folder: Path, batch: int, named: str) -> Iterato
 
 
 def forgotten(spark: SparkSession, warehouse: Path) -> None:
-    """The tables of another warehouse are known no more, and this one is empty."""
+    """Forget the tables of another warehouse, and empty this one."""
     spark.sql("DROP SCHEMA IF EXISTS crash CASCADE")
     warehouse.mkdir()
 
 
 def killed_batches(folder: Path, times: int, seed: int, batches: int = 4, each: int = 3) -> list[str]:
-    """What is wrong after the kills: nothing, if all is well. Prints a line per kill.
+    """Kill runs and let them complete; return the problems found. Prints a line per kill.
 
-    ``each`` is how often the run of a batch is killed at most before it is let through.
+    ``each`` is the maximum number of kills per batch.
     """
     (folder / "specs").mkdir()
     spark = local_session(folder / "inspector", {**SETTINGS, "spark.driver.memory": "1g"})
@@ -140,7 +140,7 @@ def _killed(
     wrong: list[str] = []
     kills, seen = 0, Counter[str]()
     while kills < times and not wrong:
-        warehouse = folder / f"killed-{kills}"  # Delta keeps in mind what was at a place
+        warehouse = folder / f"killed-{kills}"  # Delta caches what was at a path
         forgotten(spark, warehouse)
         for batch in range(batches):
             land(folder, batch, seed)

@@ -1,9 +1,9 @@
 """Runs dbt itself over the cases of tests/cases/dbt: python -m tests.tools.dbt_record [--write|--manifest] [NAME…].
 
-It needs an environment of its own (see the README there). Of each case it makes a project of dbt, runs
-``dbt snapshot`` once per load and holds dbt's table against the one in the file; ``--write`` puts dbt's into the file.
-``--manifest`` only runs ``dbt compile``, and writes what ``scdgen init`` reads of its manifest.
-Two things are not as dbt has them: the macro ``current_timestamp`` gives the time of the load, and ``schema`` is the
+It needs a separate environment (see the README there). For each case it creates a dbt project, runs
+``dbt snapshot`` once per load and compares dbt's table with the one in the file; ``--write`` writes dbt's to the file.
+``--manifest`` only runs ``dbt compile``, and writes the part of its manifest that ``scdgen init`` reads.
+Two things differ from dbt: the macro ``current_timestamp`` gives the time of the load, and ``schema`` is the
 schema itself.
 """
 
@@ -55,7 +55,7 @@ META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_i
 
 
 class Project:
-    """A project of dbt with one case; its snapshot in SQL has a name of its own beside the one in YAML."""
+    """A dbt project with one case; its snapshot in SQL has another name than the one in YAML."""
 
     def __init__(self, case: DbtCase, folder: Path):
         self.case, self.folder = case, folder
@@ -85,7 +85,7 @@ class Project:
             (folder / path).write_text(text)
 
     def invoke(self, number: int, *command: str) -> Any:
-        """The result of a command of dbt, with the source and the clock of a load."""
+        """The result of a dbt command, with the source and the clock of a load."""
         runner = import_module("dbt.cli.main").dbtRunner()
         load = self.case.loads[number]
         given = {"source": self.case.source_select(load), "clock": str(load.at)}
@@ -96,16 +96,16 @@ class Project:
         return done.result
 
     def run(self, number: int) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
-        """(relation, message where dbt stopped, config) of each form of the snapshot."""
+        """(relation, message if dbt stopped, config) of each form of the snapshot."""
         for result in self.invoke(number, "snapshot").results:
             if result.node.resource_type == "snapshot":
                 stopped = None if str(result.status) == "success" else str(result.message)
                 yield result.node.relation_name, stopped, result.node.config.to_dict()
 
     def write_manifest(self) -> None:
-        """Write what is read of dbt's manifest beside the case, a line for each key of a node.
+        """Write the part of dbt's manifest that is read next to the case, one line per key of a node.
 
-        Without the database, which for DuckDB is its file, and which dbt-spark does not have.
+        Without the database, which is a file in DuckDB and does not exist in dbt-spark.
         """
         self.invoke(0, "compile", "--no-introspect", "--no-populate-cache")
         manifest = json.loads((self.folder / "target" / "manifest.json").read_text(encoding="utf-8"))
@@ -122,7 +122,7 @@ class Project:
 
 
 def table_of(case: DbtCase, relation: str, config: dict[str, Any], folder: Path) -> str:
-    """dbt's table, without the two columns that a draft names as not mapped; of these what the draft says must hold."""
+    """dbt's table without the two columns that a draft does not map, whose values are checked here."""
     if case.adapter == "spark":
         frame = session().table(relation)
         columns, rows = frame.columns, [tuple(row) for row in frame.collect()]
@@ -162,7 +162,7 @@ def session() -> Any:
 
 
 def record(case: DbtCase, change: bool) -> int:
-    """How many loads of a case give another table than its file has."""
+    """The number of loads of a case whose table differs from its file."""
     wrong = 0
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -170,25 +170,25 @@ def record(case: DbtCase, change: bool) -> int:
         if change:
             project.write_manifest()
         for number, load in enumerate(case.loads):
-            told: dict[str, str] = {}
+            tables: dict[str, str] = {}
             for relation, stopped, config in project.run(number):
-                told[relation] = f"dbt stops: {stopped}" if stopped else table_of(case, relation, config, folder)
-            found = next(iter(told.values()))
+                tables[relation] = f"dbt stops: {stopped}" if stopped else table_of(case, relation, config, folder)
+            found = next(iter(tables.values()))
             if not (load.dbt_stops and load.dbt_stops in found):
                 same = found == (load.dbt or "").rstrip("\n")
                 if change and not same and not found.startswith("dbt stops"):
                     write(case.name, ("loads", number, "dbt"), found)
                 wrong += not same
                 print(f"{case.name}, load {number + 1}: {'as in the file' if same else found}", flush=True)
-            if len({text.replace("_in_sql", "") for text in told.values()}) > 1:
-                raise RuntimeError(f"{case.name}: the forms differ: {told}")
+            if len({text.replace("_in_sql", "") for text in tables.values()}) > 1:
+                raise RuntimeError(f"{case.name}: the forms differ: {tables}")
         if case.adapter == "spark":
-            drop(case, [*told])
+            drop(case, [*tables])
     return wrong
 
 
 def drop(case: DbtCase, relations: list[str]) -> None:
-    """No trace of a case, because the next one may have tables of the same names."""
+    """Drop the tables of a case, because the next one may use the same names."""
     for relation in relations:
         session().sql(f"DROP TABLE IF EXISTS {relation}")
     session().sql(f"DROP VIEW IF EXISTS {case.source}")
@@ -200,7 +200,7 @@ def main() -> int:
     parser.add_argument("--manifest", action="store_true", help="write the manifests alone, without a run")
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases, all by default; spark and duckdb name many")
     given = parser.parse_args()
-    os.environ["TZ"] = "UTC"  # of the JVM, which begins later, and of the times that Spark hands over
+    os.environ["TZ"] = "UTC"  # for the JVM, which starts later, and for the times that Spark returns
     time.tzset()
     shutil.rmtree(Path(tempfile.gettempdir(), "dbt-record-warehouse"), ignore_errors=True)
     chosen = [case for case in cases() if not given.names or {case.name, case.adapter} & {*given.names}]

@@ -31,7 +31,7 @@ _PLACE = re.compile(
 
 
 def shape(line: str) -> str:
-    """A message without its place, and without what is the case's own.
+    """A message without its place and its names and values.
 
     >>> shape("spec.yml:6:8: keys: 'nam' is not among the columns; did you mean 'name'?")
     "keys: '…' is not among the columns; did you mean '…'?"
@@ -51,8 +51,8 @@ def lines(group: Group) -> list[str]:
             if line:
                 found.setdefault((case.status, shape(line)), case.name)
     rows = ["| status | message | cause | what to do |", "|---|---|---|---|"]
-    for (status, told), cause in found.items():
-        what, _, way_out = told.partition("; ")
+    for (status, message), cause in found.items():
+        what, _, way_out = message.partition("; ")
         rows.append(f"| {status} | {_cell(what)} | {_cell(cause)} | {_cell(way_out)} |")
     return rows
 
@@ -62,7 +62,7 @@ def _cell(text: str) -> str:
 
 
 def text() -> str:
-    """The whole file."""
+    """The text of the whole file."""
     parts = [HEAD.rstrip("\n")]
     for group in groups().values():
         parts += [f"## {group.title}", "\n".join(lines(group))]

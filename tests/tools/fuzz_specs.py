@@ -1,9 +1,9 @@
-"""Specs as an attacker, or a cat on the keyboard, would write them.
+"""Hostile and broken specs at random.
 
 python -m tests.tools.fuzz_specs --count 100000 --seed 1
 
 Every input ends in one of two ways: a :class:`SpecError`, or SQL that the gate accepts and in which no text of the
-spec has become more than it may be. Anything else is written to ``tests/cases/hostile`` and ends the run with exit 1.
+spec has become code. Anything else is written to ``tests/cases/hostile`` and ends the run with exit status 1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scdgen.sql.tokens import split_statements, tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests/cases/hostile"
-# What an expression of Jinja would turn into, were one run; it is written nowhere in an input.
+# The result of a Jinja expression if one were run; no input contains it.
 PROOF = "ru" + "nnn"
 
 WORDS = json.loads((ROOT / "tests/cases/hostile_words.json").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ HOSTILE, OPTIONS, TEXTS = WORDS["values"], WORDS["options"], WORDS["texts"]
 
 
 def bases() -> list[str]:
-    """The texts that are spoilt: every spec of the project, and one with every kind of option."""
+    """The texts to damage: every spec of the project, and one with every kind of option."""
     files = sorted((ROOT / "specs").rglob("*.yml"))
     return [path.read_text(encoding="utf-8") for path in files]
 
@@ -62,7 +62,7 @@ def _spoil(tree: Any, rng: random.Random) -> Any:
     holder = tree
     for part in before:
         holder = holder[part]
-    value, kind = copy.deepcopy(rng.choice(HOSTILE)), rng.randrange(7)  # what it holds is spoilt next
+    value, kind = copy.deepcopy(rng.choice(HOSTILE)), rng.randrange(7)  # its content is damaged next
     if kind == 0 and isinstance(holder, dict):
         renamed = value if isinstance(value, str | int | float | bool) else str(value)
         items = [(renamed if key == last else key, held) for key, held in holder.items()]
@@ -84,7 +84,7 @@ def _spoil(tree: Any, rng: random.Random) -> Any:
 
 
 def _tear(text: str, rng: random.Random) -> str:
-    """A text with something put in, taken out or said twice."""
+    """A text with a piece inserted, removed or repeated."""
     cut, kind = rng.randrange(len(text) + 1), rng.randrange(5)
     end = min(len(text), cut + rng.randrange(1, 30))
     if kind == 0:
@@ -101,7 +101,7 @@ def _tear(text: str, rng: random.Random) -> str:
 
 
 def spoilt(seed: int, texts: list[str], trees: list[Any]) -> str:
-    """The input of a seed."""
+    """The damaged input of a seed."""
     rng = random.Random(seed)
     number = rng.randrange(len(texts))
     if rng.random() < 0.25:
@@ -112,11 +112,11 @@ def spoilt(seed: int, texts: list[str], trees: list[Any]) -> str:
     tree = json.loads(json.dumps(trees[number]))
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         tree = _spoil(tree, rng)
-    return json.dumps(tree)  # JSON is YAML, with every character that YAML's own writer would refuse
+    return json.dumps(tree)  # JSON is YAML, and allows characters that a YAML writer would refuse
 
 
 def outcome(text: str) -> str:
-    """``refused``, ``sql``, or what else became of an input and must not."""
+    """``refused``, ``sql``, or a description of any other outcome, which is a bug."""
     try:
         spec = load_spec_text(text)
         files = render(spec).files()

@@ -1,4 +1,4 @@
-"""Every text that scdgen renders, for many specs and without Spark: to prove that a change leaves the SQL as it was.
+"""Every text that scdgen renders, for many specs and without Spark, to prove that a change does not alter the SQL.
 
 ``python -m tests.tools.golden FOLDER`` writes them to files, so that two commits can be compared with ``diff -r``.
 """
@@ -35,7 +35,7 @@ SEEDS, MIXTURES = 300, 100
 
 
 def specs() -> Iterator[tuple[str, Spec]]:
-    """(name, spec): those of the folder ``specs``, random ones, and each variation of each base."""
+    """(name, spec) of the folder ``specs``, of random specs, and of each variation of each base."""
     for path in sorted((ROOT / "specs").rglob("*.yml")):
         name = str(path.relative_to(ROOT))
         yield name, load_spec(path).placed_at(name)
@@ -54,7 +54,7 @@ def specs() -> Iterator[tuple[str, Spec]]:
 
 
 def texts(spec: Spec) -> dict[str, str]:
-    """File name -> text: the files of a spec, and the queries that the commands send without writing them."""
+    """File name -> text: the files of a spec, and the queries that commands run without writing them."""
     columns = pattern_of(spec).columns(spec)
     added = tuple(
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
@@ -74,7 +74,7 @@ def texts(spec: Spec) -> dict[str, str]:
 
 
 def rendered() -> dict[str, dict[str, str]]:
-    """The texts of all specs. The gate is left out: it changes no text."""
+    """The texts of all specs, without the gate, which does not change them."""
     with mock.patch.object(compiling, "judge"), mock.patch.object(queries, "judge"):
         return {name: texts(spec) for name, spec in specs()}
 

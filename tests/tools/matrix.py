@@ -1,7 +1,7 @@
-"""The core of the tests on each version of Spark: python -m tests.tools.matrix [VERSION...]
+"""The core tests on each version of Spark: python -m tests.tools.matrix [VERSION...]
 
-Each version has an environment of its own below .build/matrix, made once. Prints a line per version, and what PySpark
-is on the package index without a Delta Lake that takes it. Exit status 1 where a test failed.
+Each version has its own environment below .build/matrix, created once. Prints a line per version, and the PySpark
+versions on the package index without a matching Delta Lake. Exit status 1 if a test failed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ VERSIONS = {
 }
 
 
-_NOT_PASSED = {"failure", "error", "skipped"}  # of JUnit; a test may have properties and output besides
+_NOT_PASSED = {"failure", "error", "skipped"}  # elements of JUnit; a test may also have properties and output
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the core gave on a version; ``failures`` are the names of the tests that failed."""
+    """The results of the core on a version; ``failures`` are the names of the failed tests."""
 
     spark: str
     delta: str
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def tried(version: str) -> Outcome:
-    """Run the core on a version. What pytest prints goes to .build/matrix/VERSION.log."""
+    """Run the core on a version. The output of pytest goes to .build/matrix/VERSION.log."""
     python = _environment(version)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, (PLACE / f"{version}.log").open("w") as log:
@@ -66,7 +66,7 @@ def tried(version: str) -> Outcome:
 
 
 def _environment(version: str) -> Path:
-    """The Python of a version's environment, which is made where it is missing."""
+    """The Python of a version's environment, which is created if it does not exist."""
     place = PLACE / version
     python = place / "bin" / "python"
     asked = [*VERSIONS[version], "pytest>=8", "sqlglot[c]>=30.30,<31"]
@@ -85,7 +85,7 @@ def _installed(python: Path, name: str) -> str:
 
 
 def read_report(report: Path) -> tuple[int, tuple[str, ...]]:
-    """(how many tests passed, the names of those that did not) of a JUnit file; one that is missing is a failure."""
+    """(number of passed tests, names of the others) of a JUnit file; a missing file is a failure."""
     if not report.is_file():
         return 0, ("no test was run",)
     cases = list(ET.parse(report).getroot().iter("testcase"))
@@ -94,7 +94,7 @@ def read_report(report: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """The lines of the table, and below it what failed."""
+    """The lines of the table, followed by the failed tests."""
     yield "PySpark  Delta   passed  failed  seconds"
     for outcome in outcomes:
         counts = f"{outcome.passed:6}  {len(outcome.failures):6}  {outcome.seconds:7.0f}"
@@ -104,9 +104,9 @@ def table(outcomes: Iterable[Outcome]) -> Iterator[str]:
 
 
 def newer(spark: Sequence[Version], delta: Version, takes: Requirement) -> Iterator[str]:
-    """A line for each PySpark beyond those of :data:`VERSIONS`, and for a patch of the last that Delta does not take.
+    """A line for each PySpark newer than :data:`VERSIONS`, and for patches of the last one that Delta does not support.
 
-    ``spark`` is what there is, ``takes`` what the newest Delta Lake, ``delta``, asks for.
+    ``spark`` are the released versions, ``takes`` the requirement of the newest Delta Lake, ``delta``.
     """
     known = max(map(Version, VERSIONS))
     released = [version for version in spark if not version.is_prerelease]
@@ -132,7 +132,7 @@ def _listed(name: str) -> list[Version]:
 
 
 def _takes(delta: Version) -> Requirement:
-    """The PySpark that a delta-spark asks for."""
+    """The PySpark requirement of a delta-spark."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
         subprocess.run([*pip, f"delta-spark=={delta}"], check=True, stderr=subprocess.DEVNULL)
@@ -142,7 +142,7 @@ def _takes(delta: Version) -> Requirement:
 
 
 def main(versions: Sequence[str]) -> int:
-    """Try the versions, or all of them."""
+    """Test the given versions, or all of them."""
     PLACE.mkdir(parents=True, exist_ok=True)
     unknown = [version for version in versions if version not in VERSIONS]
     if unknown:

@@ -1,4 +1,4 @@
-"""The picture of a late row, drawn from what the reference makes of it.
+"""The picture of a late row, drawn from the result of the reference.
 
 Run: python -m tests.tools.picture > docs/late-row.svg
 """
@@ -52,7 +52,7 @@ def bars(versions: Sequence[Version], top: int) -> Iterator[str]:
 
 
 def svg() -> str:
-    """The picture: what is stored, the late row, the table after the MERGE."""
+    """The picture: the stored versions, the late row, the table after the MERGE."""
     before, after = histories()
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 50} {4 * ROW}" '

@@ -1,4 +1,4 @@
-"""Fills what needs no Spark into the pages: the blocks of files, the options, the commands.
+"""Fill in the parts of the pages that need no Spark: the blocks of files, the options, the commands.
 
 Run: python -m tests.tools.readme
 """
@@ -21,7 +21,7 @@ LANGUAGES = {".yml": "yaml", ".sql": "sql", ".txt": ""}
 
 
 def filled(text: str) -> str:
-    """A page with its files, options and commands as they are now."""
+    """A page with its current files, options and commands."""
 
     def block(found: re.Match[str]) -> str:
         file = ROOT / found[1]
@@ -44,13 +44,13 @@ def filled(text: str) -> str:
 
 
 def commands() -> str:
-    """Each command with its help and its options, as click has them."""
+    """Each command with its help and options, read from click."""
     return "\n\n".join("\n".join(_command(name, command)) for name, command in cli.commands.items())
 
 
 def metrics() -> str:
-    """The columns of the table that --metrics names."""
-    rows = [f"| `{name}` | {kind} | {told} |" for name, kind, told in COLUMNS]
+    """The columns of the --metrics table."""
+    rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in COLUMNS]
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 

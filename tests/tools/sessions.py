@@ -1,7 +1,7 @@
 """Runs the pages: their files, commands, SQL and Python, in order, in an empty folder.
 
 ``python -m tests.tools.sessions [PAGE...]`` writes what the commands print into the pages; with ``--check`` it writes
-nothing, prints the differences and exits 1 where there are some.
+nothing, prints the differences and exits with status 1 if there are any.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _SECONDS = re.compile(r"in \d+\.\d s$", re.MULTILINE)
 
 
 def masked(text: str) -> str:
-    """What a command printed, without the time that it took."""
+    """The output of a command, without its duration."""
     return _SECONDS.sub("in … s", text)
 
 
 class Session:
-    """One page's folder, and the Spark session that its commands find instead of starting their own."""
+    """One page's folder, and the Spark session that its commands use instead of starting one."""
 
     def __init__(self, spark: Any, folder: Path):
         self.spark, self.folder = spark, folder
         self.names: dict[str, Any] = {"spark": spark}
 
     def replayed(self, page: str) -> str:
-        """The page with what its commands print now."""
+        """The page with the current output of its commands."""
         out, last = [], 0
         for block in blocks(page):
             if block.kind in {"write", "file"}:
@@ -62,7 +62,7 @@ class Session:
         return "".join([*out, page[last:]])
 
     def run(self, text: str, language: str) -> None:
-        """SQL statement by statement, or Python; what it prints is not in the page."""
+        """Run SQL statements or Python; their output is not in the page."""
         if language == "sql":
             for statement in split_statements(text):
                 self.spark.sql(statement).collect()
@@ -71,7 +71,7 @@ class Session:
                 exec(compile(text, "page", "exec"), self.names)
 
     def output(self, command: Command) -> str:
-        """What a command prints, with the blank lines that the page has after it."""
+        """The output of a command, with the blank lines that follow it on the page."""
         blank = "\n" if command.output.endswith("\n\n") or command.output == "\n" else ""
         said = self._said(shlex.split(command.line))
         old = command.output[: len(command.output) - len(blank)]
@@ -89,7 +89,7 @@ class Session:
 
 @contextlib.contextmanager
 def session_on(spark: Any, folder: Path) -> Iterator[Session]:
-    """A session in a folder; afterwards the tables that it made are gone."""
+    """A session in a folder; its tables are dropped afterwards."""
     before, home = _schemas(spark), Path.cwd()
     os.chdir(folder)
     with (
@@ -109,7 +109,7 @@ def _schemas(spark: Any) -> set[str]:
 
 
 def differences(spark: Any, page: Path, write: bool) -> str:
-    """How a page differs from what happens, as a diff; with ``write`` the page says it afterwards."""
+    """The diff of a page against the current output; with ``write`` the page is updated."""
     text = page.read_text()
     with tempfile.TemporaryDirectory() as folder, session_on(spark, Path(folder)) as session:
         replayed = session.replayed(text)

@@ -1,7 +1,7 @@
-"""Hooks of mkdocs for ``make site``: README and other pages outside docs/, and links to files of the repository.
+"""mkdocs hooks for ``make site``: README and other pages outside docs/, and links to files of the repository.
 
-Pages link to one another as a forge shows them. In the site README.md is the start page, and a file that a page links
-to, such as a spec, is a copy under ``repository/``. A link to nothing stays as it is, so that the strict build fails.
+Pages link to each other as on a forge. In the site README.md is the start page, and a file that a page links
+to, such as a spec, is copied to ``repository/``. A broken link is left unchanged, so that the strict build fails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The page with its links pointing to where the site has their targets."""
+    """The page with its links changed to the paths in the site."""
     here = page.file.src_uri
 
     def moved(found: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def source_of(place: str) -> str:
-    """The path in the repository of a page of the site.
+    """The repository path of a page of the site.
 
     >>> source_of("index.md"), source_of("how-to/plan.md")
     ('README.md', 'docs/how-to/plan.md')
@@ -55,7 +55,7 @@ def source_of(place: str) -> str:
 
 
 def site_path(source: str, link: str) -> str:
-    """The place in the site of what a file of the repository links to.
+    """The path in the site of a link in a file of the repository.
 
     >>> site_path("README.md", "docs/tutorial.md"), site_path("docs/tutorial.md", "../README.md")
     ('tutorial.md', 'index.md')

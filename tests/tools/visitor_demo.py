@@ -1,4 +1,4 @@
-"""The demo of the visitor pipeline: files come in steps, each is streamed, one cookie's lookup is printed after each.
+"""The demo of the visitor pipeline: streams files in steps, and prints one cookie's lookup after each.
 
 python tests/tools/visitor_demo.py FOLDER
 """
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _interesting(arrived: list[list[View]]) -> str:
-    """The cookie whose views of all files hold the most users, after one view without any."""
+    """The cookie with the most users that starts with a view without a user."""
     users: dict[str, list[int | None]] = {}
     for file in arrived:
         for view in file:

@@ -1,8 +1,8 @@
-"""Four writers bring 200 batches to one table: python tests/tools/writers.py --writers 4 --batches 200 --seed 1
+"""Four writers merge 200 batches into one table: python tests/tools/writers.py --writers 4 --batches 200 --seed 1
 
-The writers are sessions of one Spark, as the jobs of a cluster or the users of a Spark Connect server are. Changes of
-one key come from all of them; with ``unchanged: keep`` the table does not depend on who was first, and so must equal
-the one that a single batch with all changes makes. Each run has its row in one table of metrics as well.
+The writers are sessions of one Spark, like jobs of a cluster or users of a Spark Connect server. All of them write
+changes of the same keys; with ``unchanged: keep`` the table does not depend on their order, so it must equal
+the table of a single batch with all changes. Each run also adds a row to one table of metrics.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def spec_of(target: str) -> Spec:
 
 
 def changes_of(rng: random.Random, count: int) -> list[list[Change]]:
-    """Batches of changes of the same keys; every time is there once, in no order."""
+    """Batches of changes of the same keys; every time occurs once, in random order."""
     times = list(range(count * KEYS))
     rng.shuffle(times)
     day = "2024-01-01 00:00:{:02d}.{:03d}"
@@ -55,8 +55,8 @@ def frame_of(spark: SparkSession, changes: list[Change]) -> DataFrame:
     return spark.createDataFrame(changes, "id int, at string, value string").coalesce(1)
 
 
-def beside(work: Callable[[int], Done], count: int) -> list[Done]:
-    """``work`` in ``count`` threads, all begun at once; what each of them gives."""
+def run_together(work: Callable[[int], Done], count: int) -> list[Done]:
+    """Run ``work`` in ``count`` threads, started at once; return the result of each."""
     start = threading.Barrier(count)
 
     def begun(number: int) -> Done:
@@ -69,7 +69,7 @@ def beside(work: Callable[[int], Done], count: int) -> list[Done]:
 
 @dataclass(frozen=True)
 class Brought:
-    """What one writer did."""
+    """The batches and retries of one writer."""
 
     batches: int
     retries: int
@@ -78,7 +78,7 @@ class Brought:
 
 
 def brought(spark: SparkSession, writers: int, batches: int, seed: int) -> tuple[list[Brought], list[str]]:
-    """What each writer did, and what is wrong afterwards: nothing, if all is well."""
+    """Run the writers; return the counts of each, and the problems found afterwards."""
     given = changes_of(random.Random(seed), batches)
     spec, once = spec_of("writers.many"), spec_of("writers.once")
     spark.sql("CREATE SCHEMA IF NOT EXISTS writers")
@@ -93,7 +93,7 @@ def brought(spark: SparkSession, writers: int, batches: int, seed: int) -> tuple
                 print(f"writer {number + 1}: {len(lost)} batches after {time.monotonic() - begin:.0f} s", flush=True)
         return Brought(len(lost), sum(lost), max(lost), time.monotonic() - begin)
 
-    done = beside(write, writers)
+    done = run_together(write, writers)
     runner = Runner(spark)
     runner.run(once, frame_of(spark, [change for batch in given for change in batch]))
     found, expected = rows_of(spark, "writers.many"), rows_of(spark, "writers.once")
@@ -120,7 +120,7 @@ def main() -> None:
     given = parser.parse_args()
     from scdgen.engine.session import local_session
 
-    settings = {**SETTINGS, "spark.sql.shuffle.partitions": "1"}  # one file for the rows of a batch
+    settings = {**SETTINGS, "spark.sql.shuffle.partitions": "1"}  # one file per batch
     with tempfile.TemporaryDirectory() as folder:
         spark = local_session(folder, settings)
         begin = time.monotonic()

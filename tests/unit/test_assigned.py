@@ -1,4 +1,4 @@
-"""The columns that the MERGE of scd2 updates: each one whose value can change in a stored version, and no other."""
+"""The MERGE of scd2 updates exactly the columns whose value can change in a stored version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEEDS = {
 
 
 @pytest.mark.parametrize("feed", FEEDS)
-def test_an_update_sets_each_column_that_can_change(feed: str) -> None:
+def test_update_sets_each_column_that_can_change(feed: str) -> None:
     spec = load_spec_text(SPEC.replace("FEED", FEEDS[feed]))
     options = {option for option, _ in spec.history.names()}
     assert options == set(History.model_fields) - {"type", "open_end", "gap"}, "switch on each history column in SPEC"
@@ -36,11 +36,11 @@ def test_an_update_sets_each_column_that_can_change(feed: str) -> None:
     texts = merge.staging.history.written("START", "NEXT", "ACTION", "DELETED")
     values = {name: text for text, _, name in (text.rpartition(" AS ") for text in texts)}
     assert set(values) == {"year", "sk", "starts", "ends", "open", "hash", "did", "gone"}
-    # A version is known by its key and its start, so that what is made of these alone never changes.
+    # Key and start identify a version, so a column computed from these alone never changes.
     closing = {name for name, text in values.items() if "NEXT" in text or "ACTION" in text}
     corrected = {name for name, text in values.items() if "name" in text or "DELETED" in text}
     assert closing and corrected
     assert set(merge.updated) == {"name", "note"} | closing | corrected
-    # The row that closes a version in a snapshot holds the values of the next one, or of the delete.
+    # In a snapshot, the row that closes a version holds the values of the next version, or of the delete.
     assert set(merge.closed) == (closing if feed == "snapshot" else set(merge.updated))
     assert set(merge.columns) == {"id", "name", "note"} | set(values)

@@ -1,4 +1,4 @@
-"""The case files of tests/cases/rows say clearly what is wrong with them."""
+"""Errors in the case files of tests/cases/rows."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ WRONG = [
      "table is in the end"),
     ("      table: id", "      error: late", "every batch is an error; let one of them be right"),
     ("      table: id", "      table: id\n      error: late", "batches 1: 'error' says that the table stays as it was; "
-     "no table, counts or again beside it"),
+     "leave out table, counts and again"),
     ("      table: id", "      table: id\n      again: {why: so it is}", "batches 1 again: takes either 'table' or "
      "'error'"),
     ("      table: id", "      table: ''", "batch 1: table: is empty; a table begins with a line of column names"),
 ]  # fmt: skip
 
 
-def test_a_case() -> None:
+def test_case_is_read() -> None:
     (case,) = cases_of(RIGHT, "x.yml")
     assert isinstance(case, Case)
     assert case.types == {"id": "int", "amount": "decimal(10,2)", "at": "timestamp"}
@@ -60,14 +60,14 @@ def test_a_case() -> None:
 
 
 @pytest.mark.parametrize(("right", "wrong", "message"), WRONG, ids=[message[:40] for *_, message in WRONG])
-def test_a_wrong_case(right: str, wrong: str, message: str) -> None:
+def test_wrong_case_names_the_mistake(right: str, wrong: str, message: str) -> None:
     assert right in RIGHT
     (found,) = cases_of(RIGHT.replace(right, wrong), "x.yml")
     assert isinstance(found, CaseError)
     assert str(found) == f"x.yml: case 'late': {message}"
 
 
-def test_a_wrong_file() -> None:
+def test_wrong_file_names_the_mistake() -> None:
     for text, message in (
         ("a: b", "x.yml: a case file is a list of cases, each beginning with '- name:'"),
         ("- a: 1\n  a: 2", "x.yml: not valid YAML: "),
@@ -77,12 +77,12 @@ def test_a_wrong_file() -> None:
         assert str(found).startswith(message)
 
 
-def test_the_files() -> None:
+def test_case_files_are_valid() -> None:
     cases = all_cases(ROOT / "tests" / "cases" / "rows")
     assert [str(case) for case in cases if isinstance(case, CaseError)] == []
     assert len(cases) > 25
 
 
-def test_what_is_shown_can_be_read() -> None:
+def test_printed_table_can_be_read_back() -> None:
     rows = [("", None), ("NULL", " a"), ("it's", "'"), ("a|b", "# c"), ("plain text", "d")]
     assert list(block_of(text_of(["x", "y"], rows)).rows) == rows

@@ -1,4 +1,4 @@
-"""What is said of checks: as text, on a terminal, and as JUnit XML."""
+"""Reports of checks: as text, on a terminal, and as JUnit XML."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAMAGED = Report(
 MISSING = Report("crm.c", STARTED, 0.0, (), DataError("crm.c: no such table\x00"))
 
 
-def test_text() -> None:
+def test_text_report() -> None:
     lines = format_reports([SOUND, DAMAGED, MISSING]).split("\n")
     assert lines[0] == "target          check         result      sample"
     assert lines[2:5] == [
@@ -45,25 +45,25 @@ def test_text() -> None:
     assert format_reports([MISSING]) == ""
 
 
-def test_each_built_in_check_has_a_hint_of_one_line() -> None:
+def test_built_in_checks_have_a_one_line_hint() -> None:
     for check in (UNIQUE_KEY, KEY_NOT_NULL, *VERSION_CHECKS):
         assert "\n" not in check.hint and check.hint.startswith("usually "), check.name
 
 
-def test_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_report_has_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     drawn = format_reports([SOUND])
     assert "┃" in drawn and "unique_key" in drawn and "ok" in drawn
 
 
-def test_exit_status() -> None:
+def test_exit_status_of_failures() -> None:
     engine = Report("crm.d", STARTED, 0.0, (), EngineError("crm.d: no space"))
     assert exit_status([]) == exit_status([SOUND]) == 0
     assert exit_status([SOUND, DAMAGED]) == exit_status([MISSING, SOUND]) == 1
     assert exit_status([MISSING, engine, DAMAGED]) == 3
 
 
-def test_junit() -> None:
+def test_junit_report() -> None:
     written = render_junit([SOUND, DAMAGED, MISSING])
     assert ET.fromstring(written).tag == "testsuites"
     assert (
@@ -114,7 +114,7 @@ def spec() -> Spec:
     )
 
 
-def test_a_template_of_one_s_own_is_read_and_judged(spec: Spec, tmp_path: Path) -> None:
+def test_custom_template_is_validated(spec: Spec, tmp_path: Path) -> None:
     template = tmp_path / "check_all.sql.j2"
     template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
     queries = check_all(spec, templates=str(tmp_path))
@@ -125,7 +125,7 @@ def test_a_template_of_one_s_own_is_read_and_judged(spec: Spec, tmp_path: Path) 
         check_all(spec, templates=str(tmp_path))
 
 
-def test_a_template_with_a_query_too_few(spec: Spec, tmp_path: Path) -> None:
+def test_custom_template_with_missing_query_is_refused(spec: Spec, tmp_path: Path) -> None:
     (tmp_path / "checks.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
     with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in checks\.sql\.j2 is 1, not 2; "):
         check_all(spec, templates=str(tmp_path))

@@ -29,7 +29,7 @@ def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str
     return int(stopped.value.code or 0), out, err
 
 
-def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_validate_prints_specs_and_mistakes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(capsys, "validate", "specs")[0] == 0
     bad = tmp_path / "bad.yml"
     bad.write_text(SPEC.replace("keys: [id]", "keys: [customer_no]"))
@@ -38,13 +38,13 @@ def test_validate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert err == f"{bad}:4:8: keys: 'customer_no' is not among the columns; the columns are id, name\n"
 
 
-def test_generate_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_generate_check_finds_differences(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     specs, out = tmp_path / "specs", tmp_path / "generated"
     specs.mkdir()
     (specs / "t.yml").write_text(SPEC + "views: {current: crm.v}\n")
     assert run(capsys, "generate", specs, "--out", out)[0] == 0
     merge = out / "crm.t" / "merge.sql"
-    assert "Generated from specs/t.yml." in merge.read_text(), "the spec as seen from beside the output"
+    assert "Generated from specs/t.yml." in merge.read_text(), "the spec relative to the output folder"
     assert run(capsys, "generate", "--check", specs, "--out", out) == (0, "", "")
     merge.write_text(merge.read_text().replace("MERGE", "merge"))
     (specs / "t.yml").write_text(SPEC)
@@ -61,7 +61,7 @@ def test_generate_and_check(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize("path", ["data/customers.csv", "/data/customers.csv", "file:/data/customers.csv"])
-def test_generate_warns_of_a_local_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str) -> None:
+def test_generate_warns_about_local_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str) -> None:
     spec = tmp_path / "t.yml"
     spec.write_text(SPEC.replace("table: crm.s", f"path: '{path}', format: csv"))
     status, out, err = run(capsys, "generate", spec, "--out", tmp_path / "generated")
@@ -74,14 +74,14 @@ def test_generate_warns_of_a_local_path(capsys: pytest.CaptureFixture[str], tmp_
 @pytest.mark.parametrize(
     "path", ["s3://b/c.csv", "abfss://c@account/c.csv", "gs://b/c", "hdfs:/c", "dbfs:/c", "/Volumes/m/c/v", "/mnt/c"]
 )
-def test_generate_does_not_warn_of_a_shared_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str) -> None:
+def test_generate_accepts_shared_path(capsys: pytest.CaptureFixture[str], tmp_path: Path, path: str) -> None:
     spec = tmp_path / "t.yml"
     spec.write_text(SPEC.replace("table: crm.s", f"path: '{path}', format: csv"))
     status, _, err = run(capsys, "generate", spec, "--out", tmp_path / "generated")
     assert (status, err) == (0, "")
 
 
-def test_templates_override(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_custom_template_replaces_built_in(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "create.sql.j2").write_text("-- ours\nCREATE TABLE {{ ctx.target }} (a INT);\n")
     out = tmp_path / "out"
     assert run(capsys, "generate", "specs", "--templates", tmp_path, "--out", out)[0] == 0
@@ -100,7 +100,7 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str], name: str) -> N
     assert status == 0 and "Example" in out and f"scdgen {name}" in out
 
 
-def test_no_pyspark_until_it_is_needed() -> None:
+def test_generate_does_not_import_pyspark() -> None:
     code = (
         "import sys, scdgen; from scdgen.cli.main import main\n"
         "try: main(['generate', '--check', 'specs'])\n"
@@ -112,5 +112,5 @@ def test_no_pyspark_until_it_is_needed() -> None:
     print(f"generate --check: {time.monotonic() - begin:.2f} s")
 
 
-def test_a_spec_equals_itself_wherever_it_was_read() -> None:
+def test_specs_from_different_files_are_equal() -> None:
     assert load_spec_text(SPEC).columns == load_spec_text(SPEC, name="other").columns

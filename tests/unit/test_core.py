@@ -1,4 +1,4 @@
-"""The tests that every engine is tried with, and how they are counted. No Spark."""
+"""The tests that run on every engine, and how `make matrix` counts them. No Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.core import CASES, CORE, SMALL
 from tests.tools import matrix
 
 
-def test_what_the_core_names_is_there() -> None:
+def test_core_tests_exist() -> None:
     cases = {case.name for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)}
     assert len(CORE) == len(set(CORE)) > 30 and len(SMALL) >= 9
     for test in CORE:
@@ -30,8 +30,8 @@ JUNIT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_what_is_counted(tmp_path: Path) -> None:
-    """Only what passed has passed: a test that was left out, or no report at all, has not."""
+def test_only_passed_tests_count(tmp_path: Path) -> None:
+    """A skipped test, or a missing report, is a failure."""
     report = tmp_path / "core.xml"
     assert matrix.read_report(report) == (0, ("no test was run",))
     report.write_text(JUNIT)
@@ -47,7 +47,7 @@ def test_what_is_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_newer() -> None:
+def test_newer_pyspark_is_listed() -> None:
     spark = [Version(text) for text in ("4.4.0.dev1", "4.3.0", "4.2.1", "4.2.0", "4.1.4", "3.5.9")]
     delta, needs = Version("4.4.1"), "pyspark<=4.2.0,>=4.0.1"
     assert list(matrix.newer(spark, delta, Requirement(needs))) == [

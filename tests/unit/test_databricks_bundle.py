@@ -1,4 +1,4 @@
-"""The bundle in docs/examples/databricks: documented fields, files that are there and current, Python that runs."""
+"""The bundle in docs/examples/databricks: documented fields, existing and current files, Python that runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.pages import blocks
 
 BUNDLE = ROOT / "docs/examples/databricks"
 DOCUMENTED = YAML(typ="safe").load((ROOT / "tests/cases/databricks_bundle.yml").read_text())
-OWN_NAMES = {"variables", "artifacts", "targets", "resources.jobs"}  # mappings whose keys are names of one's own
+OWN_NAMES = {"variables", "artifacts", "targets", "resources.jobs"}  # mappings whose keys the user chooses
 ROOT_FILE = BUNDLE / "databricks.yml"
 
 
@@ -32,7 +32,7 @@ FILES = [ROOT_FILE, *(path for pattern in read(ROOT_FILE)["include"] for path in
 
 
 def values(node: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """(field, value) of everything that is not a mapping and no list."""
+    """(field, value) of everything except mappings and lists."""
     if isinstance(node, dict):
         for key, below in node.items():
             name = "*" if place in OWN_NAMES else key
@@ -53,7 +53,7 @@ def jobs() -> dict[str, Any]:
     return {name: job for file in FILES[1:] for name, job in read(file)["resources"]["jobs"].items()}
 
 
-def test_the_files() -> None:
+def test_bundle_files() -> None:
     names = {path.relative_to(BUNDLE).as_posix() for path in BUNDLE.rglob("*") if path.is_file()}
     resources = {"resources/runner.yml", "resources/sql_files.yml"}
     assert {path.relative_to(BUNDLE).as_posix() for path in FILES} == {"databricks.yml", *resources}
@@ -65,21 +65,21 @@ def test_the_files() -> None:
     }
 
 
-def test_every_field_is_documented_and_every_entry_is_used() -> None:
+def test_fields_and_documented_entries_match() -> None:
     used = {place for file in FILES for place, _ in values(read(file))}
     assert used == set(DOCUMENTED["fields"])
     assert set(DOCUMENTED["fields"].values()) == set(DOCUMENTED["pages"]), "a page that is named but not used"
-    told = (BUNDLE / "README.md").read_text()
+    readme = (BUNDLE / "README.md").read_text()
     for page in ("configuration", "resources", "tasks", "jobs"):
-        assert f"`{DOCUMENTED['pages'][page]['path']}`" in told, page
+        assert f"`{DOCUMENTED['pages'][page]['path']}`" in readme, page
 
 
-def test_the_bundle_of_the_tutorial_has_documented_fields() -> None:
+def test_tutorial_bundle_has_documented_fields() -> None:
     (found,) = (block for block in blocks((ROOT / "docs/tutorial.md").read_text()) if block.path == "databricks.yml")
     assert {place for place, _ in values(YAML(typ="safe").load(found.text))} <= set(DOCUMENTED["fields"])
 
 
-def test_an_unknown_field_would_be_found() -> None:
+def test_unknown_field_is_found() -> None:
     assert dict(values({"resources": {"jobs": {"a": {"tasks": [{"sql_taks": {"b": 1}}]}}}})) == {
         "resources.jobs.*.tasks[].sql_taks.b": 1
     }
@@ -88,7 +88,7 @@ def test_an_unknown_field_would_be_found() -> None:
 @pytest.mark.parametrize(
     "name", ["sync.paths[]", "artifacts.*.path", "sql_task.file.path", "python_file", "libraries[].whl"]
 )
-def test_every_file_is_there(name: str) -> None:
+def test_named_files_exist(name: str) -> None:
     found = of_field(name)
     assert found
     for file, path in found:
@@ -101,18 +101,18 @@ def test_every_file_is_there(name: str) -> None:
         assert all((file.parent / path / "pyproject.toml").is_file() for file, path in found)
 
 
-def test_what_the_jobs_read_is_deployed() -> None:
+def test_files_of_jobs_are_deployed() -> None:
     deployed = [(BUNDLE / path).resolve() for _, path in of_field("sync.paths[]")]
     for file, path in [*of_field("sql_task.file.path"), *of_field("python_file")]:
         assert any((file.parent / path).resolve().is_relative_to(place) for place in deployed), path
     for _, path in of_field("spark_python_task.parameters[]"):
-        # Where the deployed paths have their nearest common folder, which is the root of the repository.
+        # Relative to the nearest common folder of the deployed paths, which is the root of the repository.
         place = ROOT / path.removeprefix("${workspace.file_path}/")
         assert path.startswith("${workspace.file_path}/") and place.is_file()
         assert any(place.is_relative_to(one) for one in deployed)
 
 
-def test_the_sql_files_are_those_of_their_spec_in_order_and_need_no_param() -> None:
+def test_sql_files_are_current_in_order_and_need_no_param() -> None:
     tasks = jobs()["customer_sql_files"]["tasks"]
     paths = [(BUNDLE / "resources" / task["sql_task"]["file"]["path"]).resolve() for task in tasks]
     assert [path.name for path in paths] == ["create.sql", "merge.sql", "checks.sql"]
@@ -125,30 +125,30 @@ def test_the_sql_files_are_those_of_their_spec_in_order_and_need_no_param() -> N
 
 
 @pytest.mark.parametrize("job", jobs())
-def test_each_task_waits_for_the_one_before_it(job: str) -> None:
+def test_each_task_depends_on_the_previous_one(job: str) -> None:
     tasks = jobs()[job]["tasks"]
     before = [[task["task_key"]] for task in tasks]
     assert [[one["task_key"] for one in task.get("depends_on", [])] for task in tasks] == [[], *before[:-1]]
 
 
 @pytest.mark.parametrize("job", jobs())
-def test_keys_variables_and_schedules_are_right(job: str) -> None:
+def test_keys_variables_and_schedules_match(job: str) -> None:
     given = jobs()[job]
     clusters = {cluster["job_cluster_key"] for cluster in given.get("job_clusters", [])}
     assert {task["job_cluster_key"] for task in given["tasks"] if "job_cluster_key" in task} == clusters
     assert len(given["schedule"]["quartz_cron_expression"].split()) == 6
     named = re.findall(r"\$\{var\.(\w+)\}", "".join(value for _, value in of_field("")))
     assert set(named) == set(read(ROOT_FILE)["variables"])
-    told = (BUNDLE / "README.md").read_text()
-    assert all(f"BUNDLE_VAR_{name}=" in told for name in named) and f"[`{job}`]" in told
+    readme = (BUNDLE / "README.md").read_text()
+    assert all(f"BUNDLE_VAR_{name}=" in readme for name in named) and f"[`{job}`]" in readme
 
 
-def test_one_job_has_the_schedule() -> None:
+def test_one_job_is_scheduled() -> None:
     assert sorted(job["schedule"]["pause_status"] for job in jobs().values()) == ["PAUSED", "UNPAUSED"]
 
 
 def run_merge(monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
-    """Runs src/merge.py on the bundle's spec with a session and a runner that only note what they are asked."""
+    """Run src/merge.py on the bundle's spec with a session and a runner that only record the calls."""
     asked: list[str] = []
 
     class Runner:
@@ -178,15 +178,15 @@ def run_merge(monkeypatch: pytest.MonkeyPatch, failures: int) -> list[str]:
     return asked
 
 
-def test_the_python_file_merges_and_checks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_file_merges_and_checks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     done = ["run crm.customer", "check crm.customer", "run shop.product_price", "check shop.product_price"]
     assert run_merge(monkeypatch, failures=0) == done
     assert capsys.readouterr().out.splitlines()[0] == "crm.customer: 3 inserted, 2 updated, 1 removed"
-    told = "checks failed: crm.customer: one_current, shop.product_price: one_current"
-    assert run_merge(monkeypatch, failures=1) == [*done, told]
+    message = "checks failed: crm.customer: one_current, shop.product_price: one_current"
+    assert run_merge(monkeypatch, failures=1) == [*done, message]
 
 
-def test_the_links_of_the_page_exist() -> None:
+def test_links_of_the_page_exist() -> None:
     links = re.findall(r"\]\(([^)]+)\)", (BUNDLE / "README.md").read_text())
     assert len(links) >= 7
     for link in links:

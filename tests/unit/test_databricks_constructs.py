@@ -1,4 +1,4 @@
-"""Generated SQL holds nothing but what cases/databricks_constructs.yml finds in the Databricks documentation."""
+"""Generated SQL uses only the constructs that cases/databricks_constructs.yml lists with their documentation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ SEEDS = range(1, 31)
 def files() -> list[tuple[str, Mapping[str, str]]]:
     """(name, files) of each committed spec, of thirty random ones, and of specs with each option varied."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            scdgen.patterns.compile, "judge", lambda spec, files: None
-        )  # it takes most of the time, and has its own tests
+        patch.setattr(scdgen.patterns.compile, "judge", lambda spec, files: None)  # slow, and has its own tests
         return list(_files())
 
 
@@ -45,7 +43,7 @@ def _files() -> Iterator[tuple[str, Mapping[str, str]]]:
             yield f"{kind} {option}", render(load(changed(BASES[kind], option, value))).files()
 
 
-def test_everything_used_is_documented_and_everything_listed_is_used(
+def test_used_and_listed_constructs_match(
     files: list[tuple[str, Mapping[str, str]]],
 ) -> None:
     used: dict[str, str] = {}
@@ -74,7 +72,7 @@ def test_everything_used_is_documented_and_everything_listed_is_used(
          "WHEN NOT MATCHED BY SOURCE THEN DELETE"),
     ],
 )  # fmt: skip
-def test_what_is_not_listed_is_found_by_its_name(sql: str, name: str) -> None:
+def test_unlisted_construct_is_named(sql: str, name: str) -> None:
     assert constructs(sql) - KNOWN == {name}
 
 
@@ -82,14 +80,14 @@ def _entries() -> dict[str, dict[str, str]]:
     return {name: {"page": entry} if isinstance(entry, str) else entry for name, entry in TABLE["constructs"].items()}
 
 
-def test_the_table_is_whole() -> None:
+def test_table_of_constructs_is_complete() -> None:
     assert {entry["page"] for entry in _entries().values()} == set(TABLE["pages"]), "each page is named and used"
     assert TABLE["functions"] == sorted(TABLE["functions"])
     for page in TABLE["pages"].values():
         assert set(page) == {"title", "path"} and re.fullmatch(r"/?[a-z_/-]+", page["path"])
 
 
-def test_the_page_says_the_least_runtime_and_why() -> None:
+def test_page_gives_the_minimum_runtime() -> None:
     since = {name: entry["since"] for name, entry in _entries().items() if "since" in entry}
     least = max(since.values(), key=lambda text: tuple(map(int, text.split("."))))
     page = (ROOT / "docs/how-to/databricks.md").read_text()
@@ -102,8 +100,8 @@ def test_the_page_says_the_least_runtime_and_why() -> None:
     assert tuple(map(int, bundle)) >= tuple(map(int, least.split(".")))
 
 
-def test_variables_keep_to_what_their_page_says(files: list[tuple[str, Mapping[str, str]]]) -> None:
-    """One per DECLARE, no default (no subquery may stand there), and none in what outlives the session."""
+def test_variables_meet_documented_limits(files: list[tuple[str, Mapping[str, str]]]) -> None:
+    """One per DECLARE, no default (it may not hold a subquery), and none in an object that outlives the session."""
     declared = 0
     for name, texts in files:
         variables: set[str] = set()

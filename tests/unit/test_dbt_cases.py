@@ -1,4 +1,4 @@
-"""The drafts of dbt's snapshots are those of tests/cases/dbt, and docs/dbt.md says what the cases say."""
+"""The drafts of dbt's snapshots in tests/cases/dbt, and the table of these cases in docs/dbt.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = list(cases())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_draft(case: DbtCase) -> None:
+def test_draft_is_that_of_the_case(case: DbtCase) -> None:
     first, *others = case.forms
     assert case.drafted(first) == case.draft
     for form in others:
@@ -27,7 +27,7 @@ def test_draft(case: DbtCase) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_manifest_is_that_of_the_case(case: DbtCase) -> None:
-    """A snapshot that was changed, and dbt not run again, is found."""
+    """Fails if a snapshot was changed and dbt was not run again."""
     nodes = json.loads(case.manifest.read_text(encoding="utf-8"))["nodes"].values()
     assert len(nodes) == len(case.forms)
     for node in nodes:
@@ -43,16 +43,16 @@ def test_manifest_is_that_of_the_case(case: DbtCase) -> None:
         assert list(node["columns"]) == [column["name"] for column in snapshot.get("columns", [])]
 
 
-def test_no_manifest_is_left_over() -> None:
+def test_each_manifest_has_a_case() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == {case.name for case in CASES}
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.edit], ids=lambda case: case.name)
-def test_an_edited_draft_is_another_spec(case: DbtCase) -> None:
+def test_edit_changes_the_draft(case: DbtCase) -> None:
     assert render(load_spec_text(case.spec_text())) != render(load_spec_text(case.draft))
 
 
-def test_page() -> None:
+def test_page_is_current() -> None:
     text = DOC.read_text(encoding="utf-8")
     assert text == filled(text), "run python -m tests.support.dbt_cases"
 
@@ -63,11 +63,11 @@ def test_page() -> None:
         ({}, "takes either 'dbt', its table, or 'dbt stops', a part of its message"),
         ({"dbt": "id", "dbt stops": "x", "scdgen": "id"}, "takes either 'dbt', its table, or 'dbt stops'"),
         ({"dbt stops": "x"}, "says what scdgen does where dbt stops"),
-        ({"dbt": "id", "scdgen": "id", "scdgen stops": "late"}, "no 'scdgen' beside it"),
+        ({"dbt": "id", "scdgen": "id", "scdgen stops": "late"}, "leave out 'scdgen'"),
         ({"dbt": "id", "scdgem": "id"}, "Extra inputs are not permitted"),
     ],
 )
-def test_a_wrong_load(fields: dict[str, str], says: str) -> None:
+def test_wrong_load_is_refused(fields: dict[str, str], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Load.model_validate({"at": "2024-01-01 00:00:00", "rows": "id", **fields})
 
@@ -79,7 +79,7 @@ def test_a_wrong_load(fields: dict[str, str], says: str) -> None:
         ({"dbt": "id", "because": "so"}, "load 2 does not differ; 'because' has no place"),
     ],
 )
-def test_a_difference_has_a_reason(load: dict[str, str], says: str) -> None:
+def test_difference_without_reason_is_refused(load: dict[str, str], says: str) -> None:
     at = {"at": "2024-01-01 00:00:00", "rows": "id"}
     given = {"name": "a", "why": "a", "source": "a.b", "source schema": "id int", "sql": "a"}
     with pytest.raises(ValidationError, match=says):
@@ -101,6 +101,7 @@ def imported(capsys: pytest.CaptureFixture[str], folder: Path, kinds: str, confi
         ("timestamp", "make_date(9999, 1, 2)", "timestamp", "9999-01-02"),
         ("timestamp", "timestamp '9999-12-31T23:59:59'", "timestamp", "9999-12-31 23:59:59"),
         ("timestamp", "current_timestamp()", "timestamp", None),
+        ("timestamp", "current_date() + 1", "timestamp", None),
         ("date", "cast('9999-12-31 23:59:59' as date)", "date", "9999-12-31"),
         ("date", "date(9999, 12, 31)", "date", "9999-12-31"),
         ("bigint", "cast(253402300799 as bigint)", "bigint", 253402300799),
@@ -116,22 +117,21 @@ def test_times_have_the_type_of_updated_at(
     assert (f"dbt_valid_to_current: {end} holds no single literal" in text) == (open_end is None)
 
 
-def test_a_number_is_no_time_for_a_delete(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The clock has no number of its own; the draft takes seconds, and asks."""
+def test_numeric_updated_at_needs_a_unit_for_deletes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The clock gives no number; the draft takes seconds and asks whether that is the unit."""
     text = imported(capsys, tmp_path, "id:int,at:bigint", {"hard_deletes": "invalidate"})
     spec = load_spec_text(text)
     assert spec.snapshot is not None and spec.snapshot.taken_at == "unix_timestamp()"
     assert "in the unit of updated_at: seconds?" in text
 
 
-def test_text_as_time_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_text_as_time_is_noted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = imported(capsys, tmp_path, "id:int,at:string", {"hard_deletes": "ignore"})
     assert "# at is text; here times are timestamps.\n" in text
     assert load_spec_text(text).history.type == "timestamp"
 
 
-def test_columns_of_dbt_itself_may_be_described(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """They are not columns of the source, whatever they are called."""
+def test_described_columns_of_dbt_are_not_source_columns(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     texts = {"ID": "k", "From_": "a", "dbt_valid_to": None}
     described = {name: {"name": name, "description": text} for name, text in texts.items()}
     renamed = {"snapshot_meta_column_names": {"dbt_valid_from": "from_", "dbt_valid_to": None}}

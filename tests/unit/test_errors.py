@@ -1,4 +1,4 @@
-"""Every error that needs no Spark: the case files of tests/cases/errors. And what holds for all of them."""
+"""Every error that needs no Spark, from tests/cases/errors, and rules that hold for all errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_error(
     assert (status, lines) == expected(found.case)
 
 
-# How many cases there are of each kind, at least: the name of their file, or params, which stand in several.
+# Kind -> the minimum number of its cases. The kind is the name of the file, or params, which are in several files.
 KINDS = {
     "commands": 72,
     "engine": 23,
@@ -47,11 +47,11 @@ KINDS = {
 
 
 def kind(found: Found) -> str:
-    """What a case is about."""
+    """The kind of a case: the name of its file, or params."""
     return "params" if any(re.search(r"\bparams?\b", line) for line in found.case.errors) else found.file.stem
 
 
-def test_there_are_enough() -> None:
+def test_each_kind_has_enough_cases() -> None:
     counted = Counter(map(kind, ALL))
     assert {name: min(counted[name], least) for name, least in KINDS.items()} == KINDS
     assert set(counted) == set(KINDS)
@@ -60,25 +60,25 @@ def test_there_are_enough() -> None:
     assert len({found.id for found in ALL}) == len(ALL)
 
 
-WAY_OUT = re.compile(
+HAS_FIX = re.compile(
     r"; |\? *$|\?\)|\(allowed here|expected | is not one of |--debug|^scdgen: stopped|^\d+ (done|failed|not run)|^$"
 )
 
 
 @pytest.mark.parametrize("found", ALL, ids=[found.id for found in ALL])
-def test_each_line_has_a_way_out(found: Found) -> None:
+def test_each_line_suggests_a_fix(found: Found) -> None:
     assert found.case.status != 0 and found.case.errors
     for line in found.case.errors:
-        assert WAY_OUT.search(line), line
+        assert HAS_FIX.search(line), line
         assert len(line) < 400, line
         assert not re.search(r"Traceback|_scd_\w+_\d|\"_scd_|Py4J|SQLSTATE|<class|<_|object at 0x", line), line
 
 
-def test_the_list_of_errors_is_current() -> None:
+def test_list_of_errors_is_current() -> None:
     assert errors_doc.FILE.read_text(encoding="utf-8") == errors_doc.text(), "run python -m tests.tools.errors_doc"
 
 
-def test_the_original_stands_before_the_line(
+def test_debug_prints_the_traceback_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,7 +90,7 @@ def test_the_original_stands_before_the_line(
     assert full[-1:] == plain
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+def test_closed_stdout_is_not_an_error() -> None:
     command = [sys.executable, "-m", "scdgen", "schema"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None and process.stderr is not None

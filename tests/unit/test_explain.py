@@ -31,14 +31,14 @@ from tests.support.spec_variations import (
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
 MEANINGS = {option.place: option.meaning for option in options()}
-# Options given by a value instead of a mapping.
+# Options set by a value instead of a mapping.
 SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
 PAIRS = {"source.options", "table.properties", "stream.options"}
 
 
 @pytest.fixture(autouse=True)
 def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gate takes most of the time of rendering, and has its own tests."""
+    """Skip the gate, which takes most of the rendering time and has its own tests."""
     monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
 
 
@@ -88,8 +88,8 @@ def test_every_set_option_of_random_specs(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", BASES)
-def test_defaults_are_those_that_can_be_set(kind: str) -> None:
-    """A choice is listed with the value that holds, exactly if the spec may set it."""
+def test_listed_defaults_can_be_set(kind: str) -> None:
+    """A choice is listed with its default if and only if the spec may set it."""
     base = BASES[kind]
     found = {setting.place: setting.value for setting in settings(load(base)) if not setting.given and setting.choice}
     assert len(found) > 5
@@ -110,7 +110,7 @@ def test_defaults_are_those_that_can_be_set(kind: str) -> None:
 
 
 def check_steps(spec: Spec) -> None:
-    """The steps are those that the lines of the text show."""
+    """Compare the steps with the lines of the SQL."""
     script = render(spec).merge
     lines = script.splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("MERGE INTO"))
@@ -140,12 +140,12 @@ def check_steps(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_steps_of_the_specs(path: Path) -> None:
+def test_steps_of_example_specs(path: Path) -> None:
     check_steps(load_spec(path))
 
 
 @pytest.mark.parametrize("kind", VARIATIONS)
-def test_steps_whatever_the_option(kind: str) -> None:
+def test_steps_of_each_option(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         check_steps(load(changed(BASES[kind], option, value)))
     for other, changes in COMBINED:
@@ -154,11 +154,11 @@ def test_steps_whatever_the_option(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_steps_of_mixtures(seed: int) -> None:
+def test_steps_of_random_specs(seed: int) -> None:
     check_steps(mixture(seed)[0])
 
 
-def test_variables_have_the_comment_of_their_declaration() -> None:
+def test_variable_has_the_comment_of_its_declaration() -> None:
     found = {step.name: step.comment for step in steps(render(load_spec("specs/visitor/visitor_lookup.yml")).merge)}
     assert found["SET VARIABLE since"] == ""
     assert found["SET VARIABLE _scd_last_run"].startswith("The time of this run")
@@ -166,7 +166,7 @@ def test_variables_have_the_comment_of_their_declaration() -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_layout_does_not_matter(path: Path) -> None:
+def test_steps_ignore_layout(path: Path) -> None:
     script = render(load_spec(path)).merge
     parts, last = [], 0
     for token in tokens(script):
@@ -177,7 +177,7 @@ def test_layout_does_not_matter(path: Path) -> None:
     assert list(steps("".join(parts))) == list(steps(script))
 
 
-def test_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A step of a custom template has its own comment; the WHEN of a CASE is not a clause."""
     (tmp_path / "scd1").mkdir()
     changes = (ROOT / "templates/scd1/changes.sql.j2").read_text().rstrip()
@@ -201,28 +201,29 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | 
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
-def test_golden(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_is_the_expected_file(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = f"specs/{path.stem}.yml"
     again = f"run: scdgen explain {spec} > tests/cases/explain/{path.name}"
     assert run(capsys, "explain", spec) == (0, path.read_text(), ""), again
 
 
-def test_the_golden_files_are_there() -> None:
+def test_expected_files_exist() -> None:
     assert [path.stem for path in GOLDEN] == ["customer_full", "dim_design", "product_price"]
 
 
-def test_odd_names_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_odd_names_are_escaped_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     document = changed(BASES["2c"], "columns.a`b", {"type": "string", "from": "`x``y` || '|'"})
     (tmp_path / "a.yml").write_text(text_of(document))
     status, out, _ = run(capsys, "explain", tmp_path / "a.yml", "--format", "markdown")
     assert status == 0
     assert (
-        "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | What the column holds" in out
+        "\n| ```columns.*.from: city: town; bucket: id % 3; a`b: `x``y` \\|\\| '\\|'``` | The value of the column"
+        in out
     )
     assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("```")
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_explain_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, err = run(capsys, "explain", "specs", "--format", "markdown")
     assert (status, err) == (0, "")
     assert re.findall(r"^# `(\S+)`$", out, re.MULTILINE) == [load_spec(path).target for path in SPECS]

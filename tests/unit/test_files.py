@@ -1,4 +1,4 @@
-"""Files without Spark: which there are, which headers they have, and where they are broken."""
+"""Source files without Spark: finding them, their headers, and the places of their mistakes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write(name: str, data: str | bytes) -> Path:
         ([], "s3://bucket/a", "delta", []),
     ],
 )
-def test_files_of_a_path(names: list[str], given: str, kind: str, found: list[str]) -> None:
+def test_path_gives_its_files(names: list[str], given: str, kind: str, found: list[str]) -> None:
     for name in names:
         write(name, "id\n")
     files = find(given)
@@ -60,21 +60,21 @@ def test_files_of_a_path(names: list[str], given: str, kind: str, found: list[st
         ("a.parquet", b"", "a.parquet: is not a Parquet file; give it the ending of its format"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_says(name: str, data: bytes, says: str) -> None:
+def test_file_of_another_format_is_refused(name: str, data: bytes, says: str) -> None:
     write(name, data)
     with pytest.raises(DataError) as caught:
         find(name)
     assert str(caught.value) == says
 
 
-def test_a_parquet_file_is_not_packed() -> None:
+def test_gzipped_parquet_is_refused() -> None:
     write("a.parquet.gz", gzip.compress(b"PAR1"))
     with pytest.raises(UsageError, match="cannot tell its format by its name"):
         find("a.parquet.gz")
 
 
-def test_rows_are_those_of_the_writer() -> None:
-    """Random cells through Python's writer and back, with either line end and with quotes around all or few."""
+def test_csv_rows_survive_a_round_trip() -> None:
+    """Random cells through Python's csv writer, with both line ends, and with quotes around all or few cells."""
     chooser = random.Random(1)
     pieces = ["", "a", " ", ",", '"', "\n", "\r\n", "é", "\\", "'", "0", "\ufeff"]
     for turn in range(300):
@@ -90,14 +90,14 @@ def test_rows_are_those_of_the_writer() -> None:
         assert [list(row.values()) for _, row in csv_rows(file)] == cells
 
 
-def test_lines_of_csv() -> None:
+def test_csv_rows_have_line_numbers() -> None:
     file = write("a.csv", 'id,name\r\n\r\n1,"a\r\nb"\r\n2,x')
     assert list(csv_rows(file)) == [(3, {"id": "1", "name": "a\r\nb"}), (5, {"id": "2", "name": "x"})]
     assert line_of(file, "csv", {"id": "2", "name": "x"}) == 5
     assert line_of(file, "csv", {"id": "3"}) is None
 
 
-def test_headers() -> None:
+def test_files_are_grouped_by_header() -> None:
     files = [write("a.csv", ",id\n1,2\n"), write("b.csv", ""), write("c.csv", "id,_c0\n"), write("d.csv", ",id\n")]
     assert csv_headers(files) == {("_c0", "id"): [files[0], files[3]], ("id", "_c0"): [files[2]]}
 
@@ -122,13 +122,13 @@ def test_headers() -> None:
         ("a.parquet", b"\0", None),
     ],
 )  # fmt: skip
-def test_mistakes(name: str, data: str | bytes, says: str | None) -> None:
+def test_mistake_is_found_with_its_line(name: str, data: str | bytes, says: str | None) -> None:
     file = write(name, data)
     found = find_mistake(file.suffix[1:], [file])
     assert (str(found) if found else None) == says
 
 
-def test_json_lines() -> None:
+def test_json_rows_have_line_numbers() -> None:
     file = write("a.json", '\ufeff{"a": 1.10, "b": true}\r\n\n[{"A": 12345678901234567890123}, {"n": {"x": NaN}}]\n')
     rows = list(json_rows(file))
     assert [line for line, _ in rows] == [1, 3, 3]
@@ -140,20 +140,20 @@ def test_json_lines() -> None:
 
 
 @pytest.mark.parametrize("line", ["5", '"x"', "null", "[1]", '{"a": 1}, ', '{"a": 1}x', "{'a': 1}", "{", "[" * 100000])
-def test_what_is_no_json_object(line: str) -> None:
+def test_line_that_is_not_a_json_object_is_refused(line: str) -> None:
     file = write("a.json", f'{{"a": 1}}\n{line}\n')
     with pytest.raises(DataError, match=r"^a\.json:2: '.*' is not a JSON object; write one object per line"):
         list(json_rows(file))
 
 
-def test_a_broken_gzip_file() -> None:
+def test_broken_gzip_file_is_refused() -> None:
     file = write("a.csv.gz", gzip.compress(b"id,name\n" + b"1,a\n" * 5000)[:-20])
     with pytest.raises(DataError, match=r"^a\.csv\.gz: the gzip file is broken; copy it again$"):
         list(csv_rows(file))
 
 
-def test_a_file_that_the_server_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server of Spark Connect on another machine looks for the path there."""
+def test_file_missing_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Spark Connect server on another machine looks for the path there."""
     write("a.csv", "id\n1\n")
     spec = load_spec_text("target: a.b\npattern: scd1\nsource: {table: x}\nkeys: [id]\ncolumns: {id: int}\n")
 
@@ -162,8 +162,8 @@ def test_a_file_that_the_server_does_not_see(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("scdgen.files.errors.opened", opened)
     spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda _: "true"))
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as caught:
         open_files(spark, spec, "a.csv")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "a.csv: the server does not see it; put it where the server has the same path, or on a shared store"
     )

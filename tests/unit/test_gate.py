@@ -1,4 +1,4 @@
-"""The gate refuses what parsing alone lets through: a right file, changed in one place."""
+"""The gate refuses SQL that parses but is wrong: a valid file with one place changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEC = load_spec("specs/customer_address.yml")
 GOOD = render(SPEC).files()
 
 MUTATIONS = [
-    # file, what, instead, a piece of the objection
+    # file, text, replacement, part of the message
     ("merge.sql", "    ON t.id = s.id AND", "    ON", None),
     ("merge.sql", "ON t.id = s.id", "ON t.idd = s.id", "t.idd is not there"),
     ("merge.sql", "s.start_date AND", "s.strt AND", "s.strt is not there"),
@@ -49,7 +49,7 @@ MUTATIONS = [
 
 
 def objections(file: str, text: str) -> list[str]:
-    """What the gate says to one file of SPEC."""
+    """The messages of the gate for one file of SPEC."""
     try:
         judge(SPEC, {file: text})
     except SpecError as refused:
@@ -60,7 +60,7 @@ def objections(file: str, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("file", "before", "after", "says"), MUTATIONS)
-def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
+def test_changed_file_is_refused(file: str, before: str, after: str, says: str | None) -> None:
     changed = GOOD[file].replace(before, after)
     assert changed != GOOD[file], "the mutation does not apply"
     found = objections(file, changed)
@@ -70,7 +70,7 @@ def test_mutation(file: str, before: str, after: str, says: str | None) -> None:
         assert any(says in objection for objection in found), found
 
 
-def test_empty_on_and_empty_text() -> None:
+def test_empty_on_and_empty_text_are_refused() -> None:
     merge = GOOD["merge.sql"]
     start, end = merge.index("    ON t."), merge.index("-- The version before it now")
     assert any("no ON" in found for found in objections("merge.sql", merge[:start] + "ON\n" + merge[end:]))
@@ -79,8 +79,8 @@ def test_empty_on_and_empty_text() -> None:
 
 
 @pytest.mark.parametrize(("start", "instead"), [("UPDATE SET", "UPDATE SET *"), ("INSERT (", "INSERT *")])
-def test_the_short_forms_of_a_merge(start: str, instead: str) -> None:
-    """They would take over whatever columns the source has."""
+def test_merge_with_star_is_refused(start: str, instead: str) -> None:
+    """``*`` would write whatever columns the source has."""
     merge = GOOD["merge.sql"]
     begin = merge.index(start)
     end = next(at for at in (merge.find("\nWHEN", begin), merge.find("\n--", begin), merge.index(";", begin)) if at > 0)
@@ -97,7 +97,7 @@ def test_the_short_forms_of_a_merge(start: str, instead: str) -> None:
     ],
 )
 @pytest.mark.parametrize("source", ["table: crm.s", "query: SELECT * FROM crm.s"])
-def test_columns_of_a_table_in_a_subquery_are_between_the_user_and_spark(source: str, where: str) -> None:
+def test_columns_of_a_subquery_table_are_not_checked(source: str, where: str) -> None:
     spec = load_spec_text(
         f"target: crm.t\npattern: scd2\nsource: {{{source}, effective_at: at, where: '{where}'}}\n"
         "keys: [id]\ncolumns: {id: int, name: string}\n"
@@ -107,12 +107,12 @@ def test_columns_of_a_table_in_a_subquery_are_between_the_user_and_spark(source:
         judge(spec, {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
 
 
-def test_two_merges() -> None:
+def test_two_merges_are_refused() -> None:
     merge = GOOD["merge.sql"]
     assert any("more than one MERGE" in found for found in objections("merge.sql", merge + merge))
 
 
-def test_judge_names_the_file() -> None:
+def test_message_names_the_file() -> None:
     with pytest.raises(SpecError, match=r"checks\.sql: the SQL is refused"):
         judge(SPEC, {"checks.sql": "SELECT a, FROM t;\n"})
 
@@ -121,8 +121,8 @@ def test_judge_names_the_file() -> None:
 @pytest.mark.parametrize(
     "source", ["table: item", "table: crm.item", "path: item, format: delta", "path: a/b.parquet, format: parquet"]
 )
-def test_names_of_any_length(target: str, source: str) -> None:
-    """Target and source may have the same last part, and one to three of them; files have a path for a name."""
+def test_names_of_one_to_three_parts(target: str, source: str) -> None:
+    """Target and source may share their last part; the name of a source file is its path."""
     text = (
         f"target: {target}\npattern: scd2\nsource: {{{source}, effective_at: at}}\nkeys: [id]\n"
         "columns: {id: int, name: string}\n"
@@ -132,19 +132,19 @@ def test_names_of_any_length(target: str, source: str) -> None:
         judge(load_spec_text(text), {"merge.sql": merge.replace("AS _scd_at\n", "AS _scd_at, nothing\n", 1)})
 
 
-def test_a_change_in_both_files_is_named_in_both() -> None:
+def test_mistake_in_two_files_is_reported_for_both() -> None:
     files = {name: text.replace("FROM versions", "FROM vversions") for name, text in GOOD.items()}
     with pytest.raises(SpecError) as caught:
         judge(SPEC, files)
     assert {problem.message.split(":")[0] for problem in caught.value.problems} == {"merge.sql", "plan.sql"}
 
 
-# Every step of the generated SQL: scd2 and scd1, changes and snapshots, with all that they can be asked for.
+# Together these have every step of the generated SQL: scd2 and scd1, changes and snapshots, with all options.
 SMALL = (0, 3, 4, 6, 7, 9, 13, 15, 20, 30)
 
 
 def small(number: int) -> Spec:
-    """A spec of the bench with its first columns alone."""
+    """A spec of the bench with its keys and first six columns."""
     found = document(number)
     wanted = [name for index, name in enumerate(found["columns"]) if index < 6 or name in found["keys"]]
     found["columns"] = {name: found["columns"][name] for name in wanted}
@@ -152,8 +152,8 @@ def small(number: int) -> Spec:
 
 
 @pytest.mark.parametrize("number", SMALL)
-def test_a_column_renamed_in_each_step(number: int) -> None:
-    """Each step in turn gives its columns under other names, in the MERGE and in the plan."""
+def test_renamed_column_in_any_step_is_refused(number: int) -> None:
+    """Rename the columns of each step in turn, in the MERGE and in the plan."""
     spec = small(number)
     good = render(spec).files()
     trees = sqlglot.parse(good["merge.sql"], dialect="databricks")
@@ -168,7 +168,7 @@ def test_a_column_renamed_in_each_step(number: int) -> None:
 
 
 def refused_by_spark(text: str) -> list[str]:
-    """The statements of a file that sqlglot does not read in the dialect of Spark, in one word each."""
+    """The first word of each statement that sqlglot cannot parse in the Spark dialect."""
     trees = [tree for tree in sqlglot.parse(text, dialect="spark") if tree is not None]
     assert trees
     return [tree.name for tree in trees if tree.find(exp.Command)]
@@ -178,18 +178,18 @@ FILES = sorted((ROOT / "generated").rglob("*.sql"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
-def test_the_committed_files_read_as_spark(path: Path) -> None:
-    """The files are for Spark too, though the gate judges them in the dialect of Databricks."""
+def test_committed_files_parse_as_spark(path: Path) -> None:
+    """The gate validates in the Databricks dialect; the files must also be valid Spark SQL."""
     assert refused_by_spark(path.read_text()) == []
 
 
 @pytest.mark.parametrize("seed", range(1, 61))
-def test_random_specs_read_as_spark(seed: int) -> None:
+def test_random_specs_parse_as_spark(seed: int) -> None:
     for text in render(load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text)).files().values():
         assert refused_by_spark(text) == []
 
 
-def test_what_spark_does_not_read_is_found() -> None:
+def test_sql_that_is_not_spark_is_found() -> None:
     assert refused_by_spark("SELECT 1;\nVACUUM a;\n") == ["VACUUM"]
     with pytest.raises(sqlglot.ParseError):
         refused_by_spark("SELECT CAST(a:b AS STRING) FROM t;\n")
@@ -205,8 +205,8 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("pattern", ["scd2", "scd1"])
-def test_a_path_of_databricks_goes_into_the_sql_as_written(pattern: str, path: str) -> None:
-    """Databricks reads ``column:path``, open-source Spark does not; that is for the engine to say."""
+def test_databricks_json_path_is_kept_as_written(pattern: str, path: str) -> None:
+    """Databricks reads ``column:path``, open-source Spark does not; the engine reports that."""
     document = {
         "target": "crm.t", "pattern": pattern, "keys": ["id"],
         "source": {
@@ -221,7 +221,7 @@ def test_a_path_of_databricks_goes_into_the_sql_as_written(pattern: str, path: s
     assert "payload:lsn::bigint AS _scd_sequence_1" in merge and "COALESCE(payload:deleted::boolean, FALSE)" in merge
 
 
-def test_a_column_that_a_path_does_not_begin_with_is_unknown() -> None:
+def test_json_path_must_begin_with_a_column() -> None:
     spec = load_spec_text(
         "target: crm.t\npattern: scd1\nsource: {table: crm.s}\nkeys: [id]\n"
         "columns: {id: int, name: {type: string, from: 'payload:name'}}\n"

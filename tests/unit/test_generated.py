@@ -1,4 +1,4 @@
-"""The committed files, byte for byte, and what all of them keep to."""
+"""The committed files, byte for byte, and rules that hold for all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILES = sorted((ROOT / "generated").rglob("*.sql"))
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_golden(path: Path) -> None:
+def test_committed_files_are_current(path: Path) -> None:
     spec = load_spec(path).placed_at(path.relative_to(ROOT).as_posix())
     files = {**render(spec).files(), "spec.json": to_json(spec)}
     on_disk = {file.name: file.read_bytes().decode() for file in (ROOT / "generated" / spec.folder).iterdir()}
@@ -35,7 +35,7 @@ def test_every_folder_has_its_spec() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
-def test_form(path: Path) -> None:
+def test_layout_of_generated_files(path: Path) -> None:
     text = path.read_text()
     assert text.endswith(";\n") and not text.endswith("\n\n")
     assert not re.search(r"[ \t]$", text, re.MULTILINE), "blanks at the end of a line"
@@ -55,8 +55,7 @@ def test_rendering_is_deterministic() -> None:
     assert render(load_spec_text(text)) == render(load_spec_text(text))
 
 
-def test_only_what_a_spec_needs() -> None:
-    """A simple spec has no step for what it does not use."""
+def test_simple_spec_has_no_unused_steps() -> None:
     simple = render(load_spec_text(
         "target: crm.t\npattern: scd2\nsource: {table: crm.s, effective_at: at}\nkeys: [id]\n"
         "columns: {id: int, name: string}\nconflicts: any\n"
@@ -74,18 +73,18 @@ def test_only_what_a_spec_needs() -> None:
         assert word not in simple, word
 
 
-def test_a_simple_merge_fits_on_a_screen_or_two() -> None:
-    """Changes, one key, no deletes: the whole statement."""
+def test_simple_merge_is_short() -> None:
+    """The whole statement, for changes of one key without deletes."""
     text = (ROOT / "generated/crm.customer/merge.sql").read_text()
     assert len(text[text.index("MERGE INTO") :].splitlines()) <= 95
 
 
 @pytest.mark.parametrize("path", FILES, ids=[f"{path.parent.name}/{path.name}" for path in FILES])
-def test_each_step_and_each_when_says_why(path: Path) -> None:
+def test_each_step_and_when_has_a_comment(path: Path) -> None:
     lines = path.read_text().splitlines()
     for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
         step = re.fullmatch(r" *(?:WITH )?(\w+) AS \(", line)
-        if step and step[1] not in {"source", "ties", "in_version", "whole_life"}:  # the user's own query, and windows
+        if step and step[1] not in {"source", "ties", "in_version", "whole_life"}:  # the user's query, and windows
             assert after.lstrip().startswith("-- "), line
         if line.startswith(("WHEN ", "    ON ")) and path.name == "merge.sql":
             assert before.lstrip().startswith("-- "), line
@@ -103,8 +102,8 @@ def test_names_are_quoted() -> None:
     assert "s.`a``b`" in merge and "s.`größe`" in merge
 
 
-def test_a_flag_of_numbers_is_written_as_numbers() -> None:
-    """To Python 1 and 0 are equal to true and false."""
+def test_numeric_flag_is_written_as_number() -> None:
+    """In Python 1 and 0 equal True and False."""
     text = (
         "target: crm.t\npattern: scd2\nsource: {table: a.b, effective_at: at}\nkeys: [id]\ncolumns: {id: int}\n"
         "history: {is_current: {name: is_current, type: int, open: 1, closed: 0}}\n"
@@ -114,12 +113,12 @@ def test_a_flag_of_numbers_is_written_as_numbers() -> None:
 
 
 def _fields(struct: exp.Struct) -> list[str]:
-    """The names of a structure's fields, as Spark gives them: a value without a name has its place for one."""
+    """The field names of a struct as Spark gives them: a value without a name is named by its position."""
     return [field.alias or field.name or f"col{place}" for place, field in enumerate(struct.expressions, 1)]
 
 
 def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
-    """The field names of the two structures of each ``<=>``, those behind a column's name looked up."""
+    """The field names of the two structs of each ``<=>``; the name of a column is resolved to its struct."""
     for statement in split_statements(script):
         tree = sqlglot.parse_one(statement, dialect="databricks")
         behind = {alias.alias: alias.this.find(exp.Struct) for alias in tree.find_all(exp.Alias)}
@@ -133,15 +132,15 @@ def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_structures_are_compared_by_the_same_names(seed: int) -> None:
-    """Spark 3.5, and perhaps the runtimes of Databricks that are built on it, compares no others."""
+def test_compared_structs_have_the_same_field_names(seed: int) -> None:
+    """Spark 3.5, and perhaps the Databricks runtimes based on it, cannot compare others."""
     files = render(load_spec_text(make_case(seed, "a.b", "nowhere").text)).files()
     for name in ("merge.sql", "plan.sql", "checks.sql", "views.sql"):
         for left, right in _structs(files.get(name, "")):
             assert left == right, name
 
 
-def test_how_structures_are_found() -> None:
+def test_compared_structs_are_found() -> None:
     lagged = "SELECT LAG(STRUCT(t.a, t.b)) OVER w <=> STRUCT(a, c), x <=> y FROM t WINDOW w AS (ORDER BY a);"
     assert list(_structs(lagged)) == [(["a", "b"], ["a", "c"])]
     first = "(SELECT FIRST_VALUE(STRUCT(a, b AS z)) AS s FROM t)"
@@ -149,7 +148,7 @@ def test_how_structures_are_found() -> None:
     assert list(_structs(behind)) == [(["a", "z"], ["a", "col2"]), (["a", "z"], ["a", "z"])]
 
 
-def test_each_bare_name_is_read_as_a_column() -> None:
+def test_bare_names_parse_as_columns() -> None:
     """A column without ``from`` is read as an expression: ``comment`` and ``refresh`` begin statements of Spark."""
     words = {word.lower() for word in Databricks.Tokenizer.KEYWORDS if word.isidentifier()}
     assert len(words) > 100

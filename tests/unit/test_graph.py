@@ -1,4 +1,4 @@
-"""The order of specs, the command that shows it, and a run that goes on after a failure; all without Spark."""
+"""The order of specs, the command that prints it, and a run that continues after a failure; all without Spark."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ A, B, C = spec("crm.a"), spec("crm.b", table("crm.a")), spec("crm.c", table("crm
 D = spec("crm.d")
 
 
-def test_the_given_order_stays_where_nothing_else_decides() -> None:
+def test_independent_specs_keep_their_order() -> None:
     assert names([A, B, C, D]) == ["crm.a", "crm.b", "crm.c", "crm.d"]
     assert names([D, C, B, A]) == ["crm.d", "crm.a", "crm.b", "crm.c"]
     assert names([C, D, A, B]) == ["crm.d", "crm.a", "crm.b", "crm.c"]
-    assert names([B, C]) == ["crm.b", "crm.c"], "crm.a is nobody's here"
+    assert names([B, C]) == ["crm.b", "crm.c"], "no spec writes crm.a here"
     assert steps([]) == []
 
 
@@ -67,7 +67,7 @@ FIRST = [
 
 
 @pytest.mark.parametrize("reads", FIRST, ids=range(len(FIRST)))
-def test_what_is_read_comes_first(reads: Spec) -> None:
+def test_tables_that_are_read_come_first(reads: Spec) -> None:
     a = spec("crm.a", more="views: {current: crm.a_now, as_of: crm.a_at}\n")
     assert names([reads, D, a]) == ["crm.d", "crm.a", "crm.x"]
 
@@ -75,23 +75,23 @@ def test_what_is_read_comes_first(reads: Spec) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        table("a"),  # of the schema default
+        table("a"),  # in the schema default
         table("sales.a"),
         query("WITH a AS (SELECT 1) SELECT * FROM a"),
         query("SELECT 'crm.a' AS name, crm.a AS id FROM raw.u AS crm"),
         "{path: crm.a, format: csv, effective_at: at}",
     ],
 )
-def test_what_is_not_the_table(source: str) -> None:
+def test_similar_names_are_not_dependencies(source: str) -> None:
     assert names([spec("crm.x", source), A]) == ["crm.x", "crm.a"]
 
 
-def test_checks_do_not_count() -> None:
+def test_checks_are_not_dependencies() -> None:
     x = spec("crm.x", more='checks: [{name: known, query: "SELECT * FROM crm.x ANTI JOIN crm.a USING (id)"}]\n')
     assert names([x, A]) == ["crm.x", "crm.a"]
 
 
-def test_names_with_and_without_catalog_and_schema() -> None:
+def test_names_match_with_and_without_catalog_and_schema() -> None:
     assert names([spec("crm.x", table("crm.y")), spec("main.crm.y")]) == ["main.crm.y", "crm.x"]
     assert names([spec("crm.x", table("default.y")), spec("y")]) == ["y", "crm.x"]
     assert names([spec("crm.x", table("y")), spec("main.default.y")]) == ["main.default.y", "crm.x"]
@@ -102,11 +102,11 @@ def test_names_with_and_without_catalog_and_schema() -> None:
         steps([spec("crm.x", table("crm.y")), spec("dev.crm.y"), spec("main.crm.y")])
     assert str(refused.value) == (
         "crm_x.yml: reads crm.y, which can be dev.crm.y of dev_crm_y.yml or main.crm.y of main_crm_y.yml; "
-        "write the catalog, or give each a name of its own"
+        "write the catalog, or give each another name"
     )
 
 
-def test_a_table_may_read_itself() -> None:
+def test_table_may_read_itself() -> None:
     own = spec(
         "crm.a",
         query("SELECT u.* FROM raw.u AS u LEFT JOIN crm.a_now AS a ON a.id = u.id WHERE at > :since"),
@@ -118,7 +118,7 @@ def test_a_table_may_read_itself() -> None:
     assert format_graph([step]) == "crm.a  crm_a.yml  reads crm.a_now (view of itself), raw.u (external), itself"
 
 
-def test_a_circle_is_shown() -> None:
+def test_circular_reads_are_refused() -> None:
     a = spec("crm.a", table("crm.c"))
     for given in ([D, a, B, C], [a, C, B]):
         with pytest.raises(SpecError) as refused:
@@ -129,7 +129,7 @@ def test_a_circle_is_shown() -> None:
         )
 
 
-def test_a_chart_holds_any_name() -> None:
+def test_chart_escapes_any_name() -> None:
     odd = spec("'crm.`odd \"-->;name#`'", '{table: "raw.`x]`", effective_at: at}')
     reads = spec(
         "crm.x", "{path: 'in/*.csv', format: csv, effective_at: at, where: 'id IN (SELECT id FROM crm.a_now)'}"
@@ -140,7 +140,7 @@ def test_a_chart_holds_any_name() -> None:
         '    t1["crm.#96;odd #34;--#62;#59;name#35;#96;"]',
         '    t2["crm.a"]',
         '    t3["crm.x"]',
-        '    x1[("raw.x#93;")]',
+        '    x1[("raw.#96;x#93;#96;")]',
         '    x2[("raw.views")]',
         '    x3[("in/#42;.csv")]',
         "    x1 --> t1",
@@ -150,7 +150,7 @@ def test_a_chart_holds_any_name() -> None:
     ])  # fmt: skip
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graph_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("specs").mkdir()
     Path("specs/a.yml").write_text(text("crm.address", table("crm.customer")))
@@ -186,7 +186,7 @@ def merges(failing: dict[str, Exception]) -> tuple[list[str], Any]:
     return done, merge
 
 
-def test_what_does_not_hang_on_a_failure_is_run() -> None:
+def test_specs_that_do_not_depend_on_a_failure_run() -> None:
     e = spec("crm.e", query("SELECT * FROM crm.c JOIN crm.d USING (id)"))
     done, merge = merges({"crm.a": DataError("crm.a: bad rows"), "crm.d": ValueError("odd\nand long")})
     f = spec("crm.f")
@@ -212,7 +212,7 @@ def test_what_does_not_hang_on_a_failure_is_run() -> None:
     )
 
 
-def test_a_table_that_reads_itself_is_not_held_up_by_itself() -> None:
+def test_table_that_reads_itself_is_run() -> None:
     own = spec("crm.a", more=PARAM)
     done, merge = merges({})
     assert [outcome.because for outcome in run_steps(steps([own, B]), merge)] == [(), ()]
@@ -225,7 +225,7 @@ def with_param(target: str, **params: str) -> Spec:
     return spec(target, f"{{table: raw.u, effective_at: at, where: '{used}'}}", f"params: {{{listed}}}\n")
 
 
-def test_params_go_to_the_specs_that_declare_them() -> None:
+def test_params_are_bound_where_declared() -> None:
     both = [with_param("crm.p", since="date"), with_param("crm.q", since="date", until="date"), A]
     given = {"since": "2024-01-01", "until": "2024-02-01"}
     assert bind_each(both, given) == {"crm.p": {"since": "2024-01-01"}, "crm.q": given, "crm.a": {}}
@@ -238,7 +238,7 @@ def test_params_go_to_the_specs_that_declare_them() -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_what_cannot_be_meant_is_said_before_spark_starts(
+def test_wrong_usage_is_reported_before_spark_starts(
     command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def started(*_: object) -> None:

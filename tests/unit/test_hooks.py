@@ -1,4 +1,4 @@
-"""The hooks for pre-commit: what their entries do in a repository with specs and generated files."""
+"""The pre-commit hooks, in a repository with specs and generated files."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def status_of(hook: dict[str, Any]) -> object:
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=[hook["id"] for hook in HOOKS])
-def test_right_files_pass_and_a_wrong_spec_does_not(hook: dict[str, Any], repository: Path) -> None:
+def test_hook_fails_on_wrong_spec_only(hook: dict[str, Any], repository: Path) -> None:
     assert status_of(hook) == 0
     spec = repository / "specs/visitor/user_mapping.yml"
     spec.write_text(spec.read_text().replace("pattern: scd2", "pattern: scd3"))
     assert status_of(hook) == 1
 
 
-def test_a_file_that_was_edited_by_hand(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_manual_edit_fails_the_check_hook(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     by_id = {hook["id"]: hook for hook in HOOKS}
     merge = repository / "generated/web.user_mapping/merge.sql"
     merge.write_text(merge.read_text().replace("WHEN MATCHED THEN", "WHEN MATCHED AND TRUE THEN"))
@@ -62,5 +62,5 @@ def test_a_file_that_was_edited_by_hand(repository: Path, capsys: pytest.Capture
         ("other/specs/a.yml", []),
     ],
 )
-def test_which_files_start_a_hook(path: str, ids: list[str]) -> None:
+def test_files_that_start_a_hook(path: str, ids: list[str]) -> None:
     assert [hook["id"] for hook in HOOKS if re.search(hook["files"], path)] == ids

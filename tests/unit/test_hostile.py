@@ -1,4 +1,4 @@
-"""Specs as an attacker would write them: each is refused in words, or becomes SQL in which it can do nothing."""
+"""Specs as an attacker would write them: each is refused with a message, or becomes harmless SQL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAVED = sorted(CORPUS.glob("*.yml"))
 
 
 @pytest.mark.parametrize("path", SAVED, ids=[path.stem for path in SAVED])
-def test_what_once_went_wrong(path: Path) -> None:
+def test_saved_inputs_stay_fixed(path: Path) -> None:
     assert outcome(path.read_bytes().decode("utf-8", "surrogatepass")) in ("refused", "sql")
 
 
@@ -51,26 +51,26 @@ def says(text: str) -> str:
         'where: "v = \'a"',
     ],
 )
-def test_sql_that_is_more_than_an_expression(option: str) -> None:
+def test_more_than_one_expression_is_refused(option: str) -> None:
     found = says(PLAIN.replace("{table: c.d}", f"{{table: c.d, {option}}}"))
     assert found.startswith(f"inline:3:22: {option.partition(':')[0]}: ") and "\n" not in found
 
 
 def test_text_stays_text() -> None:
-    """Quotes and comment marks in what is not SQL: the same words stand in a comment or a string."""
+    """Quotes and comment marks in plain text stay inside a comment or a string."""
     hostile = "it's */ -- ; DROP TABLE a.b; \\' ` ${x}"
     spec = load_spec_text(PLAIN + json.dumps({"description": hostile})[1:-1] + "\n")
     scripts = render(spec)
     assert len(split_statements(scripts.create)) == 2 and hostile in scripts.create.splitlines()[0]
     assert len(split_statements(scripts.merge)) == 1
-    # Of Jinja nothing is run; the gate takes it for what a template left over.
+    # No Jinja is run; the gate takes it for a piece of the template.
     assert "a piece of the template is left over" in says(PLAIN + "description: '{{ 7 * 7 }}'\n")
 
 
 @pytest.mark.parametrize(
     "name", ["x\nDROP TABLE a.b;.yml", "x\r.yml", "x\u2028DROP TABLE a.b;.yml", "x\u202e.yml", "`'x*.yml"]
 )
-def test_a_file_s_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
+def test_file_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(PLAIN)
     with pytest.raises(SystemExit) as stopped:
         main(["generate", str(tmp_path / name), "--out", str(tmp_path / "out")])
@@ -84,22 +84,22 @@ def test_a_file_s_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
         assert all(not line.startswith("DROP") for line in text.splitlines())
 
 
-def test_a_param_is_a_value(tmp_path: Path) -> None:
-    """What --param brings is bound as a literal of the param's type."""
+def test_param_is_bound_as_a_value(tmp_path: Path) -> None:
+    """The text of --param becomes a literal of the param's type."""
     from scdgen.patterns.compile import bind
 
     text = PLAIN.replace("{table: c.d}", "{table: c.d, where: 'v = :p'}") + "params: {p: string}\n"
     bound = bind(load_spec_text(text), None, {"p": "x' OR 1=1; DROP TABLE a.b; --"})
     merge = render(bound).merge
     assert "'x\\' OR 1=1; DROP TABLE a.b; --'" in merge
-    # Spark would put the value of a setting there, whatever quotes are in it.
+    # Spark would replace this with the value of a setting, even if it holds quotes.
     assert "'$\\{env:HOME}'" in render(bind(load_spec_text(text), None, {"p": "${env:HOME}"})).merge
     plain = render(bind(load_spec_text(text), None, {"p": "x"})).merge
     assert len(split_statements(merge)) == len(split_statements(plain))
 
 
-def test_anchors_that_grow() -> None:
-    """Nine levels of nine: a billion values in a few lines."""
+def test_yaml_alias_bomb_is_refused() -> None:
+    """Nine levels of nine aliases: a billion values in a few lines."""
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"] + [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
     begin = time.monotonic()
     assert "inline" in says("\n".join(lines) + "\n" + PLAIN)
@@ -107,7 +107,7 @@ def test_anchors_that_grow() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.`../../x`", "`..`.x", "a.`b/../../c`", "a.`b\\c`", "a.``"])
-def test_a_target_is_no_path(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_that_is_a_path_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.yml").write_text(PLAIN.replace("target: a.b", f"target: {json.dumps(name)}"))
     with pytest.raises(SystemExit) as stopped:
         main(["generate", str(tmp_path / "s.yml"), "--out", str(tmp_path / "out")])
@@ -115,8 +115,8 @@ def test_a_target_is_no_path(name: str, tmp_path: Path, capsys: pytest.CaptureFi
     assert "target: " in capsys.readouterr().err
 
 
-def test_a_link_in_the_place_of_a_file(tmp_path: Path) -> None:
-    """A file that generate writes is a file: a link to another place is not followed."""
+def test_symlink_is_replaced_not_followed(tmp_path: Path) -> None:
+    """generate replaces a link in its output folder and leaves the file it points to unchanged."""
     (tmp_path / "s.yml").write_text(PLAIN)
     (tmp_path / "out/a.b").mkdir(parents=True)
     victim = tmp_path / "victim"

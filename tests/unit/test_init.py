@@ -36,14 +36,14 @@ def args_of(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_draft(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_draft_is_the_expected_file(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, *args_of(name))
     assert (status, err) == (0, "")
     assert out == (IMPORTS / f"{name}.out.yml").read_text()
     assert run(capsys, "validate", IMPORTS / f"{name}.out.yml")[0] == 0
 
 
-def test_no_draft_is_left_over() -> None:
+def test_each_expected_draft_has_a_case() -> None:
     assert {path.name for path in (ROOT / IMPORTS).glob("*.out.yml")} == {f"{name}.out.yml" for name in CASES}
 
 
@@ -54,8 +54,8 @@ def comments(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["orders_snapshot", "every_option", "customers"])
-def test_every_option_of_dbt_is_named_in_a_comment(name: str) -> None:
-    """But for those that have dbt's default."""
+def test_every_dbt_option_is_named_in_a_comment(name: str) -> None:
+    """Options with dbt's default are left out."""
     nodes = json.loads((IMPORTS / f"{name}.in.json").read_text())["nodes"]
     config = next(node["config"] for key, node in nodes.items() if key.startswith(f"snapshot.shop.{name}"))
     options = [option for option, value in config.items() if value and option not in ("enabled", "materialized")]
@@ -64,8 +64,8 @@ def test_every_option_of_dbt_is_named_in_a_comment(name: str) -> None:
         assert re.search(rf"\b{option}\b", comments(name)), option
 
 
-def test_snapshot_on_the_page_is_that_of_the_manifest() -> None:
-    """docs/how-to/from-dbt.md shows the SQL file, and the draft of what dbt makes of it."""
+def test_snapshot_on_the_page_matches_the_manifest() -> None:
+    """docs/how-to/from-dbt.md shows the SQL file and its draft."""
     node = json.loads((IMPORTS / "orders_snapshot.in.json").read_text())["nodes"]["snapshot.shop.orders_snapshot"]
     assert (
         f"{{% snapshot orders_snapshot %}}{node['raw_code']}{{% endsnapshot %}}"
@@ -74,12 +74,12 @@ def test_snapshot_on_the_page_is_that_of_the_manifest() -> None:
 
 
 def test_data_tests_are_named_in_a_comment() -> None:
-    """They are nodes of their own in the manifest."""
+    """They are separate nodes in the manifest."""
     assert re.search(r"\bdata_tests\b", comments("customers"))
 
 
-def test_what_a_snapshot_becomes() -> None:
-    """The parts of meaning, apart from the text."""
+def test_snapshot_options_are_mapped() -> None:
+    """Compare the values of the draft, not its text."""
     spec = load_spec(IMPORTS / "every_option.out.yml")
     assert spec.target_parts == ("main", "snaps", "dim_item")
     assert (spec.source.feed, spec.source.table) == ("snapshot", "main.staging.items")
@@ -122,7 +122,7 @@ def init_dbt(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *optio
         ("{{ config(a='{{ b }}') }} select * from {{ source('y', 'z') }}", "-- why\nselect * from y.z_1", "y.z_1"),
     ],
 )
-def test_source_is_the_table_of_a_plain_snapshot_else_the_compiled_select(
+def test_source_is_the_table_or_the_compiled_select(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, raw: str, compiled: str | None, table: str | None
 ) -> None:
     text = manifest_text(CHECK, raw_code=raw, compiled_code=compiled).replace(
@@ -152,11 +152,11 @@ def test_ephemeral_model_is_in_the_compiled_select(capsys: pytest.CaptureFixture
         ({"id": "int", "a": "text"}, {"id": "bigint"}, "", {"id": "BIGINT"}),
     ],
 )
-def test_columns_of_the_source_as_documented(
+def test_columns_come_from_the_documented_source(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, documented: dict[str, str | None], own: dict[str, str | None],
     columns: str, found: dict[str, str],
 ) -> None:  # fmt: skip
-    """The snapshot's own columns count, with types from the source; else those of the source, if all have types."""
+    """Columns documented for the snapshot, with types from the source; else those of the source, if all have types."""
 
     def described(kinds: dict[str, str | None]) -> dict[str, Any]:
         return {name: {"name": name, "data_type": kind, "description": ""} for name, kind in kinds.items()}
@@ -266,13 +266,13 @@ def test_folder_without_a_manifest(capsys: pytest.CaptureFixture[str], tmp_path:
         (["--dbt", "tests/cases/imports/orders_snapshot.in.json", "--columns", "a:b"], "'b' is not a Spark data type"),
     ],
 )
-def test_wrong_usage(capsys: pytest.CaptureFixture[str], args: list[str], says: str) -> None:
+def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], args: list[str], says: str) -> None:
     status, out, err = run(capsys, "init", *args)
     assert (status, out) == (2, "")
     assert says in err and err.count("\n") == 1, err
 
 
-def test_out_and_force(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_out_overwrites_only_with_force(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "specs" / "orders.yml"
     call: list[str | Path] = [*args_of("orders_snapshot"), "--out", out]
     assert run(capsys, *call) == (0, f"wrote {out}\n", "")
@@ -285,8 +285,8 @@ def test_out_and_force(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert out.read_text() != "mine\n"
 
 
-def test_comments_change_nothing() -> None:
-    """A draft with comments is the same spec as without; long lines stay one value."""
+def test_comments_do_not_change_the_spec() -> None:
+    """A draft with comments loads as the same spec; a long line stays one value."""
     draft = Draft(header=["word " * 60])
     for place, value in {
         "target": "a.b", "pattern": "scd2", "source.query": "SELECT *\nFROM t",

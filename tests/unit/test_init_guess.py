@@ -19,18 +19,18 @@ from scdgen.init.data import Seen, guess_deletes, guess_keys, guess_sequence, gu
         ("LastChanged TIMESTAMP", True, "LastChanged"),
     ],
 )
-def test_time(columns: str, snapshot: bool, expected: str | None) -> None:
+def test_time_column_is_guessed(columns: str, snapshot: bool, expected: str | None) -> None:
     pairs = (text.split() for text in columns.split(", "))
     found = guess_time([Seen(name, kind, (1,)) for name, kind in pairs], snapshot)
     assert (found.name if found else None) == expected
 
 
-def test_a_time_with_gaps_is_none() -> None:
+def test_column_with_nulls_is_not_a_time() -> None:
     assert guess_time([Seen("updated_at", "TIMESTAMP", (1, None))], False) is None
 
 
 @pytest.mark.parametrize("name", ["lsn", "seq", "sequence_no", "change_id", "_commit_version", "ts_ms", "offset"])
-def test_sequence(name: str) -> None:
+def test_sequence_column_is_guessed(name: str) -> None:
     assert guess_sequence([Seen("no", "INT"), Seen(name, "BIGINT", (1, 2))]) == Seen(name, "BIGINT", (1, 2))
     assert guess_sequence([Seen(name, "STRING", ("1",))]) is None
     assert guess_sequence([Seen(name, "BIGINT", (1, None))]) is None
@@ -49,12 +49,12 @@ def test_sequence(name: str) -> None:
         ("status", "I U D", None),
     ],
 )
-def test_marks_of_deletes(name: str, values: str, marks: tuple[str, ...] | None) -> None:
+def test_delete_marks_are_guessed(name: str, values: str, marks: tuple[str, ...] | None) -> None:
     column = Seen(name, "STRING", tuple(values.split()))
     assert guess_deletes([Seen("id", "INT"), column]) == (None if marks is None else (column, marks))
 
 
-def test_a_flag_of_deletes() -> None:
+def test_delete_flag_is_guessed() -> None:
     column = Seen("is_deleted", "BOOLEAN", (True, False))
     assert guess_deletes([column]) == (column, ())
 
@@ -63,7 +63,7 @@ def seen(**columns: str) -> list[Seen]:
     return [Seen(name, "STRING", tuple(text.split())) for name, text in columns.items()]
 
 
-def test_keys_of_a_snapshot() -> None:
+def test_keys_of_snapshot_are_guessed() -> None:
     columns = seen(order_id="1 1 2 2", name="a b c d", line_no="1 2 1 2")
     found = guess_keys(columns, [], [], "orders")
     assert found is not None and (found.names, found.tested) == (("order_id", "line_no"), True), "names before chance"
@@ -74,7 +74,7 @@ def test_keys_of_a_snapshot() -> None:
     assert guess_keys(seen(city="", street=""), [], [], "x") is None
 
 
-def test_keys_of_changes() -> None:
+def test_keys_of_changes_are_guessed() -> None:
     time = Seen("at", "TIMESTAMP", ("1", "1", "2", "2"))
     found = guess_keys(seen(customer_id="a b a b", order_no="1 2 3 4"), [time], [], "customers")
     assert found is not None and found.names == ("customer_id",), "what the rows are about"
@@ -85,6 +85,6 @@ def test_keys_of_changes() -> None:
     assert found is not None and (found.names, found.tested) == (("code",), False)
 
 
-def test_the_same_row_twice_is_one() -> None:
+def test_duplicate_rows_count_once() -> None:
     found = guess_keys(seen(id="1 1 2", name="a a b"), [], [], "x")
     assert found is not None and found.names == ("id",)

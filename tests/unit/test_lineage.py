@@ -1,4 +1,4 @@
-"""Which column is made of which, and the two ways in which it is drawn."""
+"""Column lineage, and the two ways to draw it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def made(text: str) -> dict[str, tuple[list[str], list[str]]]:
     }
 
 
-def test_what_a_column_is_made_of() -> None:
+def test_lineage_of_changes() -> None:
     found = made(SPEC)
     own = {name: of for name, (of, by) in found.items() if of and not by}
     assert own == {
@@ -66,7 +66,7 @@ def test_what_a_column_is_made_of() -> None:
     }
 
 
-def test_a_snapshot() -> None:
+def test_lineage_of_snapshot() -> None:
     found = made("""
 target: crm.c
 pattern: scd2
@@ -81,7 +81,7 @@ on_delete: mark
     assert found["gone"] == ([], ["column id"])
 
 
-def test_whole_histories() -> None:
+def test_lineage_of_versions() -> None:
     text = """
 target: crm.c
 pattern: scd2
@@ -100,7 +100,7 @@ on_delete: mark
     assert ignored["valid_to"] == (["column began"], ["column id", "column name"])
 
 
-def test_scd1() -> None:
+def test_lineage_of_scd1() -> None:
     text = SPEC.replace("scd2", "scd1").replace(", track: false", "").replace("date_format(valid_from, 'yyyy')", "Day")
     found = made(re.sub("history: .*", "updated_at: at", text))
     assert found["at"] == (["column Changed_At"], [])
@@ -108,12 +108,12 @@ def test_scd1() -> None:
     assert found["which row counts"] == ([], ["column Changed_At", "column lsn"])
 
 
-def test_case_is_ignored() -> None:
+def test_column_names_ignore_case() -> None:
     found = made(SPEC.replace("payload.address.city", "upper(FIRST_NAME)"))
     assert found["city"] == (["column first_name"], [])
 
 
-def test_the_drawing() -> None:
+def test_text_drawing() -> None:
     text = format_lineage(lineage(load_spec("specs/customer.yml")))
     assert text.splitlines() == [
         "crm.customer_updates -> crm.customer (─ the value is made of it, ┄ it decides)",
@@ -137,7 +137,7 @@ NODE = rf"[xst]\d+(?:\[{LABEL}\]|\[\({LABEL}\)\]|\(\[{LABEL}\]\)|\[/{LABEL}/\]|\
 
 
 def well_formed(chart: str) -> dict[str, str]:
-    """Holds a flowchart against the little of Mermaid's grammar that it uses; id -> label."""
+    """Check a flowchart against the part of Mermaid's grammar that it uses; return id -> label."""
     first, *lines = chart.splitlines()
     assert first == "flowchart LR"
     labels: dict[str, str] = {}
@@ -161,7 +161,7 @@ def well_formed(chart: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_charts_of_the_specs(path: Path) -> None:
+def test_charts_of_example_specs(path: Path) -> None:
     spec = load_spec(path)
     labels = well_formed(chart_lineage(lineage(spec)))
     drawn = [label for name, label in labels.items() if re.match(r"t\d", name)]
@@ -176,13 +176,13 @@ def test_charts_of_the_specs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_charts_of_mixtures(seed: int) -> None:
+def test_charts_of_random_specs(seed: int) -> None:
     for spec in mixture(seed)[:2]:
         well_formed(chart_lineage(lineage(spec)))
         assert spec.target in format_lineage(lineage(spec))
 
 
-def test_a_chart_holds_any_name() -> None:
+def test_chart_escapes_any_name() -> None:
     odd = ['a "b"', "a`b", "größe €", "名前", "a]) --> b", "end", "x;y|z", "{{q}}", "1. one", "#35;", "%% c", "<b>"]
     columns = "\n".join(f"  {quoted(name)}: string" for name in odd)
     text = f"""

@@ -1,4 +1,4 @@
-"""The table of metrics without Spark: its name, its SQL, and what a run leaves unknown."""
+"""The table of metrics without Spark: its name, its SQL, and unknown values."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SPEC = load_spec_text(
         ("a.b.c.d", "--metrics: 'a.b.c.d' has 4 parts; write one to three: catalog.schema.table"),
         ("a/b", "--metrics: 'a/b' holds a slash or a control character, which no table name may; "
          "write the table's name"),
-        ("crm.customer", "--metrics crm.customer: is the target of it's.yml; name a table of its own"),
+        ("crm.customer", "--metrics crm.customer: is the target of it's.yml; name another table"),
     ],
 )  # fmt: skip
-def test_names_that_cannot_be_meant(
+def test_wrong_table_name_is_refused(
     table: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In Python and as an option, and before Spark starts."""
+    """In Python and on the command line, before Spark starts."""
     with pytest.raises(UsageError) as refused:
         Metrics(table).require_not_target([SPEC])
     assert str(refused.value) == message
@@ -47,17 +47,17 @@ def test_names_that_cannot_be_meant(
         assert (stopped.value.code, capsys.readouterr().err) == (2, f"{message}\n")
 
 
-def test_the_sql_is_as_the_columns_say() -> None:
+def test_sql_matches_the_columns() -> None:
     schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").render_create())
     assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS ops"
     found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
     assert found == [(name, kind) for name, kind, _ in COLUMNS]
     comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]
-    assert comments == [told for _, _, told in COLUMNS]
+    assert comments == [meaning for _, _, meaning in COLUMNS]
     assert len(Metrics("runs").render_create()) == 1, "no schema is made for a name without one"
 
 
-def test_text_stays_text() -> None:
+def test_text_is_escaped() -> None:
     row = {**RunRecord(SPEC, "r'1\\").as_row(), "error": "it's\nnot"}
     text = Metrics("ops.runs").render_insert(row)
     values = parse_one(text, dialect="databricks").expression.expressions[0].expressions
@@ -66,7 +66,7 @@ def test_text_stays_text() -> None:
     assert isinstance(given["inserted"], exp.Null)
 
 
-def test_what_is_unknown_is_null() -> None:
+def test_unknown_values_are_null() -> None:
     began = RunRecord(SPEC, "r1")
     row = began.as_row()
     assert list(row) == [name for name, _, _ in COLUMNS]
@@ -86,5 +86,5 @@ def test_what_is_unknown_is_null() -> None:
     counts = {"num_inserted_rows": 1, "num_updated_rows": 3, "num_deleted_rows": 0}
     began.result = RunResult.from_merge("crm.Customer", counts, commit, False, version=9, created=False, rows_in=7)
     row = began.as_row()
-    told = ("rows_in", "inserted", "updated", "refreshed", "version", "files_added", "files_removed")
-    assert [row[name] for name in told] == [7, 1, 1, 2, 4, 5, 1]
+    counted = ("rows_in", "inserted", "updated", "refreshed", "version", "files_added", "files_removed")
+    assert [row[name] for name in counted] == [7, 1, 1, 2, 4, 5, 1]

@@ -1,4 +1,4 @@
-"""``scdgen generate --format notebook``: cells that are the files, word for word, and what a notebook would misread."""
+"""``scdgen generate --format notebook``: cells with the exact text of the files; text a notebook would misread."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ ORDER = ["create", "merge", "checks", "views"]
 
 
 def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:
-    """A notebook as Databricks reads it: the lines of the Markdown cells, and script -> its SQL cells."""
+    """Read a notebook as Databricks does: the lines of the Markdown cells, and script -> its SQL cells."""
     first, _, rest = text.partition("\n")
     assert first == "-- Databricks notebook source" and rest.endswith("\n") and not rest.endswith("\n\n")
-    told: list[list[str]] = []
+    markdown: list[list[str]] = []
     scripts: dict[str, list[str]] = {}
     for cell in re.split(r"^-- COMMAND ----------$", rest, flags=re.MULTILINE):
         lines = cell.strip("\n").split("\n")
         if lines[0] == "-- MAGIC %md":
             assert all(line.startswith("-- MAGIC") for line in lines)
-            told.append([line.removeprefix("-- MAGIC").removeprefix(" ") for line in lines[1:]])
+            markdown.append([line.removeprefix("-- MAGIC").removeprefix(" ") for line in lines[1:]])
         else:
             assert "-- MAGIC" not in cell
-            scripts.setdefault(told[-1][0].removeprefix("## "), []).append(cell.strip("\n"))
-    return told, scripts
+            scripts.setdefault(markdown[-1][0].removeprefix("## "), []).append(cell.strip("\n"))
+    return markdown, scripts
 
 
 def made(spec: Spec) -> str:
@@ -43,11 +43,11 @@ def made(spec: Spec) -> str:
 
 def holds(spec: Spec) -> None:
     files = render(spec).files()
-    told, scripts = read(render_notebook(spec, files))
+    markdown, scripts = read(render_notebook(spec, files))
     joined = {f"{name}.sql": "\n\n".join(cells) + "\n" for name, cells in scripts.items()}
     assert joined == {name: text for name, text in files.items() if name != "plan.sql"}
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
-    assert [lines[0] for lines in told[1:]] == [f"## {name}" for name in scripts]
+    assert [lines[0] for lines in markdown[1:]] == [f"## {name}" for name in scripts]
     for name, cells in scripts.items():
         statements = split_statements(files[f"{name}.sql"])
         assert cells == [f"{statement};" for statement in statements], "a statement per cell"
@@ -55,31 +55,31 @@ def holds(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_the_cells_are_the_files(path: Path) -> None:
+def test_cells_are_the_files(path: Path) -> None:
     holds(load_spec(path))
 
 
 @pytest.mark.parametrize("kind", VARIATIONS)
-def test_the_cells_are_the_files_whatever_the_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)  # judged here, from the cells
+def test_cells_are_the_files_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)  # validated below, from the cells
     for option, value in VARIATIONS[kind]:
         holds(load(changed(BASES[kind], option, value)))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
-def test_golden(path: Path) -> None:
+def test_notebook_is_the_expected_file(path: Path) -> None:
     spec = f"specs/{path.stem}.yml"
     again = f"run: scdgen generate {spec} --format notebook, and put its notebook.sql to {path.relative_to(ROOT)}"
     assert made(load_spec(ROOT / spec).placed_at(spec)) == path.read_text(), again
 
 
-def test_the_golden_files_are_there() -> None:
+def test_expected_files_exist() -> None:
     assert [path.stem for path in GOLDEN] == ["customer_full", "product_price"]
 
 
-def test_titles() -> None:
-    told, scripts = read(made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml")))
-    assert told == [
+def test_markdown_cells() -> None:
+    markdown, scripts = read(made(load_spec(ROOT / "specs/customer_full.yml").placed_at("specs/customer_full.yml")))
+    assert markdown == [
         [
             "# `crm.customer_full`",
             "",
@@ -106,35 +106,35 @@ views: {current: crm.v}
 
 
 def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, str]]:
-    """A spec, and its files with a template of the user's own. A spec itself can hold no comment and no second line."""
+    """A spec, and its files with a custom template; a spec alone cannot produce a comment or a second line."""
     (folder / "views.sql.j2").write_text(views)
     spec = load_spec_text(SPEC, name="specs/t.yml")
     return spec, render(spec, str(folder)).files()
 
 
 @pytest.mark.parametrize("line", ["-- COMMAND ----------", "  -- COMMAND ---------- ", "-- MAGIC %python", "-- MAGIC"])
-def test_a_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
+def test_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
     spec, files = with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
     with pytest.raises(SpecError) as refused:
         render_notebook(spec, files)
-    told = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
-    assert str(refused.value) == f"specs/t.yml: {told}"
+    message = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
+    assert str(refused.value) == f"specs/t.yml: {message}"
 
 
-def test_other_lines_stay(tmp_path: Path) -> None:
+def test_similar_lines_are_kept(tmp_path: Path) -> None:
     for line in ("-- a COMMAND ----------", "-- COMMAND", "/* -- MAGIC */"):
         assert f"\n{line}\n" in render_notebook(
             *with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
         )
 
 
-def test_a_description_cannot_end_its_cell() -> None:
+def test_description_cannot_end_its_cell() -> None:
     spec = load_spec_text(SPEC + 'description: "-- COMMAND ---------- a `b` # c <i>d</i>"\n')
     holds(spec)
     assert "``-- COMMAND ---------- a `b` # c <i>d</i>``" in read(made(spec))[0][0]
 
 
-def test_a_template_without_blank_lines_gives_a_cell_per_script(tmp_path: Path) -> None:
+def test_template_without_blank_lines_gives_one_cell_per_script(tmp_path: Path) -> None:
     text = "CREATE VIEW crm.a AS SELECT 1 AS a; CREATE VIEW crm.b AS SELECT 2 AS b;\n"
     assert read(render_notebook(*with_template(tmp_path, text)))[1]["views"] == [text.rstrip("\n")]
 
@@ -145,7 +145,7 @@ def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str
     return int(stopped.value.code or 0), *capsys.readouterr()
 
 
-def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_generate_writes_and_checks_the_notebook(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
     run(capsys, "generate", spec, "--out", out)
     place = out / load_spec(spec).folder
@@ -163,7 +163,7 @@ def test_generate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [(), ("--format", "notebook")])
 @pytest.mark.parametrize("mode", ["--check", "--diff"])
-def test_an_edited_cell_is_found_with_and_without_the_option(
+def test_edited_cell_is_found_with_and_without_the_option(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, mode: str, more: tuple[str, ...]
 ) -> None:
     spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
@@ -180,6 +180,6 @@ def test_an_edited_cell_is_found_with_and_without_the_option(
     assert file.read_text() == right
 
 
-def test_without_the_option_none_is_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_no_notebook_without_the_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run(capsys, "generate", ROOT / "specs", "--out", tmp_path, "--format", "sql")
     assert not list(tmp_path.rglob("notebook.sql"))

@@ -1,4 +1,4 @@
-"""What the commands print, without Spark: rows as text, CSV and JSON, and what a terminal gets."""
+"""The output of the commands, without Spark: rows as text, CSV and JSON, and terminal output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_csv_tells_null_from_empty_text() -> None:
+def test_csv_distinguishes_null_from_empty_text() -> None:
     text = output.format_csv(["id", "a", 'b"'], ROWS)
     assert text == (
         'id,a,"b"""\n1,,""\n2,"a,b","say ""hi"""\n3,"two\nlines",\x1b[31mred\n4,"{""a"": [1, null]}", \n5,true,0.5'
@@ -35,20 +35,20 @@ def test_csv_tells_null_from_empty_text() -> None:
     assert read[3] == ["3", "two\nlines", "\x1b[31mred"] and json.loads(read[4][1]) == {"a": [1, None]}
 
 
-def test_a_value_can_do_nothing_to_the_terminal() -> None:
+def test_control_characters_are_escaped() -> None:
     assert output.format_table(["id", "a", "b"], ROWS[2:4]).splitlines()[2:] == [
         r"3   two\nlines        \x1b[31mred",
         '4   {"a": [1, null]}',
     ]
 
 
-def test_no_rows() -> None:
+def test_no_rows_in_each_format() -> None:
     assert output.format_rows("json", ["id"], []) == ""
     assert output.format_rows("csv", ["id"], []) == "id"
     assert output.format_rows("table", ["id"], []) == "no rows"
 
 
-def test_colours_are_for_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_only_on_a_terminal_that_allows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", Terminal())
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
@@ -66,7 +66,7 @@ def test_colours_are_for_a_terminal_that_wants_them(monkeypatch: pytest.MonkeyPa
     assert lines[-1] == "  1  2024-01-01 → open  name=[bold]Ann; city=Oslo", "no markup of rich's"
 
 
-def test_the_same_text_wherever_it_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redirected_text_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     found = VersionRows(("id",), [row(1, "Änn→", "Oslo", "2024-01-01 00:00:00", None)])
     printed = []
     for columns in ("40", "200"):
@@ -76,4 +76,4 @@ def test_the_same_text_wherever_it_is_sent_to(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
     latin = _render_timeline(spec_of(), VersionFilter(), found)
     assert latin.splitlines()[4].startswith("id=1  |1---")
-    assert "name=Änn\\u2192; city=Oslo" in latin, "what the stream cannot write is an escape, and no error"
+    assert "name=Änn\\u2192; city=Oslo" in latin, "characters the stream cannot encode are escaped"

@@ -26,7 +26,7 @@ columns: {{id: int, name: string}}
 
 
 def write(folder: Path, wrong: tuple[int, ...] = ()) -> Path:
-    """A folder of specs; the ones of these numbers have a key that is not a column."""
+    """A folder of specs; those with the numbers in ``wrong`` have a key that is not a column."""
     folder.mkdir()
     for number in range(COUNT):
         text = SPEC.format(number=number, key="no" if number in wrong else "id")
@@ -42,7 +42,7 @@ def run(*args: str | Path) -> tuple[int, str, str]:
 
 
 def both(*args: str | Path) -> tuple[int, str, str]:
-    """A command's status, output and errors, which are the same in one process and in two."""
+    """Check that a command gives the same in one process and in two; return its status, output and errors."""
     one, two = run(*args, "--jobs", "1"), run(*args, "--jobs", "2")
     assert one == two
     return one
@@ -52,7 +52,7 @@ def ok(specs: Path, number: int) -> str:
     return f"{specs}/t_{number:02}.yml: ok (crm.t_{number})\n"
 
 
-def test_the_same_output_and_files(tmp_path: Path) -> None:
+def test_output_and_files_are_the_same(tmp_path: Path) -> None:
     specs = write(tmp_path / "specs")
     assert both("validate", specs) == (0, "".join(ok(specs, number) for number in range(COUNT)), "")
     for jobs in ("1", "2"):
@@ -61,14 +61,14 @@ def test_the_same_output_and_files(tmp_path: Path) -> None:
         assert len(out.splitlines()) == (5 * COUNT if jobs == "1" else 0), "the second one finds nothing to change"
 
 
-def test_mistakes_in_the_order_of_the_specs(tmp_path: Path) -> None:
+def test_mistakes_are_in_the_order_of_the_specs(tmp_path: Path) -> None:
     specs = write(tmp_path / "specs", wrong=(7, 8, 33, 59))
     status, out, err = both("validate", specs)
     assert (status, out) == (1, "")
     says = "4:8: keys: 'no' is not among the columns; the columns are id, name"
     assert err.splitlines() == [f"{specs}/t_{number:02}.yml:{says}" for number in (7, 8, 33, 59)]
     alone = run("validate", specs / "t_33.yml")
-    assert alone == (1, "", err.splitlines()[2] + "\n"), "as where it is the only one"
+    assert alone == (1, "", err.splitlines()[2] + "\n"), "the same message as for this spec alone"
 
 
 @pytest.mark.parametrize("command", ["validate", "generate"])
@@ -80,8 +80,10 @@ def test_mistakes_in_the_order_of_the_specs(tmp_path: Path) -> None:
         ("{{ 1 // 0 }}", 2, "integer division or modulo by zero"),
     ],
 )
-def test_the_first_refused_spec_ends_it(command: str, template: str, status: int, says: str, tmp_path: Path) -> None:
-    """The specs before it are done, it is named in one line, and the later ones are not begun."""
+def test_first_refused_spec_stops_the_command(
+    command: str, template: str, status: int, says: str, tmp_path: Path
+) -> None:
+    """Earlier specs are done, the refused one is reported in one line, and later ones are not started."""
     specs, ours = write(tmp_path / "specs"), tmp_path / "templates"
     ours.mkdir()
     at = "{% if 't_41' in ctx.target or 't_55' in ctx.target %}"
@@ -101,13 +103,13 @@ def test_the_first_refused_spec_ends_it(command: str, template: str, status: int
         assert "crm.t_40/merge.sql" in out and "crm.t_41" not in out
 
 
-def test_few_specs_or_one_job_need_no_processes() -> None:
+def test_few_specs_or_one_job_use_no_processes() -> None:
     for count, jobs in ((50, 2), (1000, 1)):
         with map_specs(count, jobs) as each:
             assert each is map
 
 
-def test_no_process_is_left_when_the_reader_of_the_results_stops() -> None:
+def test_no_process_is_left_after_an_error() -> None:
     with pytest.raises(BrokenPipeError), map_specs(1000, 2) as each:
         for result in each(abs, range(-1000, 0)):
             assert result == 1000
@@ -115,7 +117,7 @@ def test_no_process_is_left_when_the_reader_of_the_results_stops() -> None:
     assert not multiprocessing.active_children()
 
 
-def test_a_killed_process_is_one_line() -> None:
+def test_killed_process_is_reported_in_one_line() -> None:
     with pytest.raises(BrokenProcessPool) as caught, map_specs(100, 2) as each:
         list(each(is_killed, range(100)))
     line, status = line_and_status(caught.value)

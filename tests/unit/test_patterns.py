@@ -1,4 +1,4 @@
-"""Patterns of other packages, by an entry point: a class and a folder of templates are all that it takes."""
+"""Patterns of other packages: an entry point to a class, and a folder of templates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ columns: {id: int, name: string}
 
 
 class Firsts(Scd0):
-    """As another package would write it: its own MERGE, the rest as scd0 has it."""
+    """A pattern of another package: its own MERGE and one check, everything else from scd0."""
 
     name = "firsts"
     summary = "the first row of each key"
@@ -76,7 +76,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         cached.cache_clear()
 
 
-def test_a_pattern_of_another_package(plugged: None) -> None:
+def test_plugin_pattern_renders_its_template(plugged: None) -> None:
     assert "-- A key of ours.\nWHEN NOT MATCHED THEN" in render(load_spec_text(SPEC)).merge
     assert registry.pattern_names() == ("scd2", "scd1", "scd0", "firsts")
     with pytest.raises(SpecError, match="'firts' is not one of scd2, scd1, scd0, firsts; did you mean 'firsts'"):
@@ -98,28 +98,28 @@ VERSIONS = "which knows no versions; remove it"
         ("on_delete: mark", "7:1: on_delete: mark is not for firsts; it takes ignore, close"),
     ],
 )
-def test_what_a_pattern_of_another_package_lacks_is_refused(plugged: None, option: str, message: str) -> None:
-    """The class only lists the options; it has no code for them."""
+def test_unsupported_option_of_plugin_is_refused(plugged: None, option: str, message: str) -> None:
+    """The class lists these options and has no code for them."""
     with pytest.raises(SpecError) as error:
         load_spec_text(f"{SPEC.strip()}\n{option}\n".replace("source", "description: d\nsource"))
     assert f"inline:{message}" in str(error.value).splitlines()
 
 
-def test_every_column_with_an_option_that_a_pattern_lacks_is_named(plugged: None) -> None:
+def test_unsupported_column_option_is_reported_for_each_column(plugged: None) -> None:
     columns = "{id: {type: int, from: i}, name: {type: string, from: n}}"
     with pytest.raises(SpecError) as error:
         load_spec_text(SPEC.strip().replace("{id: int, name: string}", columns))
-    told = "from: is not for firsts, which takes columns as they are; use source.query"
-    assert str(error.value).splitlines() == [f"inline:5:27: {told}", f"inline:5:58: {told}"]
+    says = "from: is not for firsts, which takes columns as they are; use source.query"
+    assert str(error.value).splitlines() == [f"inline:5:27: {says}", f"inline:5:58: {says}"]
 
 
 @pytest.mark.parametrize("option", ["on_delete: close", "late_arriving: null", "snapshot: null", "history: {}"])
-def test_what_a_pattern_of_another_package_has(plugged: None, option: str) -> None:
-    """A null that is the default anyway sets nothing."""
+def test_supported_or_null_option_of_plugin_is_accepted(plugged: None, option: str) -> None:
+    """A null that equals the default counts as not set."""
     load_spec_text(f"{SPEC.strip()}\n{option}\n")
 
 
-def test_a_check_of_a_pattern_of_another_package(plugged: None) -> None:
+def test_plugin_check_is_rendered_and_reserved(plugged: None) -> None:
     spec = load_spec_text(SPEC)
     queries = check_all(spec)
     assert queries.names == ("unique_key", "key_not_null", "name_given")
@@ -131,13 +131,13 @@ def test_a_check_of_a_pattern_of_another_package(plugged: None) -> None:
         load_spec_text(f"{SPEC}checks: [{{name: name_given, query: SELECT 1 FROM crm.t}}]\n")
 
 
-def test_without_the_package() -> None:
+def test_pattern_without_its_package_is_refused() -> None:
     with pytest.raises(SpecError, match="'firsts' is not one of scd2, scd1, scd0"):
         load_spec_text(SPEC)
 
 
 @pytest.mark.parametrize("name", registry.pattern_names())
-def test_the_patterns_of_this_package_are_whole(name: str) -> None:
+def test_built_in_patterns_are_complete(name: str) -> None:
     found = registry.rules_of(name)
     assert isinstance(found, Pattern) and found.name == name and found.summary and found.deletes
     assert all((ROOT / "templates" / template).is_file() for template in found.contexts)

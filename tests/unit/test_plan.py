@@ -1,4 +1,4 @@
-"""What scdgen plan prints, and the conditions of --fail-on, without Spark."""
+"""The output of scdgen plan, and the conditions of --fail-on, without Spark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAN = PlanResult(
 EMPTY = replace(PLAN, current_keys=0, closed_keys=0, counts={**dict.fromkeys(PLAN.counts, 0), "open": 7}, late=0)
 
 
-def test_text() -> None:
+def test_text_output() -> None:
     assert format_plan(PLAN) == (
         "crm.t: 7 open, 5 close, 0 correct, 1 fold, 2 delete, 3 unchanged\n"
         "  4 of 40 current keys would be closed (10.0%), 1 of these versions is late\n"
@@ -61,8 +61,8 @@ def test_text() -> None:
     )
 
 
-def test_text_of_a_pattern_with_other_actions() -> None:
-    """What an action means comes from the pattern, not from its name."""
+def test_text_with_actions_of_a_custom_pattern() -> None:
+    """The meaning of an action comes from the pattern, not from its name."""
 
     class Ledger(Scd0):
         name = "ledger"
@@ -89,7 +89,7 @@ def test_text_of_a_pattern_with_other_actions() -> None:
     assert Ledger().count_extract(counts) == 3
 
 
-def test_json() -> None:
+def test_json_output() -> None:
     read = json.loads(output.format_json(as_object(PLAN)))
     assert {name: value for name, value in read.items() if name != "sample"} == {
         "target": "crm.t", "counts": PLAN.counts, "late": 1, "current_keys": 40, "closed_keys": 4,
@@ -105,7 +105,7 @@ def test_json() -> None:
     ]  # fmt: skip
 
 
-def test_nan_is_no_change() -> None:
+def test_nan_is_not_a_change() -> None:
     nan = float("nan")
     assert PlanRow("update", False, False, {}, {"a": nan, "b": 1}, {"a": nan, "b": 2}).changed == ("b",)
 
@@ -124,7 +124,7 @@ def test_nan_is_no_change() -> None:
         ("unchanged<=3", "3 unchanged"),
         ("late>0", "1 late"),
         ("close>4", "5 close"),
-        # Versions closed of current keys: one of the five is the mark of a delete.
+        # Closed versions of current keys: one of the five is a tombstone.
         ("close>=10%", "4 close against 40 current keys, 10.0%"),
         ("close>10%", None),
         ("delete>4.9%", "2 delete against 40 current keys, 5.0%"),
@@ -133,19 +133,19 @@ def test_nan_is_no_change() -> None:
         ("open>17.4%", "7 open against 40 current keys, 17.5%"),
     ],
 )
-def test_limits(condition: str, says: str | None) -> None:
+def test_breached_limit_is_described(condition: str, says: str | None) -> None:
     (limit,) = parse_limits([condition], [SCD2])
     text = "".join(condition.split())
     assert limit.describe_breach(PLAN) == (f"crm.t: the plan fails on {text}: {says}" if says else None)
 
 
-def test_limits_of_an_empty_table() -> None:
+def test_percentage_limits_on_empty_table() -> None:
     close, opens = parse_limits(["close>10%", "open>10%"], [SCD2])
     assert close.describe_breach(EMPTY) is None
     assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on open>10%: 7 open against 0 current keys"
 
 
-def test_a_limit_is_for_the_tables_that_have_its_action() -> None:
+def test_limit_applies_to_tables_with_its_action() -> None:
     (limit,) = parse_limits(["update>0"], [SCD2, SCD1])
     assert limit.describe_breach(PLAN) is None
     rows = replace(
@@ -173,13 +173,13 @@ HOW = "write an action, a comparison and a number or a percentage of the current
         ("close>0.1", "0.1 is not a valid number of rows; write a whole number, or 0.1%"),
     ],
 )  # fmt: skip
-def test_malformed_limits(condition: str, says: str) -> None:
+def test_malformed_limit_is_refused(condition: str, says: str) -> None:
     with pytest.raises(UsageError) as stopped:
         parse_limits([condition], [SCD2])
     assert str(stopped.value) == f"--fail-on {condition}: {says}"
 
 
-def test_a_malformed_limit_ends_the_command_before_spark(capsys: pytest.CaptureFixture[str]) -> None:
+def test_malformed_limit_stops_plan_before_spark(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["plan", "specs/customer.yml", "--fail-on", "close"])
     out, err = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""What the generated SQL may not do to Spark's planner, whose time no row of a table shows."""
+"""Shapes of SQL that slow down Spark's planner, which no test on rows would show."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def merge_of(nulls: str, option: str) -> str:
 
 
 def filtered_by_name(merge: str) -> dict[str, list[str]]:
-    """By step: what its SELECT names and what decides which rows it keeps hold in common, but for bare columns."""
+    """By step: the named expressions of its SELECT that its row filter uses, too, except plain columns."""
     tree = sqlglot.parse(merge, read="databricks")[-1]
     assert tree is not None
     found = {}
@@ -40,7 +40,7 @@ def filtered_by_name(merge: str) -> dict[str, list[str]]:
         select = step.this
         if not isinstance(select, exp.Select) or select.args.get("where") is None:
             continue
-        # Spark makes a filter of the array that the next step explodes, too.
+        # Spark also derives a filter from the array that the next step explodes.
         decides = [select.args["where"].this, *(s.this for s in select.selects if s.alias == "_scd_actions")]
         held = {part.sql() for one in decides for part in one.walk()}
         named = [s.this for s in select.selects if isinstance(s, exp.Alias) and not isinstance(s.this, exp.Column)]
@@ -50,8 +50,8 @@ def filtered_by_name(merge: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("nulls", ["ignore", "fill"])
-def test_few_named_values_are_compared(nulls: str, option: str) -> None:
-    # Spark derives a filter from each choice of them: 2 to their number.
+def test_filters_share_few_named_values(nulls: str, option: str) -> None:
+    # Spark derives a filter from each subset of them, so n of them cost 2**n.
     found = filtered_by_name(merge_of(nulls, option))
     assert "compared" in found
     assert {step: shared for step, shared in found.items() if len(shared) > 2} == {}

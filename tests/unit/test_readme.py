@@ -1,4 +1,4 @@
-"""The pages say what is there: files, options, commands, links. What commands print: tests/long/test_pages.py."""
+"""Files, options, commands and links in the pages are current. Outputs of commands: tests/long/test_pages.py."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ SPECS = [(page, block) for page, block in BLOCKS if block.path.startswith(FOLDER
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[name_of(page) for page in PAGES])
-def test_blocks_are_the_files(page: Path) -> None:
+def test_blocks_are_current(page: Path) -> None:
     text = page.read_text()
     assert filled(text) == text, "run: python -m tests.tools.readme"
 
 
-def test_the_readme_stays_short() -> None:
+def test_readme_is_short() -> None:
     assert len(README.splitlines()) <= 200
 
 
-def test_the_readme_begins_with_what_people_search_for() -> None:
+def test_readme_begins_with_the_search_terms() -> None:
     first = re.split(r"[.:] ", README.partition("\n\n")[2].replace("\n", " "))[0]
     assert "slowly changing dimensions (SCD type 1 and 2)" in first
 
 
-def test_the_picture_is_what_the_reference_makes_of_the_row() -> None:
+def test_picture_of_late_row_is_current() -> None:
     assert (ROOT / "docs/late-row.svg").read_text() == svg(), "run: python -m tests.tools.picture > docs/late-row.svg"
 
 
-def test_every_block_is_of_a_kind_that_is_held_against_something() -> None:
+def test_every_block_is_of_a_tested_kind() -> None:
     kinds = {"file", "excerpt", "write", "run", "copy", "console", "sql", "python", "sh", "mermaid"}
     assert not [(page, block.text[:60]) for page, block in BLOCKS if block.kind not in kinds]
 
 
-def test_the_picture_of_the_packages_has_every_layer() -> None:
+def test_package_diagram_has_every_layer() -> None:
     layers = re.search(
         r'containers = \["scdgen"\]\nlayers = \[\n(.*?)\n\]', (ROOT / "pyproject.toml").read_text(), re.DOTALL
     )
@@ -62,11 +62,11 @@ def test_the_picture_of_the_packages_has_every_layer() -> None:
 
 
 @pytest.mark.parametrize(("page", "block"), SPECS, ids=[f"{page}: {block.path}" for page, block in SPECS])
-def test_the_specs_are_right(page: str, block: Block) -> None:
+def test_specs_in_pages_are_valid(page: str, block: Block) -> None:
     assert "MERGE INTO" in render(load_spec_text(block.text, name=block.path)).merge
 
 
-def test_the_other_yaml_names_what_is_there() -> None:
+def test_other_yaml_in_pages_is_valid() -> None:
     written = {(page, block.path): block.text for page, block in BLOCKS if block.kind == "write"}
     hooks = YAML(typ="safe").load(written["docs/reference.md", ".pre-commit-config.yaml"])["repos"][0]["hooks"]
     ours = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
@@ -79,7 +79,7 @@ def test_the_other_yaml_names_what_is_there() -> None:
     assert other == names, "a YAML block that no test reads"
 
 
-def test_what_a_shell_is_asked_for_is_there() -> None:
+def test_shell_commands_name_existing_targets() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     extras = set(re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE))
     for line in (line for _, block in BLOCKS if block.kind == "sh" for line in block.text.splitlines()):
@@ -96,7 +96,7 @@ def test_what_a_shell_is_asked_for_is_there() -> None:
             _parse(words)
 
 
-def test_the_commands_of_the_pages_are_commands() -> None:
+def test_console_commands_are_valid() -> None:
     for _, block in BLOCKS:
         for command in commands(block.text) if block.kind == "console" else ():
             program, *words = shlex.split(command.line)
@@ -106,19 +106,19 @@ def test_the_commands_of_the_pages_are_commands() -> None:
 
 
 def _parse(words: list[str]) -> None:
-    """Raises click's error for an option that is not there; `> file` is the shell's."""
+    """Raise click's error for an unknown option; `> file` belongs to the shell."""
     name, *rest = words[: words.index(">")] if ">" in words else words
     command = cli.commands[name]
     command.make_parser(click.Context(command, info_name=name)).parse_args(rest)
 
 
-def test_every_command_is_in_the_readme_and_in_the_reference() -> None:
+def test_readme_and_reference_have_every_command() -> None:
     for name in cli.commands:
         assert f"`scdgen {name} " in README, name
         assert re.search(rf"^### `scdgen {name}[ `]", REFERENCE, re.MULTILINE), name
 
 
-def test_every_option_of_a_command_is_there() -> None:
+def test_reference_has_every_command_option() -> None:
     sections = {part.split("`")[0].split()[0]: part for part in REFERENCE.split("\n### `scdgen ")[1:]}
     for command in cli.commands.values():
         for option in command.params:
@@ -127,13 +127,13 @@ def test_every_option_of_a_command_is_there() -> None:
                 assert re.search(row, sections[command.name or ""], re.MULTILINE), f"{command.name} {option.opts[0]}"
 
 
-def test_every_option_of_a_spec_is_there() -> None:
+def test_reference_has_every_spec_option() -> None:
     listed = REFERENCE.partition("\n## Commands\n")[0]
     for option in options():
         assert listed.count(f"\n| `{option.place}` | ") == 1, option.place
 
 
-def test_every_built_in_check_is_there() -> None:
+def test_reference_has_every_built_in_check() -> None:
     varied = (changed(BASES[kind], option, value) for kind, listed in VARIATIONS.items() for option, value in listed)
     scripts = [render(load(document)).checks for document in [*BASES.values(), *varied]]
     names = {name for text in scripts for name in re.findall(r"^-- (\w+): (?!a check of)", text, re.MULTILINE)}
@@ -155,13 +155,13 @@ def test_files_and_links_exist() -> None:
 
 
 def _prose(text: str) -> list[str]:
-    """The lines that a person wrote: without code, tables, pictures and what is generated."""
+    """The lines written by hand, without code, tables, pictures and generated parts."""
     text = re.sub(r"<!-- (options|commands|metrics|cases) -->.*?<!-- end -->", "", text, flags=re.DOTALL)
     text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
     return [line for line in text.splitlines() if not line.startswith(("|", "!["))]
 
 
-def test_prose_is_in_short_lines_and_plain_words() -> None:
+def test_prose_has_short_lines_and_plain_words() -> None:
     habits = re.compile(r"\b(mend|anew|is no [a-z]+|there is none)\b", re.IGNORECASE)
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         if page.name != "errors.md":
@@ -169,7 +169,7 @@ def test_prose_is_in_short_lines_and_plain_words() -> None:
                 assert len(line) <= 130 and not habits.search(line), f"{name_of(page)}: {line}"
 
 
-def test_nothing_names_a_registry_or_this_machine() -> None:
+def test_no_registry_or_local_path_is_named() -> None:
     host = re.compile(r"https?://(?!www\.apache\.org|spark|127\.0\.0\.1)|/root/|/home/")
     for pattern in (
         "*.md",

@@ -1,4 +1,4 @@
-"""What the pages for developers name is there: tests, files, targets of make, functions."""
+"""The pages for developers name only tests, files, make targets and functions that exist."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Page -> the least number of tests, files and folders that it names.
+# Page -> the minimum number of tests, files and folders that it names.
 PAGES = {
     "CONTRIBUTING.md": 40,
     "docs/architecture.md": 25,
@@ -19,7 +19,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize(("page", "least"), PAGES.items())
-def test_what_a_page_names_is_there(page: str, least: int) -> None:
+def test_names_on_a_page_exist(page: str, least: int) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     tests = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
     for file, test in tests:
@@ -34,7 +34,7 @@ def test_what_a_page_names_is_there(page: str, least: int) -> None:
     assert targets and all(f"\n{target}:" in makefile for target in targets), targets
 
 
-def test_the_functions_of_a_spec_s_way_are_where_the_page_says() -> None:
+def test_functions_are_in_the_named_modules() -> None:
     rows = re.findall(
         r"\| `(\w+)` \| `(scdgen/\S+)\.py` \|$", (ROOT / "docs/architecture.md").read_text(), re.MULTILINE
     )
@@ -44,8 +44,8 @@ def test_the_functions_of_a_spec_s_way_are_where_the_page_says() -> None:
         assert getattr(module, name).__module__ == module.__name__, (name, path)
 
 
-def test_the_names_of_the_recipes_are_in_the_code() -> None:
-    """A name that is changed in the code is changed in its recipe, too."""
+def test_names_in_recipes_exist_in_the_code() -> None:
+    """Fails if a name was changed in the code but not in its recipe."""
     files = [path for folder in ("scdgen", "tests") for path in (ROOT / folder).rglob("*.py") if path != Path(__file__)]
     words = {word for file in files for word in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
     recipes = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Recipes")[2].partition("## Style")[0]
@@ -54,7 +54,7 @@ def test_the_names_of_the_recipes_are_in_the_code() -> None:
     assert named - {"md", "j2", "sql", "toml", "CHANGELOG", "README"} <= words
 
 
-def test_the_modules_and_tools_that_are_to_be_run_are_there() -> None:
+def test_tools_in_commands_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     tools = set(re.findall(r"python -m (tests\.[\w.]+)", text))
     assert tools and all((ROOT / f"{tool.replace('.', '/')}.py").is_file() for tool in tools), tools

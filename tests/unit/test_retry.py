@@ -1,4 +1,4 @@
-"""When a run begins again, without Spark."""
+"""When a run is retried, without Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONFLICTS = [
 
 
 @pytest.mark.parametrize("text", CONFLICTS)
-def test_conflicts(text: str) -> None:
+def test_delta_conflicts_are_recognised(text: str) -> None:
     cause = RuntimeError(f"{text}\nmore")
     error = EngineError("x.y: something else was said")
     error.__cause__ = cause
@@ -32,7 +32,7 @@ def test_conflicts(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["[DELTA_CONCURRENT_MODE_UNKNOWN] x", "[DELTA_TABLE_NOT_FOUND] x", "a column ConcurrentAppend", ""]
 )
-def test_what_is_none(text: str) -> None:
+def test_other_errors_are_not_conflicts(text: str) -> None:
     assert not is_conflict(RuntimeError(text))
 
 
@@ -42,7 +42,7 @@ def lost() -> EngineError:
     return error
 
 
-def test_waits_grow_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_grow_and_are_random(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr("time.sleep", waits.append)
     tries = iter([*[lost() for _ in range(8)], None])
@@ -58,7 +58,7 @@ def test_waits_grow_and_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(most / 2 <= wait <= most for wait, most in zip(waits, longest, strict=True)), waits
 
 
-def test_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_last_retry_fails_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     calls = []
 
@@ -71,7 +71,7 @@ def test_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(calls) == 3
 
 
-def test_two_streams_with_one_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_checkpoint_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
 
     def attempt() -> None:
@@ -82,7 +82,7 @@ def test_two_streams_with_one_checkpoint(monkeypatch: pytest.MonkeyPatch) -> Non
         retry("x.y", 2, attempt)
 
 
-def test_other_errors_are_not_tried_again() -> None:
+def test_other_errors_are_not_retried() -> None:
     calls = []
 
     def attempt() -> None:
@@ -94,8 +94,8 @@ def test_other_errors_are_not_tried_again() -> None:
     assert len(calls) == 1
 
 
-def test_a_folder_that_is_not_empty_may_be_another_writers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its log may come in the next moment. Where it does not, the folder is what is wrong."""
+def test_non_empty_folder_is_retried_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer may be about to write its log there; if none appears, the folder is reported."""
     monkeypatch.setattr("time.sleep", lambda _: None)
     calls: list[int] = []
 

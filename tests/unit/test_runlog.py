@@ -1,4 +1,4 @@
-"""What a run may be undone over, without Spark."""
+"""When a run can be undone, without Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log(*made: str) -> list[Commit]:
 @pytest.mark.parametrize(
     ("made", "run", "back_to"),
     [
-        (["CREATE_TABLE r1", "MERGE r1"], "r1", 0),  # the table stays, without rows
+        (["CREATE_TABLE r1", "MERGE r1"], "r1", 0),  # the table is kept, without rows
         (["CREATE_TABLE r1", "MERGE r1", "MERGE r2"], "r2", 1),
         (["CREATE_TABLE r1", "MERGE r1", "ADD_COLUMNS r2", "SET_TBLPROPERTIES r2", "MERGE r2"], "r2", 1),
         (["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "OPTIMIZE", "VACUUM_START", "VACUUM_END"], "r2", 1),
@@ -35,7 +35,7 @@ def log(*made: str) -> list[Commit]:
         (["CREATE_TABLE", "WRITE", "MERGE r2"], "r2", 1),
     ],
 )
-def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
+def test_undo_restores_the_version_before(made: list[str], run: str, back_to: int) -> None:
     found = plan_undo(SPEC, run, log(*made))
     assert (found.back_to, found.newest, {commit.run for commit in found.made}) == (back_to, len(made) - 1, {run})
     assert found.render_sql(SPEC) == f"RESTORE TABLE a.b TO VERSION AS OF {back_to}"
@@ -66,24 +66,24 @@ def test_goes_back_to(made: list[str], run: str, back_to: int) -> None:
         (["CREATE_TABLE r1"], "r1", "a.b: the run r1 made the table and merged nothing; there is nothing to undo"),
     ],
 )  # fmt: skip
-def test_refuses(made: list[str], run: str, message: str) -> None:
+def test_undo_is_refused(made: list[str], run: str, message: str) -> None:
     with pytest.raises(DataError) as refused:
         plan_undo(SPEC, run, log(*made))
     assert str(refused.value) == message
 
 
-def test_a_log_that_is_cut_off() -> None:
-    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, is no longer in the table's log$"):
+def test_undo_needs_the_version_in_the_log() -> None:
+    with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, has been removed from the table's log$"):
         plan_undo(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
 
 
 @pytest.mark.parametrize("note", [None, "", "nightly", "[1]", "{}", '{"run": "r1"}', "{"])
-def test_foreign_notes(note: str | None) -> None:
+def test_notes_of_other_tools_are_ignored(note: str | None) -> None:
     row = {"version": 1, "timestamp": AT, "operation": "WRITE", "operationMetrics": None, "userMetadata": note}
     assert Commit.from_history(row) == Commit(1, AT, "WRITE")
 
 
-def test_a_row_of_the_log() -> None:
+def test_commit_is_read_from_the_log() -> None:
     note = {"scdgen": "0.1", "run": "r1", "spec": "a.yml", "spec_hash": "12", "later": 1}
     metrics = {"numTargetRowsInserted": "3", "numTargetRowsUpdated": "2", "numTargetRowsDeleted": "1", "x": "y"}
     row = {
@@ -98,7 +98,7 @@ def test_a_row_of_the_log() -> None:
     assert commit.describe() == "MERGE: 3 inserted, 2 updated, 1 removed"
 
 
-def test_the_hash_is_of_the_meaning() -> None:
+def test_spec_hash_ignores_comments_and_defaults() -> None:
     same = load_spec_text(f"# a comment\n{TEXT}on_delete: null\n", name="elsewhere.yml")
     assert hash_spec(same) == hash_spec(SPEC)
     assert hash_spec(load_spec_text(TEXT.replace("v: string", "v: int"))) != hash_spec(SPEC)

@@ -1,4 +1,4 @@
-"""The JSON Schema that editors read, and the table of options: both come from the models."""
+"""The JSON Schema for editors, and the table of options; both come from the models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 VALIDATOR = Draft202012Validator(build_schema())
 MEANINGS = {option.place: option.meaning for option in options()}
 
-# Every option of the format, as in its description.
+# Every option of a spec.
 FULL = """
 target: crm.dim_customer
 description: One row per version of a customer.
@@ -90,7 +90,7 @@ columns: {id: int, name: string}
 
 
 def tree(text: str) -> Any:
-    """The YAML as an editor has it: dates are text."""
+    """The YAML as an editor parses it: dates are text."""
     return json.loads(json.dumps(YAML(typ="safe").load(text), default=str))
 
 
@@ -99,7 +99,7 @@ def found(text: str) -> list[str]:
 
 
 def places(node: Any, above: str = "") -> set[str]:
-    """The options that a spec holds, names and list entries as *."""
+    """The options set in a spec, with * for names and list entries."""
     if isinstance(node, list):
         return {place for item in node for place in places(item, f"{above}*.")}
     if not isinstance(node, dict):
@@ -112,19 +112,19 @@ def places(node: Any, above: str = "") -> set[str]:
     return here | {place for step, inner in steps for place in places(inner, f"{step}.")}
 
 
-def test_it_is_a_schema() -> None:
+def test_schema_is_valid() -> None:
     Draft202012Validator.check_schema(build_schema())
     assert build_schema()["$schema"].endswith("draft/2020-12/schema")
     assert build_schema()["$id"] == "urn:scdgen:spec", "editors and caches know the schema by it"
 
 
-def test_the_committed_file_is_what_the_command_prints() -> None:
+def test_committed_schema_is_current() -> None:
     committed = (ROOT / "docs" / "scdgen.schema.json").read_text()
     assert render_schema() == committed, "run: scdgen schema > docs/scdgen.schema.json"
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_committed_specs(path: Any) -> None:
+def test_example_specs_are_valid(path: Any) -> None:
     text = path.read_text()
     assert found(text) == []
     begin = "# yaml-language-server: $schema="
@@ -133,7 +133,7 @@ def test_committed_specs(path: Any) -> None:
     assert (path.parent / first.removeprefix(begin)).resolve() == ROOT / "docs" / "scdgen.schema.json"
 
 
-def test_every_option_of_the_format() -> None:
+def test_every_option_is_valid() -> None:
     assert found(FULL) == []
     flag = {f"history.is_current.{name}" for name in ("name", "type", "open", "closed")}
     other = {"source.query", "source.path", "source.format", "source.options"}  # only one of table, query, path
@@ -141,7 +141,7 @@ def test_every_option_of_the_format() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_specs(seed: int) -> None:
+def test_random_specs_are_valid(seed: int) -> None:
     assert found(make_case(seed, "crm.t", "folder").text) == []
 
 
@@ -161,7 +161,7 @@ def test_random_specs(seed: int) -> None:
         ("table: crm.s", "path: a.csv, format: csv, options: {header: true}"),
     ],
 )
-def test_right_ones(was: str, becomes: str) -> None:
+def test_schema_accepts(was: str, becomes: str) -> None:
     assert SIMPLE.replace(was, becomes) != SIMPLE
     assert found(SIMPLE.replace(was, becomes)) == []
 
@@ -201,12 +201,12 @@ def test_right_ones(was: str, becomes: str) -> None:
         ("keys:", "table: {format: iceberg}\nkeys:"),
     ],
 )
-def test_wrong_ones(was: str, becomes: str) -> None:
+def test_schema_refuses(was: str, becomes: str) -> None:
     assert SIMPLE.replace(was, becomes) != SIMPLE
     assert found(SIMPLE.replace(was, becomes))
 
 
-def test_unknown_options_are_found_wherever_the_loader_finds_them() -> None:
+def test_schema_refuses_every_unknown_option() -> None:
     cases = read(FOLDER / "specs.yml").cases
     unknown = [case for case in cases if any("unknown option" in error for error in case.errors)]
     assert len(unknown) >= 3
@@ -215,11 +215,11 @@ def test_unknown_options_are_found_wherever_the_loader_finds_them() -> None:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_types_that_are_offered_can_be_loaded(kind: str) -> None:
+def test_suggested_types_can_be_loaded(kind: str) -> None:
     load_spec_text(SIMPLE.replace("name: string", f"name: '{kind}'").replace("pattern: scd2", "pattern: scd1"))
 
 
-def test_every_option_has_one_line() -> None:
+def test_every_option_has_a_one_line_meaning() -> None:
     listed = [option.place for option in options()]
     assert len(listed) == len(set(listed))
     assert set(DEFAULTS) <= set(listed)
@@ -227,7 +227,7 @@ def test_every_option_has_one_line() -> None:
         assert line.endswith(".") and "\n" not in line and "|" not in line, f"{place}: write a description in the model"
 
 
-def test_every_property_is_described_in_the_schema() -> None:
+def test_every_property_has_a_description() -> None:
     def walk(node: Any) -> int:
         if isinstance(node, list):
             return sum(map(walk, node))
@@ -243,6 +243,6 @@ def test_every_property_is_described_in_the_schema() -> None:
     assert walk(build_schema()) == len(MEANINGS)
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_command(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["schema"], standalone_mode=False)
     assert capsys.readouterr().out == render_schema()

@@ -1,4 +1,4 @@
-"""Sessions that refuse settings, as serverless compute does: what goes on without them, and what must not. No Spark."""
+"""Sessions that refuse settings, as serverless compute does: what works without them and what fails. No Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ APP, VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.
 
 
 class FakeConf:
-    """Settings, some of which may not be set, and perhaps not be read."""
+    """Settings of which some cannot be set, and perhaps not be read."""
 
     def __init__(self, refused: Iterable[str] = (), unread: bool = False, ansi: str | None = None):
         self.refused, self.unread, self.values = set(refused), unread, {} if ansi is None else {ANSI: ansi}
@@ -47,7 +47,7 @@ class FakeConf:
 
 
 def session(conf: FakeConf, cast: str = "") -> Any:
-    """A session; ``cast`` is what it says of a text that is not a valid number, NULL where it is empty."""
+    """A session; ``cast`` is its error for text that is not a number, or empty if the cast gives NULL."""
 
     def collect() -> list[tuple[None]]:
         if cast:
@@ -58,13 +58,13 @@ def session(conf: FakeConf, cast: str = "") -> Any:
 
 
 @pytest.mark.parametrize("unread", [False, True])
-def test_a_run_goes_on_without_its_note(unread: bool) -> None:
+def test_run_continues_without_its_note(unread: bool) -> None:
     spark = session(FakeConf({NOTE}, unread))
     with note_run(spark, SPEC, "r1") as named:
         assert (named, spark.conf.values) == ("", {})
 
 
-def test_the_note_and_what_was_there_before() -> None:
+def test_note_is_set_and_the_old_value_restored() -> None:
     spark = session(FakeConf())
     with note_run(spark, SPEC, "r1") as named:
         assert (named, json.loads(spark.conf.values[NOTE])["run"]) == ("r1", "r1")
@@ -77,35 +77,35 @@ def test_the_note_and_what_was_there_before() -> None:
 
 @pytest.mark.parametrize("unread", [False, True])
 @pytest.mark.parametrize("refused", [{APP, VERSION}, {VERSION}])
-def test_a_stream_does_not_go_on_without_its_numbers(refused: set[str], unread: bool) -> None:
+def test_stream_fails_without_its_batch_settings(refused: set[str], unread: bool) -> None:
     spark = session(FakeConf(refused, unread))
-    with pytest.raises(EngineError) as told, skip_known_batch(spark, SPEC, "app", 7):
-        pytest.fail("a batch that may count twice")
-    assert str(told.value) == (
+    with pytest.raises(EngineError) as caught, skip_known_batch(spark, SPEC, "app", 7):
+        pytest.fail("the batch could be merged twice")
+    assert str(caught.value) == (
         f"a.b: this session does not let {APP} be set, by which Delta passes over a batch that it has taken in; "
         "stream on compute that does, which serverless does not, or schedule `scdgen run`"
     )
-    assert spark.conf.values == {}, "nothing stays behind"
-    frame: Any = SimpleNamespace(sparkSession=spark)  # has no writeStream: nothing is begun
+    assert spark.conf.values == {}, "all settings are restored"
+    frame: Any = SimpleNamespace(sparkSession=spark)  # has no writeStream: no stream is started
     with pytest.raises(EngineError, match=r"^a\.b: this session does not let"):
         build_micro_batch([SPEC], Runner).start(frame, None)
 
 
-def test_the_numbers_of_a_batch() -> None:
+def test_batch_settings_are_set_and_removed() -> None:
     spark = session(FakeConf())
     with skip_known_batch(spark, SPEC, "app", 7):
         assert spark.conf.values == {APP: "app", VERSION: "7"}
     assert spark.conf.values == {}
 
 
-def test_ansi_is_set_and_put_back() -> None:
+def test_ansi_is_set_and_restored() -> None:
     spark = session(FakeConf(ansi="false"))
     with ansi(spark):
         assert spark.conf.values == {ANSI: "true"}
     assert spark.conf.values == {ANSI: "false"}
 
 
-def test_ansi_that_is_on_needs_no_right() -> None:
+def test_ansi_already_on_needs_no_permission() -> None:
     with ansi(session(FakeConf({ANSI}, ansi="true"))):
         pass
     with ansi(session(FakeConf({ANSI}, unread=True), "[CAST_INVALID_INPUT] The value 'a'")):
@@ -113,19 +113,19 @@ def test_ansi_that_is_on_needs_no_right() -> None:
 
 
 @pytest.mark.parametrize("unread", [False, True])
-def test_ansi_that_is_off_and_stays_so(unread: bool) -> None:
-    with pytest.raises(EngineError) as told, ansi(session(FakeConf({ANSI}, unread, ansi="false"))):
+def test_ansi_that_cannot_be_set_is_refused(unread: bool) -> None:
+    with pytest.raises(EngineError) as caught, ansi(session(FakeConf({ANSI}, unread, ansi="false"))):
         pytest.fail("values that do not convert would become NULL")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         f"Spark: {ANSI} is false here and may not be changed, so that a value which does not convert would become "
         "NULL; set it to true for this compute"
     )
 
 
-def test_a_spark_3_is_asked_for_variables() -> None:
-    """Databricks' runtimes call their Spark 3.5 and have them; tests/spark/test_spark_3.py has Spark's own."""
+def test_spark_3_is_probed_for_variables() -> None:
+    """Databricks runtimes report 3.5 and have variables; Apache Spark 3.5, in tests/spark/test_spark_3.py, does not."""
     four: Any = SimpleNamespace(version="4.0.1")
-    assert with_variables(four) is four, "is not asked"
+    assert with_variables(four) is four, "is not probed"
     old = session(FakeConf(), "[PARSE_SYNTAX_ERROR] Syntax error at or near 'DECLARE'")
     new, broken = session(FakeConf()), session(FakeConf(), "the server is gone")
     for spark in (old, new, broken):
@@ -136,7 +136,7 @@ def test_a_spark_3_is_asked_for_variables() -> None:
         with_variables(broken)
 
 
-def test_other_errors_are_not_taken_for_a_refusal() -> None:
+def test_other_errors_are_raised() -> None:
     class Broken(FakeConf):
         def set(self, name: str, value: str) -> None:
             raise ConnectionError("the server is gone")
@@ -158,5 +158,5 @@ def test_other_errors_are_not_taken_for_a_refusal() -> None:
         ("", False),
     ],
 )
-def test_what_a_refusal_is(text: str, is_one: bool) -> None:
+def test_refusal_is_recognised(text: str, is_one: bool) -> None:
     assert refuses(RuntimeError(text)) is is_one

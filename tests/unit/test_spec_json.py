@@ -1,4 +1,4 @@
-"""``spec.json``: the spec with its defaults filled in, from which the same SQL comes."""
+"""``spec.json``: the spec with its defaults filled in, which renders the same SQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 
 @pytest.fixture(autouse=True)
 def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gate takes most of the time of rendering, and has tests of its own."""
+    """Skip the gate, which takes most of the rendering time and has its own tests."""
     monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
 
 
@@ -32,12 +32,12 @@ def holds(spec: Spec) -> None:
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
-def test_example_specs(path: Path) -> None:
+def test_example_specs_round_trip(path: Path) -> None:
     holds(load_spec(path))
 
 
 @pytest.mark.parametrize("kind", VARIATIONS)
-def test_each_option(kind: str) -> None:
+def test_each_option_round_trips(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         holds(load(changed(BASES[kind], option, value)))
     for base, options in COMBINED:
@@ -46,11 +46,11 @@ def test_each_option(kind: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(1, 61))
-def test_random_specs(seed: int) -> None:
+def test_random_specs_round_trip(seed: int) -> None:
     holds(load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text))
 
 
-def test_defaults_are_filled_in_and_what_means_nothing_is_left_out() -> None:
+def test_defaults_are_filled_in_and_unused_options_left_out() -> None:
     found = {kind: json.loads(to_json(load(document))) for kind, document in BASES.items()}
     assert [found[kind]["on_delete"] for kind in ("2c", "2s", "1c", "1s")] == ["close", "close", "remove", "remove"]
     assert found["2c"]["late_arriving"] == "apply" and found["2c"]["unchanged"] == "skip"
@@ -72,8 +72,8 @@ def test_defaults_are_filled_in_and_what_means_nothing_is_left_out() -> None:
     assert found["2c"]["columns"]["id"] == {"type": "INT", "from": "id", "comment": None, "nullable": False}
 
 
-def test_order_and_form() -> None:
-    """Options in the order of the reference, columns in that of the spec; where the spec lies is not in it."""
+def test_order_and_layout() -> None:
+    """Options in the order of the reference, columns in that of the spec; the path of the spec is left out."""
     text = to_json(load(BASES["2c"]).placed_at("/home/me/specs/t.yml"))
     assert text.endswith("}\n") and not text.endswith("\n\n") and "/home/me" not in text
     found = json.loads(text)
@@ -83,11 +83,11 @@ def test_order_and_form() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"target": "a.b"}'])
-def test_what_is_none(text: str) -> None:
+def test_incomplete_json_gives_none(text: str) -> None:
     assert from_json(text) is None
 
 
-def test_a_broken_rule_or_an_unknown_option_is_none() -> None:
+def test_invalid_spec_gives_none() -> None:
     found = json.loads(to_json(load(BASES["2c"])))
     assert from_json(json.dumps(found)) is not None
     assert from_json(json.dumps({**found, "keys": ["nothing"]})) is None

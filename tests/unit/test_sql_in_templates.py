@@ -1,4 +1,4 @@
-"""SQL lives in templates: which Python files may still hold SQL in a string, and in how many of them."""
+"""SQL lives in templates: the Python files that still have SQL in strings, and the number of those strings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-# File -> strings with SQL keywords. All of scdgen/sql may have them. The numbers only shrink: a query belongs in a
-# template; what stays here are leaves (casts, hashes, refusals, time arithmetic), statements that a session needs and
+# File -> number of strings with SQL keywords; scdgen/sql is exempt. The numbers only shrink: a query belongs in a
+# template. Only leaves remain (casts, hashes, refusals, time arithmetic), statements that a session needs and
 # no file shows, and messages that name a clause.
 ALLOWED = {
     "cli/explain.py": 2,
@@ -53,7 +53,7 @@ KEYWORDS = re.compile(
 
 
 def literals(path: Path) -> Iterator[str]:
-    """The strings of a file that are not docstrings, the pieces of an f-string one by one."""
+    """The strings of a file except docstrings; each piece of an f-string separately."""
     tree = ast.parse(path.read_text())
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     bodies = [node.body for node in ast.walk(tree) if isinstance(node, documented)]

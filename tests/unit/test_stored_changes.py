@@ -1,4 +1,4 @@
-"""``scdgen generate --diff``: what a changed option means for the rows that are stored."""
+"""``scdgen generate --diff``: what a changed option means for stored rows."""
 
 from __future__ import annotations
 
@@ -65,28 +65,28 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
 
 @pytest.fixture(autouse=True)
 def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gate takes most of the time of rendering, and has tests of its own."""
+    """Skip the gate, which takes most of the rendering time and has its own tests."""
     monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
 
 
-def told(before: Document, after: Document) -> list[str]:
-    """The lines for a spec.json on disk and a changed spec."""
+def explained(before: Document, after: Document) -> list[str]:
+    """The lines printed for a spec.json on disk and a changed spec."""
     old = from_json(to_json(load(before)))
     assert old is not None
     return explain_changes(old, load(after))
 
 
 @pytest.mark.parametrize(("kind", "option", "value", "lines"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
-def test_one_option(kind: str, option: str, value: Any, lines: list[str]) -> None:
+def test_changed_option_is_explained(kind: str, option: str, value: Any, lines: list[str]) -> None:
     after = changed(BASES[kind], option, value)
     if option == "pattern":
         after["source"].pop("effective_at")
-    assert told(BASES[kind], after) == lines
-    assert told(after, after) == []
+    assert explained(BASES[kind], after) == lines
+    assert explained(after, after) == []
 
 
-# Options whose change is of no matter to the rows that are stored.
-OF_ROWS_TO_COME = {
+# Options whose change does not affect stored rows.
+NEW_ROWS_ONLY = {
     "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
     "params", "checks", "views.current", "views.as_of", "stream", "late_arriving", "snapshot.taken_at",
     "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format", "source.options",
@@ -95,15 +95,15 @@ PAIRS = [
     (kind, option, value)
     for kind, listed in VARIATIONS.items()
     for option, value in listed
-    if option not in OF_ROWS_TO_COME and (option, value) != ("on_delete", "ignore") and ":since" not in str(value)
+    if option not in NEW_ROWS_ONLY and (option, value) != ("on_delete", "ignore") and ":since" not in str(value)
 ]
 
 
 @pytest.mark.parametrize(("kind", "option", "value"), PAIRS, ids=[f"{k}-{o}-{v}" for k, o, v in PAIRS])
-def test_every_option_that_matters_is_told(kind: str, option: str, value: Any) -> None:
-    """There and back; an option without an effect in the base is told by nothing."""
+def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: Any) -> None:
+    """In both directions; an option without effect in the base gives no line."""
     after = changed(BASES[kind], option, value)
-    there, back = told(BASES[kind], after), told(after, BASES[kind])
+    there, back = explained(BASES[kind], after), explained(after, BASES[kind])
     name = {"source.query": "source", "source.path": "source", "source.table": "source"}.get(option, option)
     name = "history.deleted" if option == "on_delete" else name
     if option in {"columns.bucket", "updated_at", "source.delete_when", "source.effective_at"}:
@@ -128,23 +128,23 @@ KEYS = "keys: id -> id, region: stored rows belong together by the old key; ever
         ("2c", "columns.region.type", "varchar(9)"),
     ],
 )
-def test_of_a_column_that_becomes_a_key_only_the_key_is_told(kind: str, option: str, value: Any) -> None:
-    """What is said of the keys, that the table has to be made again, holds for all options of the column."""
+def test_new_key_hides_other_changes_of_its_column(kind: str, option: str, value: Any) -> None:
+    """The line about the keys says to recreate the table, which covers all options of the column."""
     before = changed(changed(BASES[kind], "keys", ["id"]), option, value)
-    assert told(before, BASES[kind]) == [f"{KEYS}the whole source"]
-    assert len(told(BASES[kind], before)) == 1, "nor when it is a key no more"
+    assert explained(before, BASES[kind]) == [f"{KEYS}the whole source"]
+    assert len(explained(BASES[kind], before)) == 1, "the same if it stops being a key"
 
 
-def test_a_new_column_that_is_a_key_and_a_key_that_is_gone() -> None:
-    """Its NULLs in stored rows and its first value are nothing to tell of a key."""
+def test_added_key_column_gives_only_the_key_line() -> None:
+    """No line about its NULLs in stored rows or its first value."""
     before = changed(BASES["2c"], "keys", ["id"])
     del before["columns"]["region"]
-    assert told(before, BASES["2c"]) == [f"{KEYS}the whole source"]
-    assert len(told(BASES["2c"], before)) == 1
+    assert explained(before, BASES["2c"]) == [f"{KEYS}the whole source"]
+    assert len(explained(BASES["2c"], before)) == 1
 
 
-def test_the_option_of_a_key_that_has_no_effect() -> None:
-    assert told(BASES["1c"], changed(BASES["1c"], "columns.id.merge", "min")) == []
+def test_option_without_effect_on_a_key_gives_no_line() -> None:
+    assert explained(BASES["1c"], changed(BASES["1c"], "columns.id.merge", "min")) == []
 
 
 @pytest.mark.parametrize(
@@ -155,24 +155,24 @@ def test_the_option_of_a_key_that_has_no_effect() -> None:
         ("source.query", "SELECT *\nFROM raw.rows", "select * from raw.rows"),
     ],
 )
-def test_the_same_in_other_words_is_no_change(option: str, value: str, same: str) -> None:
+def test_equivalent_sql_is_not_a_change(option: str, value: str, same: str) -> None:
     before, after = (changed(BASES["2c"], option, text) for text in (value, same))
-    assert told(before, after) == [] and told(after, before) == []
-    assert len(told(BASES["2c"], before)) == 1
-    assert all("\n" not in line for line in told(BASES["2c"], before)), "a line per option"
+    assert explained(before, after) == [] and explained(after, before) == []
+    assert len(explained(BASES["2c"], before)) == 1
+    assert all("\n" not in line for line in explained(BASES["2c"], before)), "a line per option"
 
 
 @pytest.mark.parametrize(
     ("kind", "default"), [("2c", "close"), ("2s", "close"), ("2v", "close"), ("1c", "remove"), ("1s", "remove")]
 )
-def test_deletes(kind: str, default: str) -> None:
+def test_ignored_deletes_are_explained(kind: str, default: str) -> None:
     base = BASES[kind] if kind[1] != "c" else changed(BASES[kind], "source.delete_when", "op = 'D'")
     ignored = changed(base, "on_delete", "ignore")
-    (line,) = told(base, ignored)
+    (line,) = explained(base, ignored)
     assert line.startswith(f"on_delete: {default} -> ignore: stored rows stay, and rows of before are not read again")
-    assert told(base, changed(base, "on_delete", default)) == [], "the default, written out"
+    assert explained(base, changed(base, "on_delete", default)) == [], "the default, written out"
     if kind[1] == "c":
-        assert told(BASES[kind], changed(BASES[kind], "on_delete", "ignore")) == [], "nothing deletes"
+        assert explained(BASES[kind], changed(BASES[kind], "on_delete", "ignore")) == [], "nothing deletes"
 
 
 @pytest.mark.parametrize(
@@ -185,17 +185,17 @@ def test_deletes(kind: str, default: str) -> None:
         ("2c", "2s", "changes -> snapshot: stored rows stay; the first snapshot ends every key that it lacks"),
     ],
 )  # fmt: skip
-def test_another_feed(before: str, after: str, means: str) -> None:
-    lines = [line for line in told(BASES[before], BASES[after]) if not line.startswith("source.effective_at")]
+def test_changed_feed_is_explained(before: str, after: str, means: str) -> None:
+    lines = [line for line in explained(BASES[before], BASES[after]) if not line.startswith("source.effective_at")]
     assert lines == [f"source.feed: {means}"]
 
 
-def test_a_property_that_is_on_by_default() -> None:
+def test_default_property_is_compared() -> None:
     name = "delta.enableDeletionVectors"
-    (line,) = told(BASES["2c"], changed(BASES["2c"], "table.properties", {name: False}))
+    (line,) = explained(BASES["2c"], changed(BASES["2c"], "table.properties", {name: False}))
     assert line.startswith(f"table.properties.{name}: true -> false: ")
     assert line.endswith(f"ALTER TABLE {T} SET TBLPROPERTIES ('{name}' = 'false')")
-    assert told(BASES["2c"], changed(BASES["2c"], "table.properties", {name: True})) == []
+    assert explained(BASES["2c"], changed(BASES["2c"], "table.properties", {name: True})) == []
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | None, str, str]:
@@ -205,7 +205,7 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> tuple[int | str | 
     return stopped.value.code, printed.out, printed.err
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_generate_diff_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     spec, out = tmp_path / "t.yml", tmp_path / "generated"
     spec.write_text(text_of(BASES["2c"]))
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)

@@ -1,4 +1,4 @@
-"""Templates and their facts: every name that a template reads of its context is a field of its dataclass."""
+"""Templates and their facts: every attribute that a template reads is a field of its dataclass."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def patterns() -> list[Pattern]:
     return [pattern for pattern in found if isinstance(pattern, Pattern)]
 
 
-# Template -> what `ctx` is in it. A file of macros that is imported with context has one too.
+# Template -> the class of its `ctx`. A file of macros that is imported with context has one, too.
 CONTEXTS: dict[str, type] = {
     "create.sql.j2": facts.Create,
     "evolve.sql.j2": facts.Evolve,
@@ -51,7 +51,7 @@ CONTEXTS: dict[str, type] = {
     "show.html.j2": Page,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
 }
-# Parameters of macros by name, in every file.
+# Types of macro parameters by name, in every file.
 PARAMETERS: dict[str, Any] = {
     "head": Head,
     "session": Session,
@@ -64,7 +64,7 @@ PARAMETERS: dict[str, Any] = {
     "cast": SourceCast,
 }
 MACRO_FILES = {"_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
-SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that give elements of what they get
+SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
 
 
@@ -74,14 +74,14 @@ def templates() -> list[str]:
 
 
 def alternatives(kind: Any) -> list[type]:
-    """The classes that a value may be of, None aside."""
+    """The classes that a value may have, except None."""
     if get_origin(kind) in (typing.Union, types.UnionType):
         return [inner for part in get_args(kind) if part is not type(None) for inner in alternatives(part)]
     return [kind] if isinstance(kind, type) else []
 
 
 def attribute(kind: type, name: str) -> Any:
-    """The type of a field, a property or a method of one of our classes; fails if it has none of this name."""
+    """The type of a field, property or method of one of our classes; fails if the name does not exist."""
     hints = typing.get_type_hints(kind)
     if name in hints:
         return hints[name]
@@ -92,7 +92,7 @@ def attribute(kind: type, name: str) -> Any:
 
 
 def element(kind: Any) -> Any:
-    """What a loop over a value of this type gives."""
+    """The element type of a loop over a value of this type."""
     if get_origin(kind) in (tuple, list):
         parts = [part for part in get_args(kind) if part is not Ellipsis]
         return parts[0] if len(parts) == 1 else None
@@ -100,7 +100,7 @@ def element(kind: Any) -> Any:
 
 
 class Reader:
-    """Walks a template and notes every attribute that a class of ours does not have."""
+    """Walk a template and record every attribute that one of our classes does not have."""
 
     def __init__(self, template: str):
         self.template = template
@@ -131,7 +131,7 @@ class Reader:
         return found[0] if found else None
 
     def walk(self, node: nodes.Node, kinds: Kinds) -> None:
-        """Visit in order, so that what ``set``, ``with`` and ``for`` name has its type in what follows."""
+        """Visit in order, so that names of ``set``, ``with`` and ``for`` have their type in later nodes."""
         if isinstance(node, nodes.Assign):
             self.walk(node.node, kinds)
             for name, value in self._pairs(node):
@@ -183,14 +183,14 @@ def read(template: str, context: type | None, source: str | None = None) -> Read
     return reader
 
 
-def test_every_template_has_a_context() -> None:
+def test_every_template_has_a_context_class() -> None:
     assert templates() == sorted([*CONTEXTS, *MACRO_FILES])
     for context in CONTEXTS.values():
         assert dataclasses.is_dataclass(context) and context.__dataclass_params__.frozen, context  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("template", templates())
-def test_every_name_that_a_template_reads_is_a_field(template: str) -> None:
+def test_every_attribute_in_a_template_is_a_field(template: str) -> None:
     reader = read(template, CONTEXTS.get(template))
     assert reader.problems == []
     assert reader.known > 0, "nothing of the context was recognised: the test would prove nothing"
@@ -207,30 +207,30 @@ def test_every_name_that_a_template_reads_is_a_field(template: str) -> None:
         "{{ ctx.history.times.untill() }}",
     ],
 )
-def test_a_name_that_is_not_a_field_is_found(text: str) -> None:
+def test_unknown_attribute_is_found(text: str) -> None:
     assert len(read("wrong", Scd2Changes, text).problems) == 1
 
 
 def test_every_field_is_read() -> None:
-    """A fact that no template prints is dead, unless a property of its class is made from it."""
+    """A fact that no template reads is dead, unless a property of its class uses it."""
     seen = {place for name in templates() for place in read(name, CONTEXTS.get(name)).seen}
-    leaves = {SourceCast, Field}  # Python reads other fields of theirs
+    leaves = {SourceCast, Field}  # Python reads their other fields
     for kind in {*CONTEXTS.values(), *PARAMETERS.values()} - leaves:
         source, name = inspect.getsource(kind), kind.__name__
         for field in dataclasses.fields(kind):
             assert (name, field.name) in seen or f"self.{field.name}" in source, f"{name}.{field.name}"
 
 
-def test_the_steps_of_the_templates_are_reserved() -> None:
-    """A table of one part with the name of a step would be hidden by it."""
+def test_step_names_are_reserved() -> None:
+    """A step would hide a table with the same one-part name."""
     texts = [(ROOT / "templates" / name).read_text() for name in templates()]
     steps = {name for text in texts for name in re.findall(r"^(?:WITH )?(\w+) AS \($", text, re.MULTILINE)}
     assert len(steps) > 20
     assert steps - {"w", "life", "whole", "run", "ties"} <= STEPS
 
 
-def test_the_names_of_the_built_in_checks_are_reserved() -> None:
-    """Every check that a table has is one of the names of its pattern, and each name is used by some spec."""
+def test_built_in_check_names_are_reserved() -> None:
+    """Every check of a table is listed by its pattern, and each listed name is used by some spec."""
     listed = [changed(BASES[base], *option) for base, options in VARIATIONS.items() for option in options]
     used: dict[str, set[str]] = {}
     for text in [*BASES.values(), *listed]:

@@ -1,4 +1,4 @@
-"""Timelines as text, without Spark: what is drawn of every kind of history, and how it is cut to the terminal."""
+"""Timelines as text, without Spark: every kind of history, and its fit to the terminal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CUSTOMERS = [
 ]
 
 
-def test_lanes_on_one_axis_and_what_changed() -> None:
+def test_lanes_share_an_axis_and_changes_are_listed() -> None:
     assert (
         text(made(CUSTOMERS))
         == """\
@@ -58,7 +58,7 @@ id=3
     )
 
 
-def test_dates_with_a_gap_a_sentinel_and_a_first_time_long_ago() -> None:
+def test_dates_with_gap_sentinel_and_distant_start() -> None:
     spec = spec_of("{type: date, gap: 1 day, open_end: '9999-12-31'}")
     rows = [
         row(1, "Ann", "Oslo", "1900-01-01", "2024-01-09", "2024-01-10"),
@@ -87,7 +87,7 @@ id=2
     )
 
 
-def test_numbers_beyond_what_floats_hold() -> None:
+def test_numbers_too_large_for_floats() -> None:
     rows = [
         row(1, "Ann", "Oslo", 9007199254740993, 9007199254740995),
         row(1, "Ann", "Rome", 9007199254740995, None),
@@ -108,8 +108,8 @@ id=1
     )
 
 
-def test_an_open_end_that_is_the_last_run() -> None:
-    """The axis goes to the last run, where the open versions were seen last."""
+def test_open_end_last_run_ends_the_axis() -> None:
+    """The axis ends at the last run, which last saw the open versions."""
     spec = spec_of("{open_end: last_run, gap: 1 microsecond}", "params: {last_run: timestamp}\n")
     rows = [
         row(1, "Ann", "Oslo", "2024-01-01 00:00:00", "2024-01-31 23:59:59.999999", "2024-02-01 00:00:00"),
@@ -133,7 +133,7 @@ id=1
     )
 
 
-def test_versions_that_are_deletes() -> None:
+def test_tombstones_are_drawn_as_deleted() -> None:
     spec = spec_of("{deleted: gone}", "on_delete: mark\n")
     rows = [
         row(1, "Ann", "Oslo", "2024-01-01 00:00:00", "2024-02-01 00:00:00", gone=False),
@@ -159,7 +159,7 @@ id=1
     )
 
 
-def test_ascii_where_the_encoding_has_no_lines() -> None:
+def test_ascii_if_the_encoding_has_no_box_characters() -> None:
     assert choose_glyphs("ascii") == choose_glyphs(None) == choose_glyphs("cp1252") == ASCII != choose_glyphs("utf-8")
     plain = draw_timeline(made(CUSTOMERS[:6]), 60, ASCII).plain
     assert plain.isascii() and plain.splitlines()[2:7] == [
@@ -171,7 +171,7 @@ def test_ascii_where_the_encoding_has_no_lines() -> None:
     ]
 
 
-def test_a_long_history_is_shortened_in_the_open() -> None:
+def test_long_history_says_what_it_omits() -> None:
     count = FIRST_LISTED + LAST_LISTED + 30
     rows = [row(1, f"n{i}", "Oslo", i, i + 1 if i < count - 1 else None) for i in range(count)]
     lines = text(made(rows, spec_of("{type: bigint}"))).splitlines()
@@ -180,10 +180,10 @@ def test_a_long_history_is_shortened_in_the_open() -> None:
     assert lines[between + 1] == "  35  34 → 35    name: n33 → n34"
     assert lines[-1] == "  50  49 → open  name: n48 → n49"
     one_more = [row(1, f"n{i}", "Oslo", i, i + 1) for i in range(FIRST_LISTED + LAST_LISTED + 1)]
-    assert "more" not in text(made(one_more, spec_of("{type: bigint}"))), "a line about one version is as long as it"
+    assert "more" not in text(made(one_more, spec_of("{type: bigint}"))), "omitting one version would save no line"
 
 
-def test_a_wide_change_is_shortened_in_the_open() -> None:
+def test_wide_change_says_what_it_omits() -> None:
     columns = ", ".join(f"c{i}: int" for i in range(COLUMNS_LISTED + 4))
     spec = load_spec_text(
         "target: crm.t\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
@@ -197,7 +197,7 @@ def test_a_wide_change_is_shortened_in_the_open() -> None:
     assert listed[0].endswith("c7=1; … 4 columns more") and listed[1].endswith("c7: 1 → 2; … 4 columns more")
 
 
-def test_long_values_are_shown_where_they_differ() -> None:
+def test_long_values_are_cut_around_their_difference() -> None:
     rows = [
         row(1, "x" * 60 + "a", "Oslo", 1, 2),
         row(1, "x" * 60 + "b", "Oslo", 2, None),
@@ -207,17 +207,17 @@ def test_long_values_are_shown_where_they_differ() -> None:
     assert lines[-1] == "  2  2 → open  name: …xxxxxxxxa → …xxxxxxxxb"
 
 
-def test_what_a_limit_cuts_is_no_delete() -> None:
+def test_history_cut_by_limit_is_not_drawn_as_deleted() -> None:
     found = made(CUSTOMERS, limit=2)
     assert [(lane.key, lane.cut) for lane in found.lanes] == [("id=1", True)]
     lines = text(found).splitlines()
     assert lines[4].endswith("─│…") and lines[-1] == "     … goes on: cut by --limit 2"
     assert "deleted" not in text(found)
     whole = made(CUSTOMERS, limit=4)
-    assert [lane.cut for lane in whole.lanes] == [False], "the row that was left out is of another key"
+    assert [lane.cut for lane in whole.lanes] == [False], "the omitted row has another key"
 
 
-def test_versions_that_were_asked_for_tell_of_no_delete_and_no_change() -> None:
+def test_filtered_versions_show_no_delete_or_change() -> None:
     found = made([CUSTOMERS[1], CUSTOMERS[4]], as_of="2024-02-01 00:00:01")
     assert text(found).splitlines()[-4:] == [
         "id=1",
@@ -227,7 +227,7 @@ def test_versions_that_were_asked_for_tell_of_no_delete_and_no_change() -> None:
     ]
 
 
-def test_a_damaged_table_is_drawn_as_it_is() -> None:
+def test_damaged_table_is_drawn_as_stored() -> None:
     rows = [
         row(1, "Ann", "Oslo", "2024-01-01 00:00:00", None),
         row(1, "Ann", "Rome", "2024-02-01 00:00:00", "2024-01-15 00:00:00"),
@@ -241,14 +241,14 @@ def test_a_damaged_table_is_drawn_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("width", [20, 40, 57, 200])
-def test_the_chart_is_as_wide_as_the_terminal(width: int) -> None:
+def test_chart_is_as_wide_as_the_terminal(width: int) -> None:
     lines = text(made([{**r, "id": f"日本語 {r['id']}"} for r in CUSTOMERS]), width).splitlines()
     chart = lines[2 : lines.index("", 2)]
     widest = max(cell_len(line) for line in chart if "too short" not in line)
-    assert widest == max(width, 26), "as wide as it is, and no narrower than can be read"
+    assert widest == max(width, 26), "the width of the terminal, but at least readable"
 
 
-def test_no_rows_and_one_time() -> None:
+def test_no_rows_and_a_single_time() -> None:
     assert text(made([])) == "crm.customer: 0 keys, 0 versions"
     lines = text(made([row(1, "Ann", "Oslo", "2024-01-01 00:00:00", None)]), 60).splitlines()
     assert lines[2:5] == [
@@ -258,7 +258,7 @@ def test_no_rows_and_one_time() -> None:
     ]
 
 
-def test_colours_are_styles_and_not_text() -> None:
+def test_colours_are_styles_not_text() -> None:
     found = draw_timeline(made(CUSTOMERS), 80)
     assert "\x1b" not in found.plain and {"red", "cyan", "magenta"} <= {str(span.style) for span in found.spans}
 
@@ -293,7 +293,7 @@ def test_ticks_are_at_round_times(lo: str, hi: str, labels: str) -> None:
 
 @pytest.mark.parametrize("span", [1, 9, 10**6, 86_400 * 10**6, 10**13, 10**16, 2**62])
 @pytest.mark.parametrize("kind", ["timestamp", "date", "bigint"])
-def test_labels_never_touch(span: int, kind: str) -> None:
+def test_labels_do_not_overlap(span: int, kind: str) -> None:
     for width in (20, 33, 92, 3200):
         found = choose_ticks(1_704_067_200_000_001, 1_704_067_200_000_001 + span, kind, width)
         places = [(tick.at - 1_704_067_200_000_001) * (width - 1) // span for tick in found]

@@ -1,6 +1,6 @@
-"""The page of scdgen show --html: whole in itself, safe with any value, and what its script makes of it.
+"""The page of scdgen show --html: self-contained, safe with any value, and the behaviour of its script.
 
-The script runs where Chromium is on the PATH; elsewhere a warning says that it did not.
+The script runs if Chromium is on the PATH; otherwise a warning says that it did not run.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def data_of(text: str) -> dict[str, Any]:
     return found
 
 
-def test_the_page_asks_nobody_for_anything() -> None:
+def test_page_loads_nothing() -> None:
     text = render_page(made(ROWS), "Customers")
     fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
     for tag, attributes in Read(text).elements:
@@ -74,7 +74,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
     assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def test_any_value_comes_through_as_it_is() -> None:
+def test_any_value_is_kept_and_escaped() -> None:
     rows = [{**found, "id": NASTY} for found in ROWS[3:]]
     text = render_page(made(rows), NASTY)
     assert [tag for tag, _ in Read(text).elements].count("script") == 2
@@ -90,14 +90,14 @@ def test_any_value_comes_through_as_it_is() -> None:
     assert placeholder == f"id={NASTY}"
 
 
-def test_numbers_are_text_because_scripts_round_them() -> None:
+def test_numbers_are_text_so_scripts_do_not_round_them() -> None:
     found = data_of(render_page(made([row(1, "Ann", "Oslo", 9007199254740993, None)], spec_of("{type: bigint}"))))
     version = found["lanes"][0]["versions"][0]
     assert (version["start"], version["until"], version["row"][0]) == ("9007199254740993", None, "1")
     assert (found["lo"], found["hi"]) == ("9007199254740993", "9007199254741003")
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_page_says_what_it_omits() -> None:
     text = render_page(made(ROWS, limit=4))
     assert "Only the first 4 rows are shown" in text and "and the history of id=2 goes on" in text
     text = render_page(made(ROWS, limit=3))
@@ -106,7 +106,7 @@ def test_what_is_left_out_is_said() -> None:
     assert "an empty place is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
 
 
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
+def test_custom_template(tmp_path: Path) -> None:
     (tmp_path / "show.html.j2").write_text("<p>{{ ctx.target }}: {{ ctx.description }}</p>")
     assert render_page(made(ROWS), "<b>", str(tmp_path)) == "<p>crm.customer: &lt;b&gt;</p>\n"
     (tmp_path / "show.html.j2").write_text("{{ ctx.nothing }}")
@@ -114,7 +114,7 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
         render_page(made(ROWS), None, str(tmp_path))
 
 
-# What a reader does, in the page itself; what came of it is written into the page as JSON.
+# The actions of a reader, run in the page; the results are written into the page as JSON.
 _READER = """<script>
 const all = selector => [...document.querySelectorAll(selector)];
 const bars = () => all(".track .version").map(bar => bar.getAttribute("aria-label"));
@@ -123,14 +123,14 @@ const set = (id, value) => {
   document.getElementById(id).value = value;
   document.getElementById(id).dispatchEvent(new Event("input"));
 };
-const told = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
+const details = () => document.getElementById("details").innerText.replace(/\\s+/g, " ");
 const valid = () => all(".track .version:not(.out)").map(bar => bar.getAttribute("aria-label").split(",", 2).join());
 const found = { count: bars().length, bars: bars().slice(0, 5) };
 found.none = all(".track .none").map(none => none.textContent);
 if (found.count < 100) {
   all(".track .version[tabindex='0']")[0].focus();
-  press("ArrowRight"); found.second = told();
-  press("ArrowRight"); press("ArrowDown"); found.beside = told();
+  press("ArrowRight"); found.second = details();
+  press("ArrowRight"); press("ArrowDown"); found.next = details();
   press("Home"); found.first = document.activeElement.getAttribute("aria-label").split(",", 2).join();
   press("ArrowLeft"); found.stays = document.activeElement.getAttribute("aria-label").split(",", 2).join();
   document.getElementById("earlier").click();
@@ -150,8 +150,8 @@ document.body.append(Object.assign(document.createElement("pre"), { id: "found",
 _ERRORS = "<script>const errors = []; addEventListener('error', event => errors.push(event.message));</script></head>"
 
 
-def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
-    """What a reader finds in the page; None, and a warning, if Chromium is not installed."""
+def read_in_browser(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
+    """The results of a reader's actions; None, and a warning, if Chromium is not installed."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
@@ -168,10 +168,10 @@ def looked_at(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
     return found
 
 
-def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
+def test_search_and_keyboard_navigation(tmp_path: Path) -> None:
     timeline = made(ROWS)
     assert len(data_of(render_page(timeline))["lanes"]) == 2
-    found = looked_at(timeline, tmp_path)
+    found = read_in_browser(timeline, tmp_path)
     if found is None:
         return
     assert (found["errors"], found["hacked"], found["requests"]) == ([], "undefined", 0)
@@ -185,19 +185,19 @@ def test_a_reader_sees_searches_and_steps(tmp_path: Path) -> None:
         "id=1 version 2 of 3: 2024-02-01 → 2024-03-01 deleted at its end name Ann city Oslo → empty text"
         " Key and history id 1 valid_from 2024-02-01 00:00:00 valid_to 2024-03-01 00:00:00 is_current false"
     )
-    assert found["beside"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
+    assert found["next"].startswith("id=2 version 2 of 2: 2024-03-01 → open open name </script>")
     assert (found["first"], found["stays"]) == ("id=2, version 1 of 2", "id=2, version 1 of 2")
     assert found["at"] == ["2024-04-01", ["id=1, version 3 of 3", "id=2, version 2 of 2"]]
-    assert found["before"] == ["2024-03-01", ["id=2, version 2 of 2"]], "a time at which id=1 is deleted"
+    assert found["before"] == ["2024-03-01", ["id=2, version 2 of 2"]], "id=1 is deleted at this time"
     assert found["start"] == ["2024-01-01", ["id=1, version 1 of 3"]]
     assert (found["lanes"], found["nothing"]) == (["id=2"], "No key here holds this text.")
 
 
-def test_two_thousand_versions(tmp_path: Path) -> None:
+def test_page_with_two_thousand_versions(tmp_path: Path) -> None:
     rows = [row(i // 5, f"n{i}", "Oslo", i % 5, i % 5 + 1 if i % 5 < 4 else None) for i in range(2000)]
     timeline = made(rows, spec_of("{type: bigint}"))
     assert len(render_page(timeline)) < 1_000_000
-    found = looked_at(timeline, tmp_path)
+    found = read_in_browser(timeline, tmp_path)
     if found is None:
         return
     assert (found["count"], found["errors"], found["nothing"]) == (2000, [], "No key here holds this text.")

@@ -1,4 +1,4 @@
-"""What a CREATE leaves that was broken off, without Spark: it is cleared away, and nothing else is."""
+"""Files left by an interrupted CREATE are removed, and nothing else is. No Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("files", [(), LEFT])
-def test_what_is_cleared(tmp_path: Path, files: tuple[str, ...]) -> None:
+def test_leftovers_are_removed(tmp_path: Path, files: tuple[str, ...]) -> None:
     spark: Any = object()
     folder = made(tmp_path / "with blank's" / "t", *files)
     tries = []
@@ -49,7 +49,7 @@ def test_what_is_cleared(tmp_path: Path, files: tuple[str, ...]) -> None:
         return "made"
 
     assert retry("crm.t", 5, attempt, lambda error: clear_unfinished(spark, error)) == ("made", 2)
-    assert tries == [True, True, True, False], "others are waited for first"
+    assert tries == [True, True, True, False], "waits for other writers first"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_cleared(tmp_path: Path, files: tuple[str, ...]) -> None:
     ["_delta_log/00000000000000000000.json", "part-0.parquet", "notes.txt", "_delta_log/x/.hidden", ".profile",
      "_delta_log/00000000000000000002.checkpoint.parquet", "sub/.a.tmp"],
 )  # fmt: skip
-def test_what_is_not(tmp_path: Path, file: str) -> None:
+def test_other_files_are_kept(tmp_path: Path, file: str) -> None:
     spark: Any = object()
     folder = made(tmp_path / "t", *LEFT, file)
     before = sorted(folder.rglob("*"))
@@ -68,7 +68,7 @@ def test_what_is_not(tmp_path: Path, file: str) -> None:
     assert not clear_unfinished(spark, EngineError("crm.t: something else"))
 
 
-def test_not_while_somebody_is_at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_in_use_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spark: Any = object()
     folder = made(tmp_path / "t")
     monkeypatch.setattr("time.sleep", lambda _: (folder / LEFT[0]).write_text("more"))

@@ -1,4 +1,4 @@
-"""The reference of the visitor lookup on hand-made histories, and the generator of page views."""
+"""The reference of the visitor lookup on hand-written histories, and the generator of page views."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def at(minute: int, microsecond: int = 0) -> dt.datetime:
 
 
 def seen(*users: int | None) -> list[View]:
-    """A view per minute of one cookie."""
+    """One view per minute, of one cookie."""
     return [View("aa1", user, at(minute)) for minute, user in enumerate(users)]
 
 
 def spans(found: list[View], last_run: dt.datetime = RUN) -> list[tuple[int | None, int]]:
-    """(user, minute of the start) of each version of one cookie, in order, once its ends are as they must be."""
+    """Check the ends of one cookie's versions; return (user, start minute) of each version in order."""
     rows = sorted(visitor_lookup(found, last_run), key=lambda row: row.valid_start_date)
     for row, after in itertools.pairwise(rows):
         assert row.valid_end_date == after.valid_start_date - MICROSECOND and not row.is_current
@@ -36,7 +36,7 @@ def spans(found: list[View], last_run: dt.datetime = RUN) -> list[tuple[int | No
     return [(row.user_id, (row.valid_start_date - START) // dt.timedelta(minutes=1)) for row in rows]
 
 
-def test_rows_in_full() -> None:
+def test_complete_rows() -> None:
     history = [View("aa1", None, at(0)), View("aa1", 7, at(5)), View("aa1", 8, at(60 * 24)), View("bb1", None, at(1))]
     assert user_mapping(history) == [
         ("aa1", 7, at(5), at(60 * 24) - MICROSECOND, False, "aa"),
@@ -50,18 +50,18 @@ def test_rows_in_full() -> None:
     ]
 
 
-def test_the_last_change_of_a_batch_counts() -> None:
+def test_last_change_of_a_batch_opens_a_version() -> None:
     assert spans(seen(1, 1, 2)) == [(1, 0), (2, 2)]
 
 
-def test_a_user_who_returns_within_a_batch_and_then_switches() -> None:
+def test_user_returning_within_a_batch_opens_versions() -> None:
     assert spans(seen(1, 2, 1, 3)) == [(1, 0), (2, 1), (1, 2), (3, 3)]
     assert spans(seen(1, None, 2, None, 1, 1, None, 3)) == [(1, 0), (2, 2), (1, 4), (3, 7)]
 
 
 @pytest.mark.parametrize("users", [(None, 5), (5, None), (4, 5), (5, 4), (5, 5), (5, None, 4)])
-def test_views_of_one_microsecond_are_one(users: tuple[int | None, ...]) -> None:
-    """The greatest user counts, whatever the order; no version ends before it starts."""
+def test_views_of_one_microsecond_count_once(users: tuple[int | None, ...]) -> None:
+    """The greatest user wins in any order; no version ends before it starts."""
     history = [View("aa1", 1, at(0)), *(View("aa1", user, at(1, 3)) for user in users)]
     assert visitor_lookup(history, RUN) == [
         ("aa1", 1, at(0), at(1, 2), False, "2024-01-01", "aa"),
@@ -69,29 +69,29 @@ def test_views_of_one_microsecond_are_one(users: tuple[int | None, ...]) -> None
     ]
 
 
-def test_a_cookie_without_user_has_one_version_that_its_first_user_takes_over() -> None:
+def test_first_user_takes_over_the_version_without_user() -> None:
     first = visitor_lookup(seen(None, None), at(10))
     assert first == [("aa1", None, at(0), at(10), True, "2024-01-01", "aa")]
     later = merged(first, [View("aa1", 9, at(20))])
     assert visitor_lookup(later, at(30)) == [("aa1", 9, at(0), at(30), True, "2024-01-01", "aa")]
 
 
-def test_a_late_view_splits_or_comes_first() -> None:
+def test_late_view_splits_or_precedes_a_version() -> None:
     stored = visitor_lookup(seen(None, 1), RUN)
     assert spans(merged(stored, [View("aa1", 2, at(7))])) == [(1, 0), (2, 7)]
     assert spans(merged(stored, [View("aa1", None, at(-5))])) == [(1, -5)]
     assert spans(merged(stored, [View("aa1", 2, at(-5))])) == [(2, -5), (1, 0)]
 
 
-def test_what_a_folded_view_said_is_gone_when_a_late_one_comes() -> None:
-    """With all views known, user 1 is back at minute 2; the table has only that user 1 came at minute 0."""
+def test_late_view_does_not_restore_a_folded_view() -> None:
+    """With all views, user 1 would be back at minute 2; the table only stores that user 1 came at minute 0."""
     late = [View("aa1", 2, at(1))]
     early = [View("aa1", 1, at(0)), View("aa1", 1, at(2))]
     assert spans([*early, *late]) == [(1, 0), (2, 1), (1, 2)]
     assert spans(merged(visitor_lookup(early, RUN), late)) == [(1, 0), (2, 1)]
 
 
-def test_a_file_again_takes_no_user_away() -> None:
+def test_repeated_file_keeps_users() -> None:
     known = visitor_lookup(merged(visitor_lookup(seen(None), RUN), [View("aa1", 9, at(20))]), RUN)
     for file in (seen(None), [View("aa1", None, at(-5))], [View("aa1", None, at(-5))]):
         known = visitor_lookup(merged(known, file), RUN)
@@ -99,7 +99,7 @@ def test_a_file_again_takes_no_user_away() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_file_again_changes_nothing(seed: int) -> None:
+def test_repeated_file_changes_nothing(seed: int) -> None:
     known, mapped = visitor_lookup([], RUN), user_mapping([])
     for file in views(seed, cookies=60, files=8, late=0.3):
         known, mapped = visitor_lookup(merged(known, file), RUN), user_mapping(merged(mapped, file))
@@ -108,7 +108,7 @@ def test_a_file_again_changes_nothing(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_files_in_order_give_what_all_views_give(seed: int) -> None:
+def test_files_in_order_equal_all_views_at_once(seed: int) -> None:
     arrived = views(seed, cookies=60, files=8)
     everything = [view for file in arrived for view in file]
     known, mapped = visitor_lookup([], RUN), user_mapping([])
@@ -118,7 +118,7 @@ def test_files_in_order_give_what_all_views_give(seed: int) -> None:
     assert mapped == user_mapping(everything)
 
 
-def test_the_generator_has_every_kind_of_visitor() -> None:
+def test_generator_has_every_kind_of_visitor() -> None:
     arrived = views(3, cookies=300, files=6, partitions=4)
     assert arrived == views(3, cookies=300, files=6, partitions=4) != views(4, cookies=300, files=6, partitions=4)
     everything = [view for file in arrived for view in file]
@@ -136,7 +136,7 @@ def test_the_generator_has_every_kind_of_visitor() -> None:
     assert any(len(found) > len(set(found)) for found in users), "returns"
 
 
-def test_late_views_are_some_files_late_and_keep_their_moment_together() -> None:
+def test_late_views_of_one_moment_stay_together() -> None:
     arrived, in_order = (views(5, cookies=200, files=12, late=late) for late in (0.2, 0.0))
     same = [sorted(map(repr, itertools.chain(*files))) for files in (arrived, in_order)]
     assert same[0] == same[1], "the same views"
@@ -150,7 +150,7 @@ def test_late_views_are_some_files_late_and_keep_their_moment_together() -> None
     assert 0.1 < sum(delay > 0 for delay in delays) / len(delays) < 0.3
 
 
-def test_files_on_disk(tmp_path: Path) -> None:
+def test_files_are_written_in_order(tmp_path: Path) -> None:
     arrived = views(1, cookies=20, files=3)
     command = [
         sys.executable,
