@@ -100,6 +100,23 @@ def line_and_status(error: Exception) -> tuple[str, int]:
     return line, EngineError.exit_status
 
 
+_CALLER = {"is_command": False}
+
+
+def name_options(yes: bool) -> None:
+    """Whether messages name options of the command line from now on, and not arguments in Python (the default)."""
+    _CALLER["is_command"] = yes
+
+
+def option(name: str, argument: str) -> str:
+    """How a message names what the caller passes: the option, or in Python the argument.
+
+    >>> option("--source", "source=")
+    'source='
+    """
+    return name if _CALLER["is_command"] else argument
+
+
 NO_UTF8 = "is not UTF-8 text; save it as UTF-8"
 DEBUG = "run again with --debug for all of it"
 _ELSEWHERE = "remove it, or name another place"

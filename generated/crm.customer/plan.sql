@@ -20,14 +20,14 @@ WITH source_rows AS (
     FROM crm.customer_updates
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement.
+    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
     SELECT *
-    FROM source_rows
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: changed_at is NULL')
-            WHEN _scd_at >= _scd_batch_from THEN TRUE
+            WHEN _scd_at >= _scd_batch_from THEN _scd_kept
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
         END
 ),

@@ -21,14 +21,14 @@ MERGE INTO crm.customer_address AS t USING (
         FROM crm.customer_changes
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: id is NULL')
                 WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: start_date is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
+                WHEN _scd_at >= _scd_batch_from THEN _scd_kept
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_address: the source changed during the run')
             END
     ),

@@ -25,15 +25,15 @@ MERGE INTO crm.customer_cdc AS t USING (
         FROM crm.customer_feed
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN company IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: company is NULL')
                 WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_cdc: customer_no is NULL')
                 WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_cdc: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN TRUE
+                WHEN _scd_at >= _scd_batch_from THEN _scd_kept
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_cdc: the source changed during the run')
             END
     ),

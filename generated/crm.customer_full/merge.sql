@@ -25,20 +25,20 @@ MERGE INTO crm.customer_full AS t USING (
         FROM crm.customer_extract
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN customer_no IS NULL
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
-                ELSE TRUE
+                ELSE _scd_kept
             END
         UNION ALL
         -- An empty snapshot would close everything: it stops the statement.
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty'),
-            NULL
+            NULL, NULL
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
         DISTRIBUTE BY customer_no
     ),

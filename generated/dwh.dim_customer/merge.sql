@@ -41,9 +41,9 @@ MERGE INTO dwh.dim_customer AS t USING (
         FROM source
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] dwh.dim_customer: region is NULL')
@@ -52,7 +52,7 @@ MERGE INTO dwh.dim_customer AS t USING (
                 WHEN _scd_at >= DATE '9999-12-31'
                     THEN RAISE_ERROR('[SCDGEN_NULL_TIME] dwh.dim_customer: changed_on is not before the open end')
                 WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, region)
-                    THEN TRUE
+                    THEN _scd_kept
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] dwh.dim_customer: the source changed during the run')
             END
     ),

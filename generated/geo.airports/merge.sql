@@ -32,19 +32,19 @@ MERGE INTO geo.airports AS t USING (
         FROM geo.airports_release
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN icao IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: icao is NULL')
-                ELSE TRUE
+                ELSE _scd_kept
             END
         UNION ALL
         -- An empty snapshot would close everything: it stops the statement.
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
-            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
         DISTRIBUTE BY icao
     ),

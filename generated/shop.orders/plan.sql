@@ -17,16 +17,16 @@ WITH source_rows AS (
     WHERE dbt_is_deleted = 'False'
 ),
 given AS (
-    -- A row that breaks a rule stops the statement.
+    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
     SELECT *
-    FROM source_rows
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
             WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.orders: order_id is NULL')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.orders: dbt_valid_from is NULL')
             WHEN _scd_until <= _scd_at
                 THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] shop.orders: dbt_valid_to is not after dbt_valid_from')
-            ELSE TRUE
+            ELSE _scd_kept
         END
 ),
 neighbours AS (

@@ -17,14 +17,14 @@ WITH source_rows AS (
     FROM shop.price_changes
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement.
+    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
     SELECT *
-    FROM source_rows
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
             WHEN product_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.product_price: product_id is NULL')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.product_price: changed_at is NULL')
-            ELSE TRUE
+            ELSE _scd_kept
         END
 ),
 ranked AS (

@@ -21,14 +21,14 @@ MERGE INTO web.first_dates AS t USING (
         FROM web.page_views
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN visitor_cookie_id IS NULL
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.first_dates: visitor_cookie_id is NULL')
-                WHEN (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two)) THEN TRUE
+                WHEN (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two)) THEN _scd_kept
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
             END
     ),

@@ -31,9 +31,9 @@ MERGE INTO web.user_mapping AS t USING (
         WHERE userId IS NOT NULL
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement.
+        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
         SELECT *
-        FROM source_rows
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
                 WHEN visitor_cookie_id IS NULL
@@ -41,7 +41,7 @@ MERGE INTO web.user_mapping AS t USING (
                 WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.user_mapping: landed is NULL')
                 WHEN _scd_at - INTERVAL '1' MICROSECOND >= _scd_batch_from
                     AND (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two))
-                    THEN TRUE
+                    THEN _scd_kept
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.user_mapping: the source changed during the run')
             END
     ),

@@ -13,6 +13,7 @@ import click
 from scdgen import log
 from scdgen.cli import charts as cli_charts
 from scdgen.cli import check as cli_check
+from scdgen.cli import diff as cli_diff
 from scdgen.cli import explain as cli_explain
 from scdgen.cli import generate as cli_generate
 from scdgen.cli import history as cli_history
@@ -21,13 +22,14 @@ from scdgen.cli import plan as cli_plan
 from scdgen.cli import run as cli_run
 from scdgen.cli import show as cli_show
 from scdgen.cli import stream as cli_stream
-from scdgen.errors import line_and_status, nearest, printable
+from scdgen.errors import line_and_status, name_options, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
     debug = "--debug" in given
+    name_options(True)
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -53,6 +55,7 @@ def main(args: Sequence[str] | None = None) -> None:
         log.error(line, status)
     finally:
         log.choose("text")
+        name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -105,7 +108,8 @@ def cli() -> None:
 
 
 _MODULES = (  # in the order of the reference
-    cli_generate, cli_charts, cli_explain, cli_init, cli_show, cli_run, cli_plan, cli_check, cli_stream, cli_history,
+    cli_generate, cli_charts, cli_explain, cli_init, cli_show, cli_diff, cli_run, cli_plan, cli_check, cli_stream,
+    cli_history,
 )  # fmt: skip
 for module in _MODULES:
     for command in module.COMMANDS:

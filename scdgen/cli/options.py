@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import functools
+import re
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +20,7 @@ import click
 from scdgen import log
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_status
 from scdgen.files import errors as files_errors
+from scdgen.files.find import Match, find_matches, is_pattern
 from scdgen.spec.load import Lines, load_spec
 from scdgen.spec.model import Spec
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
 _MANY = 50  # for fewer specs, processes cost more than they save
+_OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 _CHUNK = 4  # specs per task of a process
 
 
@@ -91,16 +95,46 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def merge_options(command: F) -> F:
-    """--retries, --metrics and --log-format, for commands that merge."""
+    """--retry-for, --retries, --metrics and --log-format, for commands that merge."""
     metrics = "A Delta table that gets a row per run and table; created if it does not exist."
-    retries = "How often a run starts over after a conflict with another writer, or if its source grew."
+    retry_for = "How long a run starts over after conflicts with other writers, or if its source grew: 30s, 10m or 1h."
+    retries = "How often a run starts over, at most.  [default: no limit but --retry-for]"
     for option in (
         log_option,
         click.option("--metrics", metavar="TABLE", help=metrics),
-        click.option("--retries", type=click.IntRange(min=0), default=5, show_default=True, metavar="N", help=retries),
+        click.option("--retries", type=click.IntRange(min=0), metavar="N", help=retries),
+        click.option(
+            "--retry-for",
+            default="10m",
+            show_default=True,
+            metavar="TIME",
+            help=retry_for,
+            callback=lambda _, __, value: parse_seconds("--retry-for", value),
+        ),
     ):
         command = option(command)
     return command
+
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+
+def parse_time(option: str, what: str, text: str, least: int = 0) -> tuple[int, str]:
+    """The number and the unit of a length of time; raises :class:`UsageError` for a text of another form.
+
+    >>> parse_time("--interval", "interval", "10m")
+    (10, 'minutes')
+    """
+    found = re.fullmatch(r"([0-9]{1,6})\s*([smhd])", text)
+    if not found or int(found[1]) < least:
+        raise UsageError(f"{option} {text}: is not a valid {what}; write a number and s, m, h or d, such as 10m")
+    return int(found[1]), _UNITS[found[2]]
+
+
+def parse_seconds(option: str, text: str) -> float:
+    """A length of time such as 10m, in seconds."""
+    number, unit = parse_time(option, "time", text)
+    return dt.timedelta(**{unit: number}).total_seconds()
 
 
 def log_option(command: F) -> F:
@@ -143,18 +177,58 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return pairs
 
 
-def bind_params(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Target -> values of its params. Raises :class:`UsageError` for values that do not fit, before Spark starts."""
+@dataclass(frozen=True)
+class Input:
+    """The input of a run: a path instead of the spec's source, if given, and per target the values of its params."""
+
+    source: str | None
+    params: dict[str, dict[str, str]]
+
+
+def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]) -> list[Input]:
+    """Return the inputs of --source and --param: one, or for a pattern one per path that it matches.
+
+    Raises :class:`UsageError`, before Spark starts, for sources and values that do not fit.
+    """
     from scdgen.patterns.compile import bind_each
 
-    if source is not None and len(loaded) > 1:
+    given = parse_pairs(param, "--param")
+    if source is None:
+        return [Input(None, bind_each(loaded, given))]
+    if len(loaded) > 1:
         raise UsageError(
             f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
             "give one spec, or name the files in the specs"
         )
-    if source is not None:
+    if not is_pattern(source):
         files_errors.find_files(source)
-    return bind_each(loaded, parse_pairs(param, "--param"))
+        return [Input(source, bind_each(loaded, given))]
+    inputs = []
+    for match in find_matches(source):
+        files_errors.find_files(match.path)
+        values = {name: fill_stars(name, value, match, source) for name, value in given.items()}
+        inputs.append(Input(match.path, bind_each(loaded, values)))
+    return inputs
+
+
+def fill_stars(name: str, value: str, match: Match, pattern: str) -> str:
+    """A value of --param with what the stars of the pattern matched, instead of ``{1}``, ``{2}``, ...
+
+    >>> fill_stars("taken", "{2}-01", Match("us-2024.csv", ("us", "2024")), "*-*.csv")
+    '2024-01'
+    """
+
+    def fill(found: re.Match[str]) -> str:
+        number = int(found[1])
+        if 1 <= number <= len(match.stars):
+            return match.stars[number - 1]
+        known = " or ".join(f"{{{place}}}" for place in range(1, len(match.stars) + 1))
+        count = f"{len(match.stars)} *"
+        raise UsageError(
+            f"--param {name}={value}: no {found[0]}, because --source {pattern} has {count}; write {known}"
+        )
+
+    return re.sub(r"\{([0-9]+)\}", fill, value)
 
 
 def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
@@ -192,9 +266,12 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
 
 @contextlib.contextmanager
 def open_runner(
-    specs: Sequence[Spec], options: EngineOptions, retries: int = 5, metrics: Metrics | None = None
+    specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, **limits: Any
 ) -> Iterator[Runner]:
-    """Open a session as :func:`open_session` does, and yield a runner on it."""
+    """A runner on the embedded session, which ends with this block, or on a remote one.
+
+    ``limits`` are ``retries`` and ``retry_for`` of :class:`Runner`.
+    """
     from scdgen.cli import output
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
@@ -206,7 +283,7 @@ def open_runner(
     with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
         if metrics is not None:
             metrics.prepare(spark)
-        yield Runner(spark, options.templates, retries, new_run_id(), metrics)
+        yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)
 
 
 def report_error(error: Exception, debug: bool, **fields: str) -> None:
@@ -254,6 +331,8 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
             if not inside:
                 raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
+        elif item.suffix.lower() in _OF_ROWS:
+            raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
         elif item.is_file():
             found.append(item)
         elif item.exists():

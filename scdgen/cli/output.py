@@ -6,9 +6,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,8 +27,14 @@ def format_value(value: object) -> str:
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
+def format_text(value: object) -> str | None:
+    """Format a value for the data of a page; ``None`` for NULL."""
+    return None if value is None else format_value(value)
+
+
 # Control characters, and those that change the direction of text.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_LEAST_WIDTH = 10  # of a cell that may wrap, if other columns may not
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -77,35 +83,85 @@ def _choose_style(value: object) -> str:
     return "dim" if value is None else ""
 
 
+class Compared(Protocol):
+    """A row with its values before and after, and the names of the columns that differ."""
+
+    @property
+    def old(self) -> Mapping[str, Any] | None:
+        """The values before; ``None`` for a new row."""
+
+    @property
+    def new(self) -> Mapping[str, Any] | None:
+        """The values after; ``None`` for a removed row."""
+
+    @property
+    def changed(self) -> Sequence[str]:
+        """The columns whose values differ."""
+
+
+class _Changed(str):
+    """A cell with two values."""
+
+
+def compare_cells(row: Compared) -> list[object]:
+    """The values of a row; changed ones as ``old -> new``."""
+    values, old = row.new or row.old or {}, row.old or {}
+    return [
+        _Changed(f"{format_value(old[name])} -> {format_value(value)}") if name in row.changed else value
+        for name, value in values.items()
+    ]
+
+
+def style_changed(value: object) -> str:
+    """Choose the style of a cell of :func:`compare_cells`."""
+    return "bold yellow" if isinstance(value, _Changed) else _choose_style(value)
+
+
 Styles = Mapping[int, Callable[[object], str]]
 
 
-def format_table(columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles | None = None) -> str:
-    """Format rows as aligned text; on a terminal with a frame, and with ``styles``: column index -> value -> style."""
+def format_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    styles: Styles | None = None,
+    whole: Collection[int] = (),
+) -> str:
+    """Format rows as aligned text; on a terminal with a frame, and with ``styles``: column index -> value -> style.
+
+    Cells of the columns with the indexes ``whole`` are never wrapped, even if the frame is wider than the terminal.
+    """
     if not sys.stdout.isatty():
         cells = [[escape_control(format_value(value)) for value in row] for row in (columns, *rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(header_style="bold")
-    for column in columns:
-        drawn.add_column(Text(escape_control(column)))
+    drawn, least = Table(header_style="bold"), 1
+    for place, column in enumerate(columns):
+        width = max(cell_len(escape_control(format_value(cell))) for cell in (column, *(row[place] for row in rows)))
+        min_width = width if place in whole else min(width, _LEAST_WIDTH) if whole else 0
+        least += min_width + 3  # with padding and a rule
+        drawn.add_column(Text(escape_control(column)), no_wrap=place in whole, min_width=min_width or None)
     chosen = [(styles or {}).get(place, _choose_style) for place in range(len(columns))]
     for row in rows:
         cells_of = zip(row, chosen, strict=True)
         drawn.add_row(*(Text(escape_control(format_value(value)), style=style(value)) for value, style in cells_of))
-    return render_for_terminal(drawn)
+    return render_for_terminal(drawn, least=least if whole else 0)
 
 
-def render_for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
-    """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set."""
+def render_for_terminal(drawn: RenderableType, wrap: bool = True, least: int = 0) -> str:
+    """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set.
+
+    Lines are as wide as the terminal, but at least ``least`` cells; a narrower terminal wraps them itself.
+    """
     from rich.console import Console
 
     console = Console(color_system=None) if os.environ.get("NO_COLOR") else Console()
+    console.width = max(console.width, least)
     with console.capture() as captured:
         console.print(drawn, soft_wrap=not wrap)
     return captured.get().rstrip("\n")

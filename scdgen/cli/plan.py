@@ -10,7 +10,7 @@ import click
 from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
-    bind_params,
+    bind_inputs,
     engine_options,
     input_options,
     json_option,
@@ -20,6 +20,7 @@ from scdgen.cli.options import (
     open_source,
     specs_argument,
 )
+from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
     from scdgen.patterns.pattern import Pattern
@@ -52,14 +53,19 @@ def plan(
 
     loaded = load_specs(specs)
     limits = parse_limits(fail_on, loaded)
-    params = bind_params(loaded, source, param)
+    first, *more = bind_inputs(loaded, source, param)
+    if more:
+        raise UsageError(
+            f"--source {source}: matches {1 + len(more)} files, and what the later ones do depends on the runs before "
+            f"them; plan one, such as {first.source}"
+        )
     failures = []
     with open_runner(loaded, engine) as runner:
         for spec in loaded:
-            values = params[spec.target]
+            values = first.params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                open_source(runner.spark, spec, source, values) as given,
+                open_source(runner.spark, spec, first.source, values) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))
@@ -70,18 +76,14 @@ def plan(
         raise click.exceptions.Exit(1)
 
 
-class _Changed(str):
-    """A cell whose value would change."""
-
-
 def format_plan(plan: PlanResult) -> str:
     """Format a plan as text: a line of counts, one about the current keys, and a table of rows."""
     lines = [f"{plan.target}: {', '.join(f'{count} {action}' for action, count in plan.counts.items())}"]
     lines.append(f"  {_describe_closed(plan)}{_describe_late(plan)}")
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
-        rows = [[row.action, _describe_marks(row, plan.pattern), *_format_cells(row)] for row in plan.sample]
-        marked = {place: _choose_style for place in range(2, 2 + len(columns))}
+        rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]
+        marked = {place: output.style_changed for place in range(2, 2 + len(columns))}
         lines += ["", output.format_table(["action", "note", *columns], rows, marked)]
         shown = Counter(row.action for row in plan.sample)
         left = [f"{plan.counts[a] - n} more of {a}" for a, n in shown.items() if plan.counts.get(a, 0) > n]
@@ -104,20 +106,6 @@ def _describe_late(plan: PlanResult) -> str:
 def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
     marks = {"late": row.late, "deletes": row.deletes and row.action != pattern.deleting_action}
     return ", ".join(mark for mark, holds in marks.items() if holds)
-
-
-def _format_cells(row: PlanRow) -> list[object]:
-    """The values of a row; changed ones as ``old -> new``."""
-    values: dict[str, Any] = row.new or row.old or {}
-    old = row.old or {}
-    return [
-        _Changed(f"{output.format_value(old[name])} -> {output.format_value(value)}") if name in row.changed else value
-        for name, value in values.items()
-    ]
-
-
-def _choose_style(value: object) -> str:
-    return "bold yellow" if isinstance(value, _Changed) else "dim" if value is None else ""
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:

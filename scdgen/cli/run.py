@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import click
@@ -12,7 +13,8 @@ from scdgen import log
 from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
-    bind_params,
+    Input,
+    bind_inputs,
     engine_options,
     input_options,
     json_option,
@@ -24,7 +26,9 @@ from scdgen.cli.options import (
     report_error,
     specs_argument,
 )
-from scdgen.errors import line_and_status
+from scdgen.errors import UsageError, line_and_status, nearest
+from scdgen.files.find import is_pattern
+from scdgen.run.delta import new_run_id
 from scdgen.spec import graph
 from scdgen.spec.graph import Step
 from scdgen.spec.model import Spec
@@ -37,40 +41,54 @@ Counts = dict[str, Any]
 @engine_options
 @input_options
 @merge_options
-@json_option("table")
+@json_option("table or file")
+@click.option("--from", "from_file", metavar="PATH", help="Continue from this one of the files that --source matches.")
 @click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
 def run(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, retries: int,
-    metrics: str | None, as_json: bool, adopt: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions,
+    retries: int | None, retry_for: float, metrics: str | None, as_json: bool, from_file: str | None,
+    adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
     Several specs run in the order of their dependencies.
 
+    A --source with * stands for each file or folder that it matches. Each is a run, in the order of their names, 9
+    before 10; {1} in a --param is what the first * matched. The first failure ends it.
+
     \b
     Examples:  scdgen run specs/customer.yml --source changes.csv
                scdgen run specs/extract.yml --param taken=2024-05-01
+               scdgen run specs/extract.yml --source 'data/sub-*.csv' --param 'taken={1}'
                scdgen run specs
     """
     loaded = load_specs(specs)
-    params = bind_params(loaded, source, param)
+    inputs = bind_inputs(loaded, source, param)
+    by_file = source is not None and is_pattern(source)
+    if from_file is not None:
+        inputs = skip_inputs(inputs, from_file, source if by_file else None)
     measured = open_metrics(metrics, loaded)
     steps = graph.steps(loaded)
-    several, outcomes = len(steps) > 1, []
-    with open_runner(loaded, engine, retries, measured) as runner:
+    several, outcomes = by_file or len(steps) > 1, []
+    with open_runner(loaded, engine, measured, retries=retries, retry_for=retry_for) as runner:
 
-        def merge(spec: Spec) -> Counts:
-            values = params[spec.target]
-            log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin)
+        def merge(spec: Spec, given: Input) -> Counts:
+            values = given.params[spec.target]
+            named = {}
+            if by_file:
+                runner.run_id = new_run_id()  # so that each can be undone by itself
+                named["source"] = str(given.source)
+            log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin, **named)
             with (
-                output.progress(f"merging into {spec.target}"),
-                open_source(runner.spark, spec, source, values) as rows,
+                output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
+                open_source(runner.spark, spec, given.source, values) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt)
             log.event("run done", **counts)
             return counts
 
-        for outcome in run_steps(steps, merge):
+        begun = run_inputs(loaded[0], inputs, merge) if by_file else run_steps(steps, partial(merge, given=inputs[0]))
+        for outcome in begun:
             if outcome.error is not None and not several:
                 raise outcome.error
             outcomes.append(outcome)
@@ -82,25 +100,30 @@ def run(
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
-        log.note(summarize(outcomes))
+        log.note(summarize_inputs(outcomes, len(inputs)) if by_file else summarize(outcomes))
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The ``counts`` of a table's run, its ``error``, or the failed tables ``because`` of which it was skipped."""
+    """The ``counts`` of a table's run, its ``error``, or the failed tables ``because`` of which it was skipped.
+
+    ``source`` is the file that was merged, if a run merges several.
+    """
 
     target: str
     counts: Counts | None = None
     error: Exception | None = None
     because: tuple[str, ...] = ()
+    source: str | None = None
 
     def as_object(self) -> dict[str, Any]:
-        """The outcome as ``run --json`` prints it for one table of several."""
+        """The outcome as ``run --json`` prints it for one table or file of several."""
+        named = {"source": self.source} if self.source is not None else {}
         if self.counts is not None:
-            return {**self.counts, "status": "done"}
+            return {**self.counts, **named, "status": "done"}
         if self.error is not None:
-            return {"target": self.target, "status": "failed", "error": line_and_status(self.error)[0]}
+            return {"target": self.target, **named, "status": "failed", "error": line_and_status(self.error)[0]}
         return {"target": self.target, "status": "skipped", "because": list(self.because)}
 
 
@@ -120,6 +143,34 @@ def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[
             causes[target] = (target,)
             outcome = Outcome(target, error=error)
         yield outcome
+
+
+def skip_inputs(inputs: Sequence[Input], first: str, pattern: str | None) -> list[Input]:
+    """The inputs from a file on; raises :class:`UsageError` if it is not among those that ``pattern`` matches."""
+    if pattern is None:
+        raise UsageError(f"--from {first}: goes with a --source with *, whose files it continues; leave it out")
+    names = [str(given.source) for given in inputs]
+    if first not in names:
+        raise UsageError(f"--from {first}: --source {pattern} does not match it{nearest(first, names)}")
+    return list(inputs[names.index(first) :])
+
+
+def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input], Counts]) -> Iterator[Outcome]:
+    """Run a spec with each input, and yield each outcome at once; the first failure is the last outcome."""
+    for number, given in enumerate(inputs, 1):
+        log.note(f"{number} of {len(inputs)}: {given.source}")
+        try:
+            outcome = Outcome(spec.target, counts=run(spec, given), source=given.source)
+        except Exception as error:
+            yield Outcome(spec.target, error=error, source=given.source)
+            return
+        yield outcome
+
+
+def summarize_inputs(outcomes: Sequence[Outcome], count: int) -> str:
+    """How many files are done, and the one to go on from."""
+    done = len(outcomes) - 1
+    return f"{done} of {count} files done; fix the cause and go on with --from {outcomes[-1].source}"
 
 
 def summarize(outcomes: Sequence[Outcome]) -> str:

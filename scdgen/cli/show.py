@@ -63,12 +63,12 @@ def show(
     from scdgen.run.versions import VersionFilter, read_versions
 
     loaded = load_specs(specs)
-    kind = _choose_kind(loaded, kind, html)
+    kind = choose_kind(loaded, kind, html)
     drawn = kind in {"timeline", "html"}
     for spec in loaded if drawn else ():
         require_history(spec, "--html" if html else "--format timeline")
     # A timeline shows deletes too; a list of rows does not.
-    wanted = VersionFilter(_parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
+    wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
     with open_runner(loaded, engine) as runner:
@@ -76,7 +76,7 @@ def show(
             with output.progress(f"reading {spec.target}"):
                 found = read_versions(runner.spark, spec, wanted, limit, engine.templates)
             if kind == "html":
-                _write_page(Path(str(html)), spec, wanted, found, engine.templates)
+                _write_timelines(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":
                 click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
             elif text := output.format_rows(kind, found.columns, found.tuples):
@@ -85,7 +85,7 @@ def show(
                 click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
 
 
-def _choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
+def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     """Choose the output format. Raises :class:`UsageError` for options that exclude each other."""
     if html is None:
         return kind or "table"
@@ -96,7 +96,8 @@ def _choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     return "html"
 
 
-def _parse_keys(given: tuple[str, ...]) -> dict[str, str]:
+def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
+    """Parse the values of --key. Raises :class:`UsageError` for a column that is given twice."""
     keys = parse_pairs(given, "--key")
     if len(keys) < len(given):
         twice = next(name for name in keys if sum(item.startswith(f"{name}=") for item in given) > 1)
@@ -118,18 +119,22 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
     return printed.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")
 
 
-def _write_page(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, templates: str | None) -> None:
+def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, templates: str | None) -> None:
     from scdgen.cli.timeline import build_timeline
     from scdgen.cli.timeline_output import render_page
 
     timeline = build_timeline(spec, wanted, found)
-    text = render_page(timeline, spec.description, templates)
+    write_page(file, render_page(timeline, spec.description, templates))
+    click.echo(f"wrote {file}: {spec.target}, {timeline.counted}")
+
+
+def write_page(file: Path, text: str) -> None:
+    """Write a page, and create its folder. Raises :class:`UsageError` if that fails."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise UsageError(f"--html {file}: cannot be written: {error.strerror}; name another file") from error
-    click.echo(f"wrote {file}: {spec.target}, {timeline.counted}")
 
 
 COMMANDS = (show,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -25,14 +24,13 @@ from scdgen.cli.options import (
     open_metrics,
     open_runner,
     parse_pairs,
+    parse_time,
     specs_argument,
 )
 from scdgen.errors import ScdgenError, UsageError
 
 if TYPE_CHECKING:
     from scdgen.run.stream import BatchResult, MicroBatch
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_interval(text: str) -> str:
@@ -41,10 +39,8 @@ def parse_interval(text: str) -> str:
     >>> parse_interval("10m")
     '10 minutes'
     """
-    found = re.fullmatch(r"([1-9]\d*)\s*([smhd])", text)
-    if not found:
-        raise UsageError(f"--interval {text}: is not a valid interval; write a number and s, m, h or d, such as 10m")
-    return f"{found[1]} {_UNITS[found[2]]}"
+    number, unit = parse_time("--interval", "interval", text, least=1)
+    return f"{number} {unit}"
 
 
 @click.command()
@@ -58,7 +54,8 @@ def parse_interval(text: str) -> str:
 @json_option("micro-batch")
 def stream(
     specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, available_now: bool,
-    interval: str | None, checkpoint: str | None, retries: int, metrics: str | None, as_json: bool, debug: bool,
+    interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float, metrics: str | None,
+    as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.
 
@@ -83,7 +80,7 @@ def stream(
         log.event("batch done", **done.as_object())
         click.echo(output.format_json(done.as_object()) if as_json else output.describe_batch(done))
 
-    make_runner = partial(Runner, templates=engine.templates, retries=retries, metrics=measured)
+    make_runner = partial(Runner, templates=engine.templates, retries=retries, metrics=measured, retry_for=retry_for)
     batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
     if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()

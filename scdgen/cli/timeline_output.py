@@ -14,7 +14,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from scdgen.cli.output import escape_control, format_value, truncate
+from scdgen.cli.output import escape_control, format_text, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
 from scdgen.patterns.render import render_template
 
@@ -336,10 +336,6 @@ def _build_version_data(version: Version, columns: list[str]) -> dict[str, Any]:
         "begins": version.begins,
         "ends": version.ends,
         "flags": flags,
-        "row": [_format_text(version.row[name]) for name in columns],
-        "old": {columns.index(change.column): _format_text(change.old) for change in version.changes},
+        "row": [format_text(version.row[name]) for name in columns],
+        "old": {columns.index(change.column): format_text(change.old) for change in version.changes},
     }
-
-
-def _format_text(value: Any) -> str | None:
-    return None if value is None else format_value(value)

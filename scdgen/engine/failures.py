@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors
-from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, quoted
+from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, option, quoted
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -22,11 +22,12 @@ _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAl
 _NO_FOLDER = "a file is where the table's folder should be; remove it, or name another folder"
 
 # Pattern in the text of an error -> its line, with the pattern's groups in it; the first match wins. {where} is where
-# the spec has the name in the first group, {hint} the most similar of the names in the second group.
+# the spec has the name in the first group, {hint} the most similar of the names in the second group, {source} how the
+# caller passes rows.
 _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
-     DataError, "no table or view {0}; name one that is there, or give the rows with --source"),
+     DataError, "no table or view {0}; name one that is there, or give the rows with {source}"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved"
      r".*?Did you mean one of the following\? \[([^\]]*)\]",
      DataError, "no column {0}{where}{hint}"),
@@ -199,7 +200,7 @@ def _kind_and_line(error: Exception, spec: Spec | None = None) -> tuple[type[Scd
         if found:
             parts = [_plain(part or "") for part in found.groups()]
             where = _where(spec, parts[0]) if spec is not None and "{where}" in line else ""
-            return kind, line.format(*parts, where=where, hint=_hint(parts))
+            return kind, line.format(*parts, where=where, hint=_hint(parts), source=option("--source", "source="))
     kind = DataError if _OF_USER.search(f"{type(error).__name__}: {text}") else EngineError
     return kind, f"{_first_line(text)}; {DEBUG}"
 

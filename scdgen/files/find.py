@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from glob import escape, glob
 from pathlib import Path
 
 from scdgen.engine.failures import local_path
@@ -44,6 +45,44 @@ class Files:
         if found is None and len(self.local) == 1:
             found = self.local[0]
         return (str(found) if found else self.shown), found
+
+
+@dataclass(frozen=True)
+class Match:
+    """A path that a pattern matches, and the text that each ``*`` of the pattern stands for in it."""
+
+    path: str
+    stars: tuple[str, ...]
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for each path that it matches; a URL with ``*`` does not: Spark reads it as one source."""
+    return "*" in path and "://" not in path and not Path(path).exists()
+
+
+def find_matches(pattern: str) -> list[Match]:
+    """The files and folders that a pattern matches, in the natural order of their names.
+
+    A ``*`` stands for any text without a slash, as short as it can be. Raises :class:`UsageError` if nothing matches.
+    """
+    pieces = str(Path(pattern)).split("*")
+    form = re.compile("([^/]*?)".join(map(re.escape, pieces)), re.DOTALL)
+    # Not Path.glob, whose * matches hidden files too.
+    found = (form.fullmatch(path) for path in glob("*".join(map(escape, pieces))))  # noqa: PTH207
+    matches = [Match(match[0], match.groups()) for match in found if match is not None]
+    if not matches:
+        raise UsageError(f"{pattern}: matches no file or folder; give a pattern that does, or one path")
+    return sorted(matches, key=lambda match: [natural_key(part) for part in Path(match.path).parts])
+
+
+def natural_key(text: str) -> tuple[list[str | int], str]:
+    """A key that sorts numbers in texts by their values.
+
+    >>> sorted(["sub-10.csv", "sub-9.csv", "sub-09.csv", "sub.csv"], key=natural_key)
+    ['sub-09.csv', 'sub-9.csv', 'sub-10.csv', 'sub.csv']
+    """
+    parts = re.split("([0-9]+)", text)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], text
 
 
 def spark_path(path: Path) -> str:

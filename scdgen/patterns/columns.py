@@ -99,6 +99,10 @@ class Target:
             for name, column in spec.columns.items()
         )
 
+    def compared(self, value: str) -> str:
+        """Convert a value of this column to a type that ``<=>`` supports."""
+        return comparable(value, self.type)
+
     def text(self, value: str) -> str:
         """Return a value of this column as readable text."""
         if self.type.startswith(("STRUCT", "ARRAY", "MAP")):

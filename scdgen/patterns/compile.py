@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest
+from scdgen.errors import UsageError, nearest, option
 from scdgen.patterns.facts import Create, Head
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.pattern import Rendering, Views, pattern_of
@@ -123,8 +123,8 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     bound = spec.model_copy(update=changed)
     needed = param_variables(bound)[1]
     if needed:
-        line = "{}: the param '{}' ({}) has no value; pass --param {}=..."
-        raise UsageError("\n".join(line.format(spec.origin, name, kind, name) for name, kind in needed))
+        line = "{}: the param '{}' ({}) has no value; pass {}"
+        raise UsageError("\n".join(line.format(spec.origin, name, kind, _param(name, "=...")) for name, kind in needed))
     return bound
 
 
@@ -138,7 +138,7 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[s
     declared = dict.fromkeys(name for spec in specs for name in spec.params)
     for name in given:
         if name not in declared:
-            raise UsageError(f"--param {name}: none of the specs has this param{_known(name, declared)}")
+            raise UsageError(f"{_param(name)}: none of the specs has this param{_known(name, declared)}")
     own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
     missing = []
     for spec in specs:
@@ -149,6 +149,11 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[s
     if missing:
         raise UsageError("\n".join(missing))
     return own
+
+
+def _param(name: str, value: str = "") -> str:
+    """A param as the caller gives it."""
+    return option(f"--param {name}{value}", f"params={{'{name}': ...}}")
 
 
 def _known(name: str, params: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.patterns import source
-from scdgen.patterns.columns import Target
+from scdgen.patterns.columns import Field, Target, field_of
 from scdgen.patterns.facts import Evolve, PlanShape, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
@@ -105,16 +105,114 @@ def versions_query(
 
     Raises :class:`UsageError` for a key or history that the spec does not have.
     """
-    read = pattern_of(spec).read(spec)
+    read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
+    if as_of is not None and read.times is None:
+        raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
+    facts = Show(read, typed, None if as_of is None else str(as_of), current, deleted)
+    return _query(Rendering("show.sql.j2", facts), templates)
+
+
+def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+    """(quoted column, type, text) of each key. Raises :class:`UsageError` for a column that is not a key."""
     for name in keys:
         if name not in spec.keys:
             hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
             raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
-    if as_of is not None and read.times is None:
-        raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
-    typed = tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
-    facts = Show(read, typed, None if as_of is None else str(as_of), current, deleted)
-    return _query(Rendering("show.sql.j2", facts), templates)
+    return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
+
+
+@dataclass(frozen=True)
+class Given:
+    """given.sql: a boolean column per value, (text, type): true if it does not convert to its type.
+
+    ``ordered`` adds a column: whether the second-last value is less than the last one.
+    """
+
+    values: tuple[tuple[str, str], ...]
+    ordered: bool
+
+
+def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> str:
+    """Return the query of the invalid ``values``, (text, type) each, and with ``ordered`` the order of the last two."""
+    return _query(Rendering("given.sql.j2", Given(tuple(values), ordered)))
+
+
+@dataclass(frozen=True)
+class DiffTimes:
+    """diff_times.sql: the keys that differ between two times, or all keys if ``unchanged``.
+
+    ``start`` and ``end`` are times as text; without ``end``, the open versions are compared. ``fields`` are the columns
+    of the spec, ``keys`` as in :class:`Show`.
+    """
+
+    read: Read
+    fields: tuple[Field, ...]
+    keys: tuple[tuple[str, str, str], ...]
+    start: str
+    end: str | None
+    unchanged: bool
+
+
+def diff_times_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    start: object,
+    end: object,
+    unchanged: bool = False,
+    templates: str | None = None,
+) -> str:
+    """Return the query of the changes between two times: ``_scd_change``, ``_scd_since``, ``_scd_old``, ``_scd_new``.
+
+    Its rows are ordered by key. Raises :class:`UsageError` for a key or history that the spec does not have.
+    """
+    read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
+    if read.times is None:
+        raise UsageError(
+            f"--from: {spec.target} is {spec.pattern}, which keeps no history; give a run with --run instead of times"
+        )
+    fields = tuple(field_of(spec, name) for name in spec.columns)
+    facts = DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
+    return _query(Rendering("diff_times.sql.j2", facts), templates)
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """A version of a table in Delta's log; ``missing`` are the columns of the spec that it lacks, quoted."""
+
+    number: int
+    missing: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class DiffRun:
+    """diff_run.sql: the rows that differ between two versions of a table, or all rows if ``unchanged``.
+
+    ``columns`` are the columns of the table that the spec has, ``keys`` as in :class:`Show`.
+    """
+
+    read: Read
+    columns: tuple[Target, ...]
+    keys: tuple[tuple[str, str, str], ...]
+    before: TableVersion
+    after: TableVersion
+    unchanged: bool
+
+
+def diff_run_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    before: TableVersion,
+    after: TableVersion,
+    unchanged: bool = False,
+    templates: str | None = None,
+) -> str:
+    """Return the query of the changes between two versions of a table, with the columns of :func:`diff_times_query`.
+
+    Its rows are ordered by key and start. ``_scd_since`` is the start of a version; a table without history lacks it.
+    """
+    pattern = pattern_of(spec)
+    facts = DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
+    return _query(Rendering("diff_run.sql.j2", facts), templates)
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:

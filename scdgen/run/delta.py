@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import sql
+from scdgen import log, sql
 from scdgen.engine.session import set_while
-from scdgen.errors import DataError, EngineError, ScdgenError
+from scdgen.errors import DataError, EngineError, ScdgenError, option
 from scdgen.patterns.source import SOURCE_CHANGED
 from scdgen.spec.model import Spec
 from scdgen.version import __version__
@@ -30,7 +30,7 @@ from scdgen.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RETRIES = 5
+RETRY_FOR = 600.0  # seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
 _OCCUPIED_TRIES = 3
 
@@ -47,6 +47,11 @@ _CONFLICT = re.compile(
     r"|\b(Concurrent(Append|DeleteRead|DeleteDelete|Transaction|Write)|MetadataChanged|ProtocolChanged)Exception\b"
 )
 _TRANSACTION_CONFLICT = re.compile(r"\b(DELTA_CONCURRENT_TRANSACTION|ConcurrentTransactionException)\b")
+# Errors about a version whose files or log entries were removed.
+_GONE = re.compile(
+    r"\bFAILED_READ_FILE\.FILE_NOT_EXIST\b|\bDELTA_(FILE_NOT_FOUND\w*|VERSION_NOT_FOUND|VERSIONS_NOT_CONTIGUOUS)\b"
+    r"|\b(FileNotFound|VersionNotFound)Exception\b"
+)
 _OCCUPIED = re.compile(r"\bDELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION\b")
 
 _SETTLED = 1.0  # seconds within which another process that is creating a table writes something
@@ -97,6 +102,11 @@ class Commit:
     refreshed: int | None = None  # updated without a match in the source
     files_added: int | None = None
     files_removed: int | None = None
+
+    @property
+    def merges(self) -> bool:
+        """Whether it is a MERGE: the only operation by which a run changes rows."""
+        return self.operation == "MERGE"
 
     def describe(self) -> str:
         """Describe the operation and the rows that it changed."""
@@ -180,11 +190,7 @@ _HARMLESS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
 
 def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
     """Plan how to undo a run. Raises :class:`DataError` if that would undo more than the run, or nothing."""
-    made = tuple(commit for commit in log if commit.run == run)
-    if not made:
-        known = list(dict.fromkeys(commit.run for commit in log if commit.run))
-        listed = f"the newest are {', '.join(known[:3])}" if known else "no run has changed it"
-        raise DataError(f"{spec.target}: no version is by the run {run}; {listed}; see `scdgen history`")
+    made = _find_run(spec, run, log)
     undone = next((commit for commit in log if commit.undoes == run), None)
     if undone is not None:
         raise DataError(f"{spec.target}: the run {run} was undone by version {undone.version}")
@@ -197,17 +203,74 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
                 f"{spec.target}: version {commit.version} ({commit.operation}, by {by}) came after the run {run}, and "
                 "would be undone with it; undo the later runs first, or RESTORE the table by hand"
             )
-    rows = [commit for commit in made if commit.operation == "MERGE"]
+    rows = [commit for commit in made if commit.merges]
     first = made[-1].version
     # Undoing the run that created the table leaves an empty table, to keep its views and grants.
     if first == 0 and not rows:
         raise DataError(f"{spec.target}: the run {run} made the table and merged nothing; there is nothing to undo")
     back_to = rows[-1].version - 1 if first == 0 else first - 1
-    if not any(commit.version == back_to for commit in log):
-        raise DataError(
-            f"{spec.target}: version {back_to}, before the run {run}, has been removed from the table's log"
-        )
+    _require_version(spec, run, log, back_to)
     return Undo(spec.target, run, made, back_to, log[0].version)
+
+
+def _find_run(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[Commit, ...]:
+    """The commits of a run, newest first. Raises :class:`DataError` if the log has none."""
+    made = tuple(commit for commit in log if commit.run == run)
+    if not made:
+        known = list(dict.fromkeys(commit.run for commit in log if commit.run))
+        listed = f"the newest are {', '.join(known[:3])}" if known else "no run has changed it"
+        raise DataError(f"{spec.target}: no version is by the run {run}; {listed}; see `scdgen history`")
+    return made
+
+
+def _require_version(spec: Spec, run: str, log: Sequence[Commit], version: int) -> None:
+    if not any(commit.version == version for commit in log):
+        raise DataError(
+            f"{spec.target}: version {version}, before the run {run}, has been removed from the table's log"
+        )
+
+
+# What a run changed
+
+
+def find_versions(spec: Spec, run: str, log: Sequence[Commit]) -> tuple[int, int]:
+    """Find the versions before and after a run changed rows; they are the same if it changed none.
+
+    Raises:
+        DataError: the log lacks the run or the version before it, the run is an undo, or another commit
+            changed rows between its first and its last version.
+    """
+    made = _find_run(spec, run, log)
+    if made[0].undoes:
+        raise DataError(
+            f"{spec.target}: the run {run} is the undo of {made[0].undoes}; name that run to see what was undone"
+        )
+    rows = [commit for commit in made if commit.merges]
+    if not rows:
+        return made[0].version, made[0].version
+    first, last = rows[-1].version, rows[0].version
+    _require_version(spec, run, log, first - 1)
+    for commit in log:
+        if first < commit.version < last and commit.run != run and commit.operation not in _HARMLESS:
+            raise DataError(
+                f"{spec.target}: version {commit.version} ({commit.operation}) is between the versions of the run "
+                f"{run}, but not by it; give each run a different id to compare them one by one"
+            )
+    return first - 1, last
+
+
+@contextmanager
+def explain_vacuumed(spec: Spec, run: str, before: int, after: int) -> Iterator[None]:
+    """Raise :class:`DataError` if this block reads the version before or after a run, and its files were removed."""
+    try:
+        yield
+    except Exception as error:
+        if not _mentions(error, _GONE):
+            raise
+        raise DataError(
+            f"{spec.target}: files of version {before} or {after}, before and after the run {run}, were removed by "
+            "VACUUM; name a later run"
+        ) from error
 
 
 # Transactions and conflicts
@@ -256,13 +319,52 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
+@dataclass(frozen=True)
+class RetryLimit:
+    """How long a run starts over: for ``seconds`` after its first try has lost, and at most ``times`` times, if given.
+
+    By time, because a busy machine makes few tries in a minute, and loses each of them more easily.
+    """
+
+    seconds: float = RETRY_FOR
+    times: int | None = None
+
+    def is_spent(self, retries: int, seconds: float) -> bool:
+        """Whether no try is left after so many retries, and so long after the first lost try."""
+        return seconds >= self.seconds or retries == self.times
+
+    def describe(self) -> str:
+        """The limit in words, as in ``for up to 10 minutes``."""
+        times = f", up to {self.times} time{'s' * (self.times != 1)}" if self.times else ""
+        return f"for up to {describe_time(self.seconds)}{times}"
+
+    def explain_end(self, target: str, retries: int) -> str:
+        """The message for a run whose every try lost."""
+        tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
+        more = option("--retries", "retries=") if retries == self.times else option("--retry-for", "retry_for=")
+        way_out = f"run again when fewer write to it, or allow more with {more}"
+        return f"{target}: other writers changed the table during {tries}; {way_out}"
+
+
+def describe_time(seconds: float) -> str:
+    """A length of time in words.
+
+    >>> describe_time(600), describe_time(3600), describe_time(90), describe_time(0.5)
+    ('10 minutes', '1 hour', '90 seconds', '0.5 seconds')
+    """
+    sizes = ((3600, "hour"), (60, "minute"), (1, "second"))
+    size, unit = next((size, unit) for size, unit in sizes if size == 1 or (seconds >= size and seconds % size == 0))
+    number = seconds / size
+    return f"{number:g} {unit}{'s' * (number != 1)}"
+
+
 def retry(
     target: str,
-    retries: int,
+    limit: RetryLimit,
     attempt: Callable[[], Result],
     clear: Callable[[BaseException], bool] = lambda _: False,
 ) -> tuple[Result, int]:
-    """Call ``attempt``, and up to ``retries`` times more after conflicts with other writers of the table or the source.
+    """Call ``attempt``, again until ``limit`` after conflicts with other writers of the table or the source.
 
     Returns the result and the number of retries. ``clear`` is called if the table's location has files and no other
     process seems to write there; it returns whether it removed them, and if so the attempt is repeated once.
@@ -271,34 +373,37 @@ def retry(
     therefore changed nothing, and the next one computes everything again.
 
     Waits before each retry, twice as long each time, up to ten seconds, less a random part, so that the same writers
-    do not collide again.
+    do not collide again. A line on stderr says that the run waits.
 
     Raises:
         EngineError: every attempt failed on a conflict.
         DataError: the source got rows during the last attempt.
     """
-    number = 0
+    number, first_lost, noted = 0, 0.0, False
     while True:
         try:
             return attempt(), number
         except ScdgenError as error:
+            now = time.monotonic()
+            first_lost = first_lost if number else now
+            spent = limit.is_spent(number, now - first_lost)
             occupied = is_occupied_location(error)
-            unsure = occupied and number + 1 < min(_OCCUPIED_TRIES, retries + 1)
+            unsure = occupied and not spent and number + 1 < _OCCUPIED_TRIES
             grew = isinstance(error, DataError) and error.rule == SOURCE_CHANGED
             if not (unsure or grew or is_conflict(error)):
                 if occupied and clear(error):
                     return attempt(), number
                 raise
-            if number == retries and (grew or is_transaction_conflict(error)):
+            if spent and (grew or is_transaction_conflict(error)):
                 raise  # more retries may not help, and these errors have specific messages
-            if number == retries:
-                tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
-                message = (
-                    f"{target}: other writers changed the table during {tries}; run again when fewer write to it, "
-                    "or allow more with --retries"
-                )
-                raise EngineError(message) from error
-            time.sleep(min(_LONGEST_WAIT, _FIRST_WAIT * 2**number) * random.uniform(0.5, 1))
+            if spent:
+                raise EngineError(limit.explain_end(target, number)) from error
+            if not (noted or unsure):
+                what = "the source changed during the run" if grew else "another writer was first"
+                log.note(f"{target}: {what}; trying again {limit.describe()}")
+                noted = True
+            wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
+            time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends
             number += 1
 
 

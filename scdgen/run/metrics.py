@@ -18,7 +18,7 @@ from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
 from scdgen.patterns.pattern import pattern_of
-from scdgen.run.delta import RETRIES, hash_spec, retry
+from scdgen.run.delta import RetryLimit, hash_spec, retry
 from scdgen.run.results import RunResult
 from scdgen.spec.model import Spec
 
@@ -116,7 +116,7 @@ class Metrics:
             DataError, EngineError: it cannot be created, or it lacks some of the columns.
         """
         if not self._ready:
-            retry(self.table, RETRIES, lambda: self._create(spark))
+            retry(self.table, RetryLimit(), lambda: self._create(spark))
             self._ready = True
 
     def _create(self, spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""The results of runs, plans and checks."""
+"""The results of runs, plans, diffs and checks."""
 
 from __future__ import annotations
 
@@ -92,9 +92,13 @@ class PlanRow:
     @property
     def changed(self) -> tuple[str, ...]:
         """The columns whose value would change."""
-        if self.old is None or self.new is None:
-            return ()
-        return tuple(name for name, value in self.new.items() if not _same(value, self.old[name]))
+        return _changed(self.old, self.new)
+
+
+def _changed(old: dict[str, Any] | None, new: dict[str, Any] | None) -> tuple[str, ...]:
+    if old is None or new is None:
+        return ()
+    return tuple(name for name, value in new.items() if not _same(value, old[name]))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -124,6 +128,58 @@ class PlanResult:
     def closed_share(self) -> float | None:
         """The share of the current keys whose version would be closed; ``None`` without current keys."""
         return self.closed_keys / self.current_keys if self.current_keys else None
+
+
+# The kinds of changes: of a key between two times, of a version by a run, of a row of a table without history.
+KEY_CHANGES = ("new", "changed", "deleted", "returned")
+VERSION_CHANGES = ("opened", "closed", "corrected", "folded")
+ROW_CHANGES = ("new", "changed", "deleted")
+
+
+@dataclass(frozen=True)
+class DiffRow:
+    """A key that differs between two times, or a version (scd1: a row) that a run changed.
+
+    ``since`` is the start of the version that is valid at the second time (for a deleted key, the time of the delete),
+    or the start of the version that the run changed; ``None`` for scd1. ``old`` is ``None`` if the row is new, ``new``
+    if it was removed. Values have JSON types: times, decimals and binary (hex) are text.
+    """
+
+    change: str
+    key: dict[str, Any]
+    since: str | int | None
+    old: dict[str, Any] | None
+    new: dict[str, Any] | None
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The columns whose value changed."""
+        return _changed(self.old, self.new)
+
+
+@dataclass(frozen=True)
+class DiffResult:
+    """The changes between two times, or by a run.
+
+    ``counts`` is change -> number of keys (between two times) or versions (by a run; scd1: rows), without a limit.
+    ``rows`` are the changes in the order of keys and starts, up to the limit; ``columns`` are the names of their
+    values. ``versions`` are the Delta versions before and after the run.
+    """
+
+    target: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    counts: dict[str, int]
+    rows: tuple[DiffRow, ...]
+    from_time: str | None = None
+    to_time: str | None = None
+    run_id: str | None = None
+    versions: tuple[int, int] | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the limit left out rows."""
+        return len(self.rows) < sum(self.counts.values())
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ params filled in, and with a broadcast hint if the batch is small.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -16,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.spark3 import with_variables
+from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
-from scdgen.run.delta import RETRIES, Commit, Result, Undo, retry
+from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
+from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.plan import PlanView, open_plan, written_share
-from scdgen.run.results import CheckResult, PlanResult, RunResult
+from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions
@@ -46,22 +48,26 @@ class Runner:
         self,
         spark: SparkSession,
         templates: str | None = None,
-        retries: int = RETRIES,
+        retries: int | None = None,
         run_id: str | None = None,
         metrics: str | Metrics | None = None,
+        retry_for: dt.timedelta | float = RETRY_FOR,
     ):
         """Prepare a session.
 
         Args:
             spark: the session.
             templates: a folder of custom templates.
-            retries: how often a run starts over after conflicts with other writers of the table or the source.
+            retries: how often a run starts over, at most; no limit if ``None``.
             run_id: one id for all runs of this runner in the tables' logs, instead of an id for each.
             metrics: a Delta table that gets a row per run; created if it does not exist.
+            retry_for: how long a run starts over after conflicts with other writers of the table or the source: a
+                timedelta or seconds, from the first conflict on.
         """
         self.spark = with_variables(spark)
         self.templates = templates
         self.retries = retries
+        self.retry_for = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
         self.run_id = run_id
         self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
         self._engine = Engine(self.spark)
@@ -77,7 +83,8 @@ class Runner:
 
         Args:
             spec: the table's spec.
-            source: rows to merge instead of the spec's source.
+            source: rows to merge instead of the spec's source. The run uses their session, which for a micro-batch of
+                ``foreachBatch`` is a copy of the runner's.
             params: name -> value (a Python value or its text) for the spec's params.
             adopt: take over a table that was not created from this spec, if all checks pass.
 
@@ -86,8 +93,9 @@ class Runner:
             DataError: the data breaks a rule.
             EngineError: Spark or Delta failed.
         """
-        with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
-            return self._run(spec, prepared, adopt, contextlib.nullcontext, record)
+        own = self._on_session_of(source)
+        with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
+            return own._run(spec, prepared, adopt, contextlib.nullcontext, record)
 
     def run_once(
         self,
@@ -98,9 +106,19 @@ class Runner:
         batch: int,
     ) -> RunResult:
         """:meth:`run`, unless the table has already committed this batch of this application."""
-        with self._record(spec, batch) as record, self._prepare(spec, source, params) as prepared:
-            once = partial(delta.skip_known_batch, self.spark, spec, application, batch)
-            return self._run(spec, prepared, False, once, record)
+        own = self._on_session_of(source)
+        with own._record(spec, batch) as record, own._prepare(spec, source, params) as prepared:
+            once = partial(delta.skip_known_batch, own.spark, spec, application, batch)
+            return own._run(spec, prepared, False, once, record)
+
+    def _on_session_of(self, source: DataFrame | None) -> Runner:
+        """Return this runner, or one like it on the session of ``source`` if that is another one.
+
+        The views and variables of a run belong to one session, and other sessions do not see them.
+        """
+        if source is None or source.sparkSession is session_of(self.spark):
+            return self
+        return Runner(source.sparkSession, self.templates, self.retries, self.run_id, self._metrics, self.retry_for)
 
     def _prepare(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
@@ -125,7 +143,7 @@ class Runner:
             with ready, delta.note_run(self.spark, spec, run_id) as noted:
                 return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, record.planned)
 
-        result, retries = retry(spec.target, self.retries, attempt, partial(delta.clear_unfinished, self.spark))
+        result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
         record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
         return record.result
 
@@ -177,8 +195,9 @@ class Runner:
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
     ) -> list[Row]:
         """Return the versions that :meth:`run` would write or remove, as rows (action, columns…); writes nothing."""
-        with self._prepare(spec, source, params) as prepared:
-            return self._read_plan(lambda plan: plan.rows(), spec, prepared)
+        own = self._on_session_of(source)
+        with own._prepare(spec, source, params) as prepared:
+            return own._read_plan(lambda plan: plan.rows(), spec, prepared)
 
     def plan_counted(
         self,
@@ -188,14 +207,14 @@ class Runner:
         sample: int = 5,
     ) -> PlanResult:
         """Count what :meth:`run` would do, with up to ``sample`` rows of each action, old and new; writes nothing."""
-
-        with self._prepare(spec, source, params) as prepared:
+        own = self._on_session_of(source)
+        with own._prepare(spec, source, params) as prepared:
 
             def read(plan: PlanView) -> PlanResult:
-                _, skipped = self._engine.rows_and_skipped(source_counts(prepared.compiled.spec))
+                _, skipped = own._engine.rows_and_skipped(source_counts(prepared.compiled.spec))
                 return plan.summarize(spec.target, sample, skipped)
 
-            return self._read_plan(read, spec, prepared)
+            return own._read_plan(read, spec, prepared)
 
     def run_counted(
         self,
@@ -212,9 +231,10 @@ class Runner:
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
-        with self._record(spec) as record, self._prepare(spec, source, params) as prepared:
-            record.planned = self._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
-            result = self._run(spec, prepared, adopt, contextlib.nullcontext, record)
+        own = self._on_session_of(source)
+        with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
+            record.planned = own._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
+            result = own._run(spec, prepared, adopt, contextlib.nullcontext, record)
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(
@@ -225,6 +245,31 @@ class Runner:
         with self._engine.translated(spec):
             require_table(self.spark, spec)
             return select_versions(self.spark, spec, wanted, self.templates)
+
+    def diff(
+        self,
+        spec: Spec,
+        from_time: object = None,
+        to_time: object = None,
+        run_id: str | None = None,
+        keys: Mapping[str, object] | None = None,
+        limit: int = 0,
+    ) -> DiffResult:
+        """Compare the table at two effective times, or before and after a run.
+
+        Args:
+            spec: the table's spec.
+            from_time: the first time, as a Python value or text; only for a table with history.
+            to_time: the second time; by default, the open versions.
+            run_id: a run in Delta's log, instead of times.
+            keys: only this key: column -> value.
+            limit: maximum number of rows; 0 for all.
+
+        Raises:
+            UsageError: the arguments exclude each other, are invalid, or do not fit this spec.
+            DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
+        """
+        return read_diff(self.spark, spec, DiffFilter(from_time, to_time, run_id, keys or {}), limit, self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -260,7 +305,9 @@ class Runner:
             UsageError: the checkpoint is missing, or the specs read different sources.
         """
         given = [spec] if isinstance(spec, Spec) else list(spec)
-        runner = partial(Runner, templates=self.templates, retries=self.retries, metrics=self._metrics)
+        runner = partial(
+            Runner, templates=self.templates, retries=self.retries, metrics=self._metrics, retry_for=self.retry_for
+        )
         batch = build_micro_batch(given, runner, checkpoint, params, report)
         if self._metrics is not None:
             self._metrics.require_not_target(given)
@@ -304,7 +351,10 @@ class Runner:
             with self._open_plan(spec, prepared, adopt) as plan:
                 return read(plan)
 
-        return retry(spec.target, self.retries, attempt)[0]
+        return retry(spec.target, self._limit(), attempt)[0]
+
+    def _limit(self) -> RetryLimit:
+        return RetryLimit(self.retry_for, self.retries)
 
     @contextmanager
     def _open_plan(self, spec: Spec, prepared: Prepared, adopt: bool) -> Iterator[PlanView]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen.engine.engine import FILE
-from scdgen.errors import DataError, UsageError
+from scdgen.errors import DataError, UsageError, option
 from scdgen.files import errors as files_errors
 from scdgen.files import find as files
 from scdgen.files import read as files_read
@@ -181,7 +181,8 @@ def _choose_checkpoint(fed: Sequence[Spec], given: str | None) -> str:
     if given is None and len(found) != 1:
         what = "none of the specs names" if not found else f"the specs name {len(found)} places for"
         raise UsageError(
-            f"{fed[0].origin}: {what} the stream's checkpoint; write stream.checkpoint in a spec, or pass --checkpoint"
+            f"{fed[0].origin}: {what} the stream's checkpoint; write stream.checkpoint in a spec, or pass "
+            + option("--checkpoint", "checkpoint=")
         )
     return given or found[0]
 

@@ -16,7 +16,7 @@ from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError, quoted
 from scdgen.patterns.history import Times
-from scdgen.patterns.queries import versions_query
+from scdgen.patterns.queries import given_query, versions_query
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
 
@@ -74,19 +74,36 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
         raise DataError(f"{spec.target}: no such table; run the spec first")
 
 
+def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, str]]:
+    """(option, text, type) of each key, for :func:`require_valid`."""
+    return [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
+
+
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
     """Select the rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
     query = wanted.render_query(spec, templates)
-    given = [(f"--key {name}", str(value), spec.columns[name].type) for name, value in wanted.keys.items()]
+    given = list_keys(spec, wanted.keys)
     if wanted.as_of is not None:
         given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
-    # Test the values first: depending on the ANSI mode, the CAST in the query would fail or return NULL.
-    tried = [f"TRY_CAST({sql.text_literal(text)} AS {kind}) IS NULL" for _, text, kind in given]
-    failed = spark.sql(f"SELECT {', '.join(tried)}").collect()[0] if tried else ()
-    for (option, text, kind), is_null in zip(given, failed, strict=True):
+    require_valid(spark, given)
+    return spark.sql(query)
+
+
+def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> None:
+    """Raise :class:`UsageError` if a text of ``given``, (option, text, type) each, does not convert to its type.
+
+    ``ordered``: also if the second-last value is not less than the last one. Call it before the query: depending on the
+    ANSI mode, the CAST in the query would fail or return NULL.
+    """
+    if not given:
+        return
+    *failed, last = spark.sql(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
+    for (option, text, kind), is_null in zip(given, failed if ordered else [*failed, last], strict=True):
         if is_null:
             raise UsageError(f"{option}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
-    return spark.sql(query)
+    if ordered and not last:
+        (option, text, _), (other, bound, _) = given[-2:]
+        raise UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
 
 
 def read_versions(

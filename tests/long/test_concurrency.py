@@ -25,8 +25,6 @@ from tests.tools.writers import Change, changes_of, frame_of, run_together, spec
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RETRIES = 60
-
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +47,7 @@ def test_writers_in_separate_sessions(spark: SparkSession, writers: int) -> None
 
     def write(number: int) -> int:
         session = spark.newSession()
-        runner, lost = Runner(session, retries=RETRIES), 0
+        runner, lost = Runner(session), 0
         for batch in batches[number::writers]:
             lost += runner.run(spec, frame_of(session, batch)).retries
         return lost
@@ -109,7 +107,7 @@ def test_writer_during_optimize_vacuum_and_delete(spark: SparkSession) -> None:
     def write() -> int:
         try:
             session = spark.newSession()
-            runner = Runner(session, retries=RETRIES)
+            runner = Runner(session)
             return sum(runner.run(spec, frame_of(session, batch)).retries for batch in batches)
         finally:
             done.set()
@@ -131,7 +129,7 @@ def test_stream_during_batch_writers(spark: SparkSession, tmp_path: Path) -> Non
         session = spark.newSession()
         found: list[RunResult] = []
         reader = session.readStream.schema("id int, at string, value string").option("maxFilesPerTrigger", 1)
-        query = Runner(session, retries=RETRIES).stream(
+        query = Runner(session).stream(
             spec, reader.json(str(tmp_path / "in")), str(tmp_path / checkpoint),
             report=lambda batch: found.extend(batch.results),
         )  # fmt: skip
@@ -142,7 +140,7 @@ def test_stream_during_batch_writers(spark: SparkSession, tmp_path: Path) -> Non
         if number == 2:
             return streamed("cp")
         session = spark.newSession()
-        runner = Runner(session, retries=RETRIES)
+        runner = Runner(session)
         return [runner.run(spec, frame_of(session, batch)) for batch in batches[4 + number :: 2]]
 
     done = run_together(write, 3)
@@ -188,6 +186,6 @@ def test_run_fails_after_the_last_retry(spark: SparkSession, tmp_path: Path, mon
         meanwhile.join()
     assert str(failed.value) == (
         "writers.spent: other writers changed the table during each of 3 tries; run again when fewer write to it, "
-        "or allow more with --retries"
+        "or allow more with retries="
     )
     assert len(commits) >= 4 and rows_of(spark, "writers.spent") == before

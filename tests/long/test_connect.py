@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -121,6 +122,40 @@ def test_stream_batches_merge_in_the_server(far: Called, folder: Path) -> None:
     assert (status, out) == (1, "") and err.startswith("far.streamed: id is NULL"), err
     assert err.count("\n") == 1
     assert far("show", "streamed.yml", "--format", "csv") == (0, TABLE, "")
+
+
+FOREACH = """
+import sys
+from pyspark.sql import SparkSession
+from scdgen import Runner, load_spec
+
+spark, other = (SparkSession.builder.remote(sys.argv[1]).create() for _ in range(2))
+spec = load_spec("each.yml")
+
+def merge(batch, number):
+    Runner(batch.sparkSession).run(spec, source=batch)
+
+schema = "id INT, name STRING, age INT, at TIMESTAMP, op STRING"
+rows = spark.readStream.schema(schema).option("header", "true").csv(sys.argv[2])
+writer = rows.writeStream.foreachBatch(merge).option("checkpointLocation", sys.argv[3]).trigger(availableNow=True)
+writer.start().awaitTermination()
+more = other.sql("SELECT 7 AS id, 'Eva' AS name, 1 AS age, TIMESTAMP '2024-05-01' AS at, 'I' AS op")
+print([row.id for row in Runner(spark).plan(spec, source=more)], Runner(spark).run(spec, source=more).inserted)
+"""
+
+
+def test_foreach_batch_and_rows_of_another_session(far: Called, url: str, folder: Path) -> None:
+    (folder / "each.yml").write_text(SPEC.replace("far.people", "far.each"))
+    (folder / "days").mkdir()
+    for rows in ("day1.csv", "day2.csv"):
+        (folder / "days" / rows).write_text((folder / rows).read_text())
+    command = [sys.executable, "-c", FOREACH, url, str(folder / "days"), str(folder / "each")]
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "[7] 1\n"), done.stderr[-4000:]
+    told = far("show", "each.yml", "--format", "csv")
+    assert told == (0, f"{TABLE}7,Eva,1,2024-05-01 00:00:00,,true\n", "")
 
 
 @pytest.mark.parametrize(

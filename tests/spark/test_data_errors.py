@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import DataError, Runner, ScdgenError, load_spec_text
+from scdgen import DataError, Runner, ScdgenError, load_spec_text, render
 from scdgen.errors import UsageError
+from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,7 +112,9 @@ def test_engine_errors_are_one_line(spark: SparkSession) -> None:
 
 def test_params_are_required_and_typed(spark: SparkSession) -> None:
     runner, spec = Runner(spark), load_spec_text(snapshot())
-    with pytest.raises(UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass --param taken"):
+    with pytest.raises(
+        UsageError, match=r"the param 'taken' \(TIMESTAMP\) has no value; pass params=\{'taken': \.\.\.\}"
+    ):
         runner.run(spec, frame(spark, (1, "a")))
     with pytest.raises(UsageError, match=r"no param 'taken_on'; did you mean 'taken'"):
         runner.run(spec, frame(spark, (1, "a")), {"taken_on": T1})
@@ -129,3 +132,32 @@ def test_bad_rows_are_skipped_and_conflicts_resolved(spark: SparkSession) -> Non
         spec, frame(spark, (1, "x", T1), (1, "y", T1), (2, "x", T1), (3, "x", T1, 1, "D"), (3, "x", T1))
     )
     assert result.inserted == 2, "one of the two rows of 1, and a delete wins over a row of 3"
+
+
+def test_rows_that_the_source_leaves_out_break_no_rule(spark: SparkSession) -> None:
+    """Spark may test a condition before a join or an IS NOT NULL below it; the rules see only what the source keeps."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS left_out")
+    spark.sql(
+        "CREATE OR REPLACE TABLE left_out.rows USING DELTA AS SELECT * FROM VALUES "
+        "(1, 'a', 'x', TIMESTAMP '2024-02-01'), (2, NULL, 'x', TIMESTAMP '2024-01-01'), (NULL, NULL, 'x', NULL) "
+        "AS t (id, v, kind, at)"
+    )
+    spark.sql("CREATE OR REPLACE TABLE left_out.kinds USING DELTA AS SELECT 1 AS id, 'x' AS kind")
+    spark.sql(
+        "CREATE OR REPLACE VIEW left_out.joined AS "
+        "SELECT r.id, r.v, r.at FROM left_out.rows AS r JOIN left_out.kinds AS k ON r.kind = k.kind AND k.id = r.id"
+    )
+    more = "keys: [id]\ncolumns: {id: int, v: string}\n"
+    for name, source in (
+        ("filtered", "table: left_out.rows, effective_at: at, where: v IS NOT NULL"),
+        ("by_view", "table: left_out.joined, effective_at: at"),
+    ):
+        spec = load_spec_text(f"target: left_out.{name}\npattern: scd2\nsource: {{{source}}}\n{more}")
+        for _ in range(2):
+            Runner(spark).run(spec)
+        rows = spark.table(f"left_out.{name}").select("id", "v").collect()
+        assert [tuple(row) for row in rows] == [(1, "a")]
+        *before, merge = split_statements(render(spec).merge)
+        for statement in before:
+            spark.sql(statement)
+        assert spark.sql(merge).collect()[0][0] == 0, "the file pasted as it is changes nothing"

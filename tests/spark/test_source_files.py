@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import json
 import math
 import re
 from decimal import Decimal
@@ -318,3 +319,44 @@ def test_malformed_line_in_path_of_spec(spark: Any, here: Called) -> None:
     with pytest.raises(DataError, match=r"p: holds a line that is not a JSON object, at 'nope'; write one"):
         Runner(spark).run(spec)
     assert rows_of(spark, "files.people") == before
+
+
+EXTRACTS = """
+target: files.extracts
+pattern: scd2
+source: {table: nowhere, feed: snapshot}
+keys: [id]
+columns: {id: int, name: string}
+history: {type: bigint, is_current: null}
+params: {taken: bigint}
+snapshot: {taken_at: ":taken"}
+"""
+
+
+def test_many_files_in_one_call(spark: Any, here: Called) -> None:
+    """Each is a run of its own, 9 before 10, up to the first failure; the next call goes on from there."""
+    spark.sql("DROP TABLE IF EXISTS files.extracts")
+    write("extracts.yml", EXTRACTS)
+    for number, names in ((9, "Ann"), (10, "Anna"), (101, "Zoe")):
+        write(f"in/sub-{number}.csv", f"id,name\n1,{names}\n" + "x,Bob\n" * (number == 101))
+    given = ("run", "extracts.yml", "--source", "in/sub-*.csv", "--param", "taken={1}", "--json")
+    status, out, err = here(*given)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(one["source"], one["status"], one.get("inserted")) for one in found] == [
+        ("in/sub-9.csv", "done", 1), ("in/sub-10.csv", "done", 1), ("in/sub-101.csv", "failed", None)
+    ]  # fmt: skip
+    assert (status, err.splitlines()) == (1, [
+        "1 of 3: in/sub-9.csv",
+        "2 of 3: in/sub-10.csv",
+        "3 of 3: in/sub-101.csv",
+        "in/sub-101.csv:3: column id: 'x' is not a valid INT (1 row, such as key id=x); fix the file or the type",
+        "2 of 3 files done; fix the cause and go on with --from in/sub-101.csv",
+    ])  # fmt: skip
+    assert len({one["run"] for one in found[:2]}) == 2, "undo takes back one file, not all"
+    assert rows_of(spark, "files.extracts") == [(1, "Ann", 9, 10), (1, "Anna", 10, None)]
+    write("in/sub-101.csv", "id,name\n1,Zoe\n")
+    status, out, err = here(*given[:-1], "--from", "in/sub-101.csv")
+    assert (status, err) == (0, "1 of 1: in/sub-101.csv\n") and out.startswith("files.extracts: 1 inserted, 1 updated")
+    assert rows_of(spark, "files.extracts")[1:] == [(1, "Anna", 10, 101), (1, "Zoe", 101, None)]
+    status, out, err = here("plan", *given[1:3], "in/sub-9*.csv", *given[4:5], "taken=102")
+    assert (status, err) == (0, ""), "one match can be planned"

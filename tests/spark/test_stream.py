@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,43 @@ def test_table_is_read_as_a_stream(spark: Any, tmp_path: Path) -> None:
         Runner(spark).stream(spec, rows, report=done.append).awaitTermination()
         counts += [(batch.batch, batch.rows, batch.results[0].inserted, batch.results[0].updated) for batch in done]
     assert counts == [(0, 1, 1, 0), (1, 1, 1, 1)]
+
+
+def test_foreach_batch_merges_with_a_runner_of_the_outer_session(spark: Any, tmp_path: Path) -> None:
+    """Each micro-batch belongs to a copy of the session; so do the views and variables of its run and its plan."""
+    spec = load_spec_text(
+        "target: web.each\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, v: string}\n"
+    )
+    (tmp_path / "in").mkdir()
+    for day, value in ((1, "a"), (2, "b")):
+        (tmp_path / f"in/{day}.json").write_text(f'{{"id": 1, "v": "{value}", "at": "2024-01-0{day} 00:00:00"}}')
+        os.utime(tmp_path / f"in/{day}.json", (day, day))
+    runner, sessions, found = Runner(spark), set(), []
+
+    def merge(batch: Any, number: int) -> None:
+        sessions.add(batch.sparkSession is spark)
+        planned = [row.v for row in runner.plan(spec, source=batch) if row.action == "open"]
+        counts = runner.plan_counted(spec, source=batch).counts["open"]
+        found.append((planned, counts, runner.run_counted(spec, batch)["inserted"], runner.run(spec, batch).inserted))
+
+    rows = spark.readStream.schema("id int, v string, at timestamp").option("maxFilesPerTrigger", 1)
+    writer = rows.json(str(tmp_path / "in")).writeStream.foreachBatch(merge).trigger(availableNow=True)
+    writer.option("checkpointLocation", str(tmp_path / "cp")).start().awaitTermination()
+    assert sessions == {False}, "the batches are of the outer session, and the test shows nothing"
+    assert found == [(["a"], 1, 1, 0), (["b"], 1, 1, 0)]
+    assert [row[1] for row in rows_of(spark, "web.each")] == ["a", "b"]
+
+
+def test_a_run_uses_the_session_of_its_source(spark: Any) -> None:
+    spec = load_spec_text(
+        "target: web.other_session\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns: {id: int}\n"
+    )
+    other = spark.newSession()
+    result = Runner(spark, run_id="mine", metrics="web.other_runs").run(spec, source=other.sql("SELECT 1 AS id"))
+    assert (result.inserted, result.run_id) == (1, "mine")
+    assert [row.run for row in spark.table("web.other_runs").collect()] == ["mine"]
+    assert Runner(spark).run_once(spec, other.sql("SELECT 2 AS id"), {}, "app", 1).inserted == 1
 
 
 def test_wrong_usage_is_one_line(called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

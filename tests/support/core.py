@@ -43,6 +43,7 @@ CORE = (
     "test_stream.py::test_repeated_batch_is_skipped",
     "test_stream.py::test_table_is_read_as_a_stream",
     "test_types.py::test_names_are_quoted",
+    "test_stream.py::test_foreach_batch_merges_with_a_runner_of_the_outer_session",
     "test_types.py::test_tracked_columns_of_every_type[changes]",
 )
 # A pasted file declares variables, which Apache Spark has since 4.0.

@@ -17,7 +17,10 @@ from scdgen.patterns import compile as compiling
 from scdgen.patterns import queries
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import (
+    TableVersion,
     check_all,
+    diff_run_query,
+    diff_times_query,
     evolve_script,
     plan_rows,
     plan_sample,
@@ -26,7 +29,7 @@ from scdgen.patterns.queries import (
     source_rows,
     versions_query,
 )
-from scdgen.sql import unquote
+from scdgen.sql import quote, unquote
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
 
@@ -66,11 +69,18 @@ def texts(spec: Spec) -> dict[str, str]:
         "counts.sql": run_counts(spec) or "",
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
         "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else "",
+        "diff_times.sql": diff_times_query(spec, {}, "2024-01-01", "2024-02-01") if spec.pattern == "scd2" else "",
+        "diff_run.sql": diff_run_query(spec, {spec.keys[0]: 1}, _before(spec), TableVersion(4)),
         "plan_rows.sql": plan_rows(spec),
         "plan_sample.sql": plan_sample(spec, 5),
         "source_rows.sql": source_rows(spec),
         "source_counts.sql": source_counts(spec, wanted=True),
     }
+
+
+def _before(spec: Spec) -> TableVersion:
+    """A version of the table without the last column of the spec, unless that is a key."""
+    return TableVersion(3, frozenset({quote([*spec.columns][-1])} - {*map(quote, spec.keys)}))
 
 
 def rendered() -> dict[str, dict[str, str]]:

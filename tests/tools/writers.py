@@ -29,7 +29,7 @@ from tests.conftest import SETTINGS, rows_of  # noqa: E402
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-KEYS, RETRIES = 12, 200
+KEYS = 12
 Change = tuple[int, str, str | None]
 Done = TypeVar("Done")
 
@@ -85,7 +85,7 @@ def brought(spark: SparkSession, writers: int, batches: int, seed: int) -> tuple
 
     def write(number: int) -> Brought:
         session, begin = spark.newSession(), time.monotonic()
-        runner = Runner(session, retries=RETRIES, metrics="writers.runs")
+        runner = Runner(session, metrics="writers.runs")
         lost = []
         for batch in given[number::writers]:
             lost.append(runner.run(spec, frame_of(session, batch)).retries)

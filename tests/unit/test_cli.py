@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from scdgen import load_spec_text
+from scdgen import DataError, Spec, load_spec_text
 from scdgen.cli.main import cli, main
+from scdgen.cli.options import Input, bind_inputs
+from scdgen.cli.run import run_inputs, skip_inputs, summarize_inputs
 from tests.conftest import ROOT
 
 SPEC = """target: crm.t
@@ -19,6 +21,7 @@ source: {table: crm.s, effective_at: at}
 keys: [id]
 columns: {id: int, name: string}
 """
+PARAMS = "params: {since: bigint, region: string}\n"
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
@@ -110,6 +113,40 @@ def test_generate_does_not_import_pyspark() -> None:
     begin = time.monotonic()
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
     print(f"generate --check: {time.monotonic() - begin:.2f} s")
+
+
+def test_files_run_until_the_first_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = [Input(f"sub-{number}.csv", {"crm.t": {"taken": str(number)}}) for number in (9, 10, 11)]
+    done: list[str | None] = []
+
+    def merge(spec: Spec, given: Input) -> dict[str, object]:
+        if given.source == "sub-10.csv":
+            raise DataError("crm.t: id is NULL; fix the source")
+        done.append(given.source)
+        return {"target": spec.target, "inserted": 1}
+
+    outcomes = list(run_inputs(load_spec_text(SPEC), inputs, merge))
+    assert done == ["sub-9.csv"]
+    assert [outcome.as_object() for outcome in outcomes] == [
+        {"target": "crm.t", "inserted": 1, "source": "sub-9.csv", "status": "done"},
+        {"target": "crm.t", "source": "sub-10.csv", "status": "failed", "error": "crm.t: id is NULL; fix the source"},
+    ]
+    assert capsys.readouterr().err == "1 of 3: sub-9.csv\n2 of 3: sub-10.csv\n"
+    assert summarize_inputs(outcomes, 3) == "1 of 3 files done; fix the cause and go on with --from sub-10.csv"
+    assert skip_inputs(inputs, "sub-10.csv", "sub-*.csv") == inputs[1:]
+
+
+def test_stars_in_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("de-9.csv", "de-10.csv"):
+        Path(name).write_text("id,at\n")
+    spec = load_spec_text(SPEC.replace("at}", "at, where: 'lsn > :since AND region = :region'}") + PARAMS)
+    found = bind_inputs([spec], "*-*.csv", ["since={2}", "region={1}{1}:{x}"])
+    assert found == [
+        Input(f"de-{number}.csv", {"crm.t": {"since": number, "region": "dede:{x}"}}) for number in ("9", "10")
+    ]
+    one = Input("de-9.csv", {"crm.t": {"since": "{2}", "region": "x"}})
+    assert bind_inputs([spec], "de-9.csv", ["since={2}", "region=x"]) == [one], "no pattern, no star"
 
 
 def test_specs_from_different_files_are_equal() -> None:

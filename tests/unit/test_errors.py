@@ -7,9 +7,15 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from scdgen import load_spec_text
+from scdgen.engine.failures import translate
+from scdgen.errors import UsageError, name_options
+from scdgen.patterns.compile import bind, bind_each
+from scdgen.run.stream import build_micro_batch
 from tests.conftest import ROOT
 from tests.support.error_cases import Found, called, cases, expected
 from tests.tools import errors_doc
@@ -88,6 +94,45 @@ def test_debug_prints_the_traceback_first(
     assert (status, again) == (1, 1)
     assert full[0] == "Traceback (most recent call last):" and any("ruamel.yaml" in line for line in full)
     assert full[-1:] == plain
+
+
+def test_messages_name_arguments_in_python_and_options_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    head = "target: a.b\npattern: scd1\nkeys: [id]\ncolumns: {id: int}\n"
+    spec = load_spec_text(head + "source: {table: a.c, where: day >= :since}\nparams: {since: date}\n")
+    missing = RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`c` cannot be found. Verify it.")
+
+    def messages() -> list[str]:
+        texts = [str(translate(spec, missing))]
+        for call in (
+            lambda: bind(spec, None, {}),
+            lambda: bind_each([spec, spec], {"until": 1}),
+            lambda: build_micro_batch([spec], Mock(), params={"since": "2024-01-01"}),
+        ):
+            with pytest.raises(UsageError) as refused:
+                call()
+            texts.append(str(refused.value))
+        return texts
+
+    python = [
+        "a.b: no table or view a.c; name one that is there, or give the rows with source=",
+        "inline: the param 'since' (DATE) has no value; pass params={'since': ...}",
+        "params={'until': ...}: none of the specs has this param; the params are since",
+        "inline: none of the specs names the stream's checkpoint; write stream.checkpoint in a spec, or pass "
+        "checkpoint=",
+    ]
+    options = {"source=": "--source", "params={'since': ...}": "--param since=...", "checkpoint=": "--checkpoint"}
+    options["params={'until': ...}"] = "--param until"
+    assert messages() == python
+    name_options(True)
+    try:
+        named = messages()
+    finally:
+        name_options(False)
+    for argument, name in options.items():
+        python = [line.replace(argument, name) for line in python]
+    assert named == python
+    called("validate nowhere.yml", capsys.readouterr)
+    assert messages() != named, "a command in this process is over"
 
 
 def test_closed_stdout_is_not_an_error() -> None:

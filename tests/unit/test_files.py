@@ -15,7 +15,7 @@ import pytest
 from scdgen import load_spec_text
 from scdgen.errors import DataError, UsageError
 from scdgen.files.errors import csv_rows, find_mistake, json_rows, line_of, open_files
-from scdgen.files.find import find
+from scdgen.files.find import Match, find, find_matches, is_pattern
 from scdgen.files.read import csv_headers
 
 
@@ -49,6 +49,36 @@ def test_path_gives_its_files(names: list[str], given: str, kind: str, found: li
         write(name, "id\n")
     files = find(given)
     assert (files.kind, [str(file) for file in files.local]) == (kind, found)
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern", "found"),
+    [
+        (["s/sub-9.csv", "s/sub-10.csv", "s/sub-009.csv", "s/sub.csv", "s/x/sub-1.csv"], "s/sub-*.csv",
+         [("s/sub-009.csv", "009"), ("s/sub-9.csv", "9"), ("s/sub-10.csv", "10")]),
+        (["us-24-05.csv", "de-24-05.csv", "us-24-04.csv"], "*-*.csv",
+         [("de-24-05.csv", "de", "24-05"), ("us-24-04.csv", "us", "24-04"), ("us-24-05.csv", "us", "24-05")]),
+        (["day=10/a.csv", "day=9/a.csv", "day=9/b.csv"], "day=*/a.csv", [("day=9/a.csv", "9"), ("day=10/a.csv", "10")]),
+        (["day=10/a.csv", "day=9/a.csv"], "./day=*", [("day=9", "9"), ("day=10", "10")]),
+        (["a[1]?.csv", "a1x.csv", "a[1]?b.csv"], "a[1]?*.csv", [("a[1]?.csv", ""), ("a[1]?b.csv", "b")]),
+        ([".a.csv", "b\n.csv"], "*.csv", [("b\n.csv", "b\n")]),
+    ],
+)  # fmt: skip
+def test_matches_of_a_pattern(names: list[str], pattern: str, found: list[tuple[str, ...]]) -> None:
+    """In the natural order, each with what its stars matched."""
+    for name in names:
+        write(name, "id\n")
+    assert is_pattern(pattern)
+    assert find_matches(pattern) == [Match(path, tuple(stars)) for path, *stars in found]
+    absolute = str(Path.cwd() / pattern)
+    assert find_matches(absolute) == [Match(str(Path.cwd() / path), tuple(stars)) for path, *stars in found]
+
+
+def test_what_is_one_source_though_it_has_a_star() -> None:
+    write("a*.csv", "id\n")
+    write("ab.csv", "id\n")
+    assert not is_pattern("a*.csv") and not is_pattern("s3://bucket/sub-*.csv") and not is_pattern("ab.csv")
+    assert [str(file) for file in find("a*.csv").local] == ["a*.csv"]
 
 
 @pytest.mark.parametrize(

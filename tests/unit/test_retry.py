@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from types import SimpleNamespace
+from unittest.mock import Mock
+
 import pytest
 
-from scdgen import DataError, EngineError
-from scdgen.run.delta import is_conflict, retry
+from scdgen import DataError, EngineError, Runner
+from scdgen.cli.options import parse_seconds
+from scdgen.cli.run import run
+from scdgen.run.delta import RETRY_FOR, RetryLimit, is_conflict, retry
 
 CONFLICTS = [
     "[DELTA_CONCURRENT_APPEND.WITHOUT_HINT] ConcurrentAppendException: files were added to the root of the table",
@@ -53,7 +59,7 @@ def test_waits_grow_and_are_random(monkeypatch: pytest.MonkeyPatch) -> None:
             raise failed
         return "done"
 
-    assert retry("x.y", 8, attempt) == ("done", 8)
+    assert retry("x.y", RetryLimit(times=8), attempt) == ("done", 8)
     longest = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10, 10]
     assert all(most / 2 <= wait <= most for wait, most in zip(waits, longest, strict=True)), waits
 
@@ -67,8 +73,92 @@ def test_last_retry_fails_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None
         raise lost()
 
     with pytest.raises(EngineError, match=r"^x\.y: other writers changed the table during each of 3 tries; run again"):
-        retry("x.y", 2, attempt)
+        retry("x.y", RetryLimit(times=2), attempt)
     assert len(calls) == 3
+
+
+class Clock:
+    """Time that passes only in ``sleep`` and ``attempt``, which loses ``losses`` times and takes ``takes`` seconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, losses: int, takes: float):
+        self.now, self.tries, self.losses, self.takes = 1000.0, 0, losses, takes
+        monkeypatch.setattr("scdgen.run.delta.time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds >= 0
+        self.now += seconds
+
+    def attempt(self) -> str:
+        self.tries += 1
+        self.now += self.takes
+        if self.tries <= self.losses:
+            raise lost()
+        return "done"
+
+
+def test_a_writer_among_many_goes_on_for_ten_minutes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its number of tries does not matter. One line says that it waits."""
+    clock = Clock(monkeypatch, losses=20, takes=15)
+    assert retry("x.y", RetryLimit(), clock.attempt) == ("done", 20)
+    assert capsys.readouterr().err == "x.y: another writer was first; trying again for up to 10 minutes\n"
+    clock = Clock(monkeypatch, losses=10**6, takes=15)
+    with pytest.raises(EngineError) as spent:
+        retry("x.y", RetryLimit(), clock.attempt)
+    assert RETRY_FOR == 600 and 600 <= clock.now - 1015 <= 620, "the last try begins in time"
+    assert str(spent.value) == (
+        f"x.y: other writers changed the table during each of {clock.tries} tries; run again when fewer write to it, "
+        "or allow more with retry_for="
+    )
+
+
+def test_the_time_counts_from_the_first_lost_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A MERGE that takes longer than the time gets one more try."""
+    clock = Clock(monkeypatch, losses=1, takes=3600)
+    assert retry("x.y", RetryLimit(), clock.attempt) == ("done", 1)
+    clock = Clock(monkeypatch, losses=1, takes=1)
+    with pytest.raises(EngineError, match=r"during the only try; .* with retry_for=$"):
+        retry("x.y", RetryLimit(0), clock.attempt)
+
+
+def test_a_day_of_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, losses=5000, takes=1)
+    assert retry("x.y", RetryLimit(86400), clock.attempt) == ("done", 5000)
+
+
+def test_both_limits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock(monkeypatch, losses=9, takes=1)
+    with pytest.raises(EngineError, match=r"each of 4 tries; .* with retries=$"):
+        retry("x.y", RetryLimit(90, 3), clock.attempt)
+    clock.tries = 0
+    with pytest.raises(EngineError, match=r"each of 3 tries; .* with retry_for=$"):
+        retry("x.y", RetryLimit(2, 3), clock.attempt)
+    line = "x.y: another writer was first; trying again for up to"
+    assert capsys.readouterr().err == f"{line} 90 seconds, up to 3 times\n{line} 2 seconds, up to 3 times\n"
+
+
+def test_the_limits_of_a_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A timedelta or seconds; the runner of another session has the limits of the first."""
+    found: list[RetryLimit] = []
+
+    def note(_: str, limit: RetryLimit, *__: object) -> tuple[None, int]:
+        found.append(limit)
+        return None, 0
+
+    monkeypatch.setattr("scdgen.run.runner.retry", note)
+    hour = dt.timedelta(hours=1)
+    for runner in (Runner(Mock()), Runner(Mock(), retry_for=hour), Runner(Mock(), retry_for=2.5, retries=3)):
+        for own in (runner, runner._on_session_of(Mock())):
+            own._read_plan(Mock(), Mock(), Mock())
+    assert found[::2] == found[1::2] == [RetryLimit(600), RetryLimit(3600), RetryLimit(2.5, 3)]
+
+
+def test_the_time_of_the_command_line() -> None:
+    texts = {"0s": 0, "30s": 30, "10m": 600, "2h": 7200, "1 d": 86400}
+    assert {text: parse_seconds("--retry-for", text) for text in texts} == texts
+    default = next(param for param in run.params if param.name == "retry_for").default
+    assert parse_seconds("--retry-for", str(default)) == RETRY_FOR
 
 
 def test_shared_checkpoint_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +169,7 @@ def test_shared_checkpoint_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         raise error from RuntimeError("[DELTA_CONCURRENT_TRANSACTION] x")
 
     with pytest.raises(EngineError, match="the same checkpoint; let one stream alone use it"):
-        retry("x.y", 2, attempt)
+        retry("x.y", RetryLimit(times=2), attempt)
 
 
 def test_other_errors_are_not_retried() -> None:
@@ -90,7 +180,7 @@ def test_other_errors_are_not_retried() -> None:
         raise DataError("x.y: two changes of one key and time")
 
     with pytest.raises(DataError):
-        retry("x.y", 5, attempt)
+        retry("x.y", RetryLimit(times=5), attempt)
     assert len(calls) == 1
 
 
@@ -107,12 +197,12 @@ def test_non_empty_folder_is_retried_briefly(monkeypatch: pytest.MonkeyPatch) ->
             raise error
         return 1
 
-    assert retry("x.y", 5, lambda: attempt(3)) == (1, 2)
+    assert retry("x.y", RetryLimit(times=5), lambda: attempt(3)) == (1, 2)
     calls.clear()
     with pytest.raises(EngineError, match=r"not empty$"):
-        retry("x.y", 5, lambda: attempt(9))
+        retry("x.y", RetryLimit(times=5), lambda: attempt(9))
     assert len(calls) == 3
     calls.clear()
     with pytest.raises(EngineError, match=r"not empty$"):
-        retry("x.y", 0, lambda: attempt(9))
+        retry("x.y", RetryLimit(times=0), lambda: attempt(9))
     assert len(calls) == 1

@@ -1,14 +1,15 @@
-"""When a run can be undone, without Spark."""
+"""When a run can be undone, and the versions before and after it, without Spark."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Callable
 
 import pytest
 
-from scdgen import DataError, load_spec_text
-from scdgen.run.delta import Commit, hash_spec, new_run_id, plan_undo
+from scdgen import DataError, Spec, load_spec_text
+from scdgen.run.delta import Commit, find_versions, hash_spec, new_run_id, plan_undo
 
 TEXT = "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
 SPEC = load_spec_text(TEXT)
@@ -72,9 +73,48 @@ def test_undo_is_refused(made: list[str], run: str, message: str) -> None:
     assert str(refused.value) == message
 
 
-def test_undo_needs_the_version_in_the_log() -> None:
+@pytest.mark.parametrize("find", [plan_undo, find_versions])
+def test_version_before_a_run_must_be_in_the_log(find: Callable[[Spec, str, list[Commit]], object]) -> None:
     with pytest.raises(DataError, match=r"^a\.b: version 1, before the run r2, has been removed from the table's log$"):
-        plan_undo(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
+        find(SPEC, "r2", log("CREATE_TABLE r1", "MERGE r1", "MERGE r2")[:1])
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "versions"),
+    [
+        (["CREATE_TABLE r1", "MERGE r1", "MERGE r2"], "r1", (0, 1)),
+        (["CREATE_TABLE r1", "MERGE r1", "ADD_COLUMNS r2", "SET_TBLPROPERTIES r2", "MERGE r2", "WRITE"], "r2", (3, 4)),
+        (["CREATE_TABLE r1", "MERGE r1", "OPTIMIZE", "MERGE r1", "MERGE r2"], "r1", (0, 3)),  # two of one name
+        (["CREATE_TABLE r1", "MERGE r1", "RESTORE r2 r1"], "r1", (0, 1)),  # undone since
+        (["CREATE_TABLE r1"], "r1", (0, 0)),
+    ],
+)
+def test_versions_around_a_run(made: list[str], run: str, versions: tuple[int, int]) -> None:
+    assert find_versions(SPEC, run, log(*made)) == versions
+
+
+@pytest.mark.parametrize(
+    ("made", "run", "message"),
+    [
+        (
+            ["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "MERGE r1"], "r1",
+            "a.b: version 2 (MERGE) is between the versions of the run r1, but not by it; give each run a different "
+            "id to compare them one by one",
+        ),
+        (
+            ["CREATE_TABLE r1", "MERGE r1", "RESTORE r2 r1"], "r2",
+            "a.b: the run r2 is the undo of r1; name that run to see what was undone",
+        ),
+        (
+            ["CREATE_TABLE r1", "MERGE r1"], "r9",
+            "a.b: no version is by the run r9; the newest are r1; see `scdgen history`",
+        ),
+    ],
+)  # fmt: skip
+def test_run_that_cannot_be_compared_is_refused(made: list[str], run: str, message: str) -> None:
+    with pytest.raises(DataError) as refused:
+        find_versions(SPEC, run, log(*made))
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("note", [None, "", "nightly", "[1]", "{}", '{"run": "r1"}', "{"])

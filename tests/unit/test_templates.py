@@ -14,6 +14,7 @@ import pytest
 from jinja2 import nodes
 
 from scdgen import SpecError
+from scdgen.cli.diff import DiffPage
 from scdgen.cli.timeline_output import Page
 from scdgen.patterns import facts, queries, scd1
 from scdgen.patterns.checks import Checks
@@ -22,6 +23,7 @@ from scdgen.patterns.facts import Head, PlanShape, Session
 from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import STEPS
@@ -48,7 +50,11 @@ CONTEXTS: dict[str, type] = {
     "source_counts.sql.j2": queries.Source,
     "diagnose.sql.j2": queries.Diagnose,
     "bad_values.sql.j2": queries.BadValues,
+    "given.sql.j2": queries.Given,
+    "diff_times.sql.j2": queries.DiffTimes,
+    "diff_run.sql.j2": queries.DiffRun,
     "show.html.j2": Page,
+    "diff.html.j2": DiffPage,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
 }
 # Types of macro parameters by name, in every file.
@@ -62,8 +68,11 @@ PARAMETERS: dict[str, Any] = {
     "batch": scd1.Scd1Batch,
     "field": Field,
     "cast": SourceCast,
+    "extract": Scd2Snapshot,
+    "version": queries.TableVersion,
+    "page": Page | DiffPage,
 }
-MACRO_FILES = {"_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
+MACRO_FILES = {"_page.html.j2", "_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
 
@@ -215,7 +224,8 @@ def test_every_field_is_read() -> None:
     """A fact that no template reads is dead, unless a property of its class uses it."""
     seen = {place for name in templates() for place in read(name, CONTEXTS.get(name)).seen}
     leaves = {SourceCast, Field}  # Python reads their other fields
-    for kind in {*CONTEXTS.values(), *PARAMETERS.values()} - leaves:
+    kinds = {kind for found in (*CONTEXTS.values(), *PARAMETERS.values()) for kind in alternatives(found)}
+    for kind in kinds - leaves:
         source, name = inspect.getsource(kind), kind.__name__
         for field in dataclasses.fields(kind):
             assert (name, field.name) in seen or f"self.{field.name}" in source, f"{name}.{field.name}"

@@ -5,20 +5,14 @@ The script runs if Chromium is on the PATH; otherwise a warning says that it did
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
-import warnings
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scdgen.cli.timeline import Timeline
 from scdgen.cli.timeline_output import render_page
 from scdgen.errors import UsageError
+from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
 from tests.support.timelines import made, row, spec_of
 
 NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
@@ -29,49 +23,10 @@ ROWS = [
     row(2, NASTY, None, "2024-01-15 00:00:00", "2024-03-01 00:00:00"),
     row(2, "Bob", None, "2024-03-01 00:00:00", None),
 ]
-VOID = {"meta", "link", "input", "br", "img", "hr"}
-
-
-class Read(HTMLParser):
-    """The elements of a page, with their attributes, and the text of its data."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: dict[str, str] = {}
-        self.feed(text)
-        self.close()
-        assert self.open == [], "every element is closed"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        tag, attributes = self.elements[-1] if self.elements else ("", {})
-        name = attributes.get("id") or tag
-        self.texts[name] = self.texts.get(name, "") + data
-
-
-def data_of(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Read(text).texts["data"])
-    return found
 
 
 def test_page_loads_nothing() -> None:
-    text = render_page(made(ROWS), "Customers")
-    fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
-    for tag, attributes in Read(text).elements:
-        assert not fetching & set(attributes), (tag, attributes)
-        assert tag not in {"link", "iframe", "object", "embed", "img", "base", "form"}
-    assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", text)
-    policy = next(attributes for _, attributes in Read(text).elements if "http-equiv" in attributes)
-    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    require_self_contained(render_page(made(ROWS), "Customers"))
 
 
 def test_any_value_is_kept_and_escaped() -> None:
@@ -103,7 +58,7 @@ def test_page_says_what_it_omits() -> None:
     text = render_page(made(ROWS, limit=3))
     assert "Only the first 3 rows are shown" in text and "goes on</p>" not in text
     assert "Only the " not in render_page(made(ROWS))
-    assert "an empty place is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
+    assert "a gap is not a delete" in render_page(made(ROWS[:1], as_of="2024-01-01"))
 
 
 def test_custom_template(tmp_path: Path) -> None:
@@ -115,7 +70,7 @@ def test_custom_template(tmp_path: Path) -> None:
 
 
 # The actions of a reader, run in the page; the results are written into the page as JSON.
-_READER = """<script>
+_READER = """
 const all = selector => [...document.querySelectorAll(selector)];
 const bars = () => all(".track .version").map(bar => bar.getAttribute("aria-label"));
 const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -142,36 +97,13 @@ if (found.count < 100) {
 }
 set("search", "ID=2"); found.lanes = all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent);
 set("search", "nobody"); found.nothing = document.getElementById("nothing").innerText;
-found.hacked = typeof hacked;
-found.errors = errors;
-found.requests = performance.getEntriesByType("resource").length;
-document.body.append(Object.assign(document.createElement("pre"), { id: "found", textContent: JSON.stringify(found) }));
-</script></body>"""
-_ERRORS = "<script>const errors = []; addEventListener('error', event => errors.push(event.message));</script></head>"
-
-
-def read_in_browser(timeline: Timeline, folder: Path) -> dict[str, Any] | None:
-    """The results of a reader's actions; None, and a warning, if Chromium is not installed."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
-        warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
-        return None
-    file = folder / "page.html"
-    text = render_page(timeline).replace("</head>", _ERRORS, 1)
-    file.write_text(_READER.join(text.rsplit("</body>", 1)), encoding="utf-8")
-    done = subprocess.run(
-        [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-         "--window-size=1200,800", "--dump-dom", file.as_uri()],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    found: dict[str, Any] = json.loads(Read(done.stdout).texts["found"])
-    return found
+"""
 
 
 def test_search_and_keyboard_navigation(tmp_path: Path) -> None:
     timeline = made(ROWS)
     assert len(data_of(render_page(timeline))["lanes"]) == 2
-    found = read_in_browser(timeline, tmp_path)
+    found = read_in_browser(render_page(timeline), _READER, tmp_path)
     if found is None:
         return
     assert (found["errors"], found["hacked"], found["requests"]) == ([], "undefined", 0)
@@ -197,7 +129,7 @@ def test_page_with_two_thousand_versions(tmp_path: Path) -> None:
     rows = [row(i // 5, f"n{i}", "Oslo", i % 5, i % 5 + 1 if i % 5 < 4 else None) for i in range(2000)]
     timeline = made(rows, spec_of("{type: bigint}"))
     assert len(render_page(timeline)) < 1_000_000
-    found = read_in_browser(timeline, tmp_path)
+    found = read_in_browser(render_page(timeline), _READER, tmp_path)
     if found is None:
         return
     assert (found["count"], found["errors"], found["nothing"]) == (2000, [], "No key here holds this text.")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError
-from scdgen.run.delta import clear_unfinished, retry
+from scdgen.run.delta import RetryLimit, clear_unfinished, retry
 
 LEFT = ("_delta_log/.00000000000000000000.json.0af3.tmp", "_delta_log/..00000000000000000000.json.0af3.tmp.crc")
 
@@ -48,7 +48,7 @@ def test_leftovers_are_removed(tmp_path: Path, files: tuple[str, ...]) -> None:
             raise refused(folder)
         return "made"
 
-    assert retry("crm.t", 5, attempt, lambda error: clear_unfinished(spark, error)) == ("made", 2)
+    assert retry("crm.t", RetryLimit(), attempt, lambda error: clear_unfinished(spark, error)) == ("made", 2)
     assert tries == [True, True, True, False], "waits for other writers first"
 
 
@@ -62,7 +62,7 @@ def test_other_files_are_kept(tmp_path: Path, file: str) -> None:
     folder = made(tmp_path / "t", *LEFT, file)
     before = sorted(folder.rglob("*"))
     with pytest.raises(EngineError, match="holds other files"):
-        retry("crm.t", 5, lambda: _raise(refused(folder)), lambda error: clear_unfinished(spark, error))
+        retry("crm.t", RetryLimit(), lambda: _raise(refused(folder)), lambda error: clear_unfinished(spark, error))
     assert sorted(folder.rglob("*")) == before
     assert not clear_unfinished(spark, refused(tmp_path / "nowhere"))
     assert not clear_unfinished(spark, EngineError("crm.t: something else"))

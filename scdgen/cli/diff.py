@@ -1,0 +1,190 @@
+"""``scdgen diff``: shows what changed between two times, or by a run, as a table, CSV, JSON or an HTML page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scdgen.cli import output
+from scdgen.cli.options import (
+    EngineOptions,
+    engine_options,
+    limit_option,
+    load_specs,
+    open_runner,
+    specs_argument,
+)
+from scdgen.cli.show import choose_kind, parse_keys, write_page
+from scdgen.errors import UsageError
+from scdgen.patterns.render import render_template
+
+if TYPE_CHECKING:
+    from scdgen.run.results import DiffResult, DiffRow
+    from scdgen.spec.model import Spec
+
+TEMPLATE = "diff.html.j2"
+
+
+@click.command()
+@specs_argument
+@engine_options
+@click.option("--from", "from_time", metavar="TIME", help="The first time to compare.")
+@click.option("--to", "to_time", metavar="TIME", help="The second time.  [default: the open versions]")
+@click.option("--run", "run_id", metavar="ID", help="Show what this run changed; `scdgen history` lists the runs.")
+@click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["table", "csv", "json"]),
+    help="Changes as a table, as CSV, or as one JSON object with counts.  [default: table]",
+)
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write an HTML page instead of printing.",
+)
+@limit_option(1000, "Maximum number of changes; 0 for all. The counts include all of them.")
+def diff(
+    specs: tuple[str, ...], from_time: str | None, to_time: str | None, run_id: str | None, key: tuple[str, ...],
+    kind: str | None, html: str | None, limit: int, engine: EngineOptions, debug: bool,
+) -> None:  # fmt: skip
+    """Show what changed in a table between two times, or by a run.
+
+    \b
+    Examples:  scdgen diff specs/customer.yml --from 2024-01-31 --to 2024-02-29
+               scdgen diff specs/customer.yml --from 2024-01-31 --html customer.html
+               scdgen diff specs/customer.yml --run 20240501T060000-3fa9c1 --format json
+    """
+    from scdgen.run.diff import DiffFilter
+
+    loaded = load_specs(specs)
+    if len(loaded) != 1:
+        raise UsageError(f"diff compares one table, and {len(loaded)} specs are given; give one spec")
+    (spec,) = loaded
+    kind = choose_kind(loaded, kind, html)
+    wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
+    wanted.render_query(spec, templates=engine.templates)  # refuses invalid options before Spark starts
+    with open_runner(loaded, engine) as runner, output.progress(f"comparing {spec.target}"):
+        found = runner.diff(spec, from_time, to_time, run_id, wanted.keys, limit)
+    if kind == "html":
+        write_page(Path(str(html)), render_page(found, spec, engine.templates))
+        click.echo(f"wrote {html}: {describe_diff(found)}")
+    else:
+        click.echo(format_diff(found, spec, kind))
+    if found.is_cut:
+        click.echo(f"… more than {limit} changes: narrow it with --key, or give --limit", err=True)
+
+
+def describe_diff(found: DiffResult) -> str:
+    """Describe the compared sides and the counts of changes in one line."""
+    return f"{found.target}, {_describe_sides(found)}: {_describe_counts(found)}"
+
+
+def _describe_sides(found: DiffResult) -> str:
+    if found.versions is not None:
+        return f"run {found.run_id}, version {found.versions[0]} to {found.versions[1]}"
+    return f"since {found.from_time}" if found.to_time is None else f"{found.from_time} to {found.to_time}"
+
+
+def _describe_counts(found: DiffResult) -> str:
+    return ", ".join(f"{count} {word}" for word, count in found.counts.items())
+
+
+def format_diff(found: DiffResult, spec: Spec, kind: str) -> str:
+    """Format the changes as ``table``, ``csv`` or ``json``."""
+    if kind == "json":
+        return output.format_json(as_object(found))
+    if kind == "csv":
+        return _format_csv(found)
+    return "\n".join([describe_diff(found), *(["", _format_table(found, spec)] if found.rows else [])])
+
+
+def _format_table(found: DiffResult, spec: Spec) -> str:
+    columns = ["change", *found.columns, *(["since"] if found.run_id is None else [])]
+    rows = [
+        [row.change, *output.compare_cells(row), *([row.since] if found.run_id is None else [])] for row in found.rows
+    ]
+    times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
+    values = [place for place, name in enumerate(found.columns, 1) if name not in {*found.keys, *times}]
+    styles = dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)
+    return output.format_table(columns, rows, styles, whole={*range(len(columns))} - {*values})
+
+
+def _format_csv(found: DiffResult) -> str:
+    values = [name for name in found.columns if name not in found.keys]
+    columns = ["change", *found.keys, "since", *(f"{side}.{name}" for name in values for side in ("old", "new"))]
+    rows = []
+    for row in found.rows:
+        sides = (row.old or {}, row.new or {})
+        rows.append([row.change, *row.key.values(), row.since, *(side.get(name) for name in values for side in sides)])
+    return output.format_csv(columns, rows)
+
+
+def as_object(found: DiffResult) -> dict[str, Any]:
+    """The changes as ``--format json`` prints them."""
+    sides = {"from": found.from_time, "to": found.to_time}
+    return {
+        "target": found.target,
+        **(sides if found.versions is None else {"run": found.run_id, "versions": list(found.versions)}),
+        "counts": found.counts,
+        "rows": [
+            {
+                "change": row.change, "key": row.key, "since": row.since,
+                "old": row.old, "new": row.new, "changed": list(row.changed),
+            }
+            for row in found.rows
+        ],
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DiffPage:
+    """The facts that the page's template prints.
+
+    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``limit`` is the number of
+    changes on the page if some were left out, else ``None``. ``data`` is what the page's script reads.
+    """
+
+    target: str
+    description: str | None
+    compared: str
+    counted: str
+    limit: int | None
+    data: dict[str, Any]
+
+
+def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> str:
+    """Render the page. Raises :class:`UsageError` if a custom template is broken."""
+    compared, counted = _describe_sides(found), _describe_counts(found)
+    limit = len(found.rows) if found.is_cut else None
+    page = DiffPage(found.target, spec.description, compared, counted, limit, build_page_data(found))
+    return render_template(TEMPLATE, page, templates)
+
+
+def build_page_data(found: DiffResult) -> dict[str, Any]:
+    """Build the data of the page's script. Values are text, because scripts round numbers; ``None`` for NULL."""
+    return {
+        "columns": found.columns,
+        "keys": [place for place, name in enumerate(found.columns) if name in found.keys],
+        "dated": found.run_id is None,
+        "changes": list(found.counts.items()),
+        "rows": [_build_row_data(found, row) for row in found.rows],
+    }
+
+
+def _build_row_data(found: DiffResult, row: DiffRow) -> dict[str, Any]:
+    """Build the data of a row; ``old`` is column index -> value before the change."""
+    values, old = row.new or row.old or {}, row.old or {}
+    return {
+        "change": row.change,
+        "since": output.format_text(row.since),
+        "row": [output.format_text(values[name]) for name in found.columns],
+        "old": {found.columns.index(name): output.format_text(old[name]) for name in row.changed},
+    }
+
+
+COMMANDS = (diff,)

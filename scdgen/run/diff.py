@@ -1,0 +1,130 @@
+"""Compares a table with itself: its keys at two effective times, or its rows before and after a run."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scdgen import sql
+from scdgen.engine.engine import Engine
+from scdgen.errors import DataError, UsageError
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import TableVersion, diff_run_query, diff_times_query
+from scdgen.run.delta import explain_vacuumed, find_versions, read_log
+from scdgen.run.results import KEY_CHANGES, ROW_CHANGES, VERSION_CHANGES, DiffResult, DiffRow
+from scdgen.run.table import find_missing
+from scdgen.run.versions import list_keys, render_json_row, require_table, require_valid
+from scdgen.spec.model import Spec
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ANY = TableVersion(0)
+
+
+@dataclass(frozen=True)
+class DiffFilter:
+    """Selects what to compare: two times (the second defaults to the open versions) or a run; and of which key."""
+
+    from_time: object = None
+    to_time: object = None
+    run_id: str | None = None
+    keys: Mapping[str, object] = field(default_factory=dict)
+
+    def render_query(
+        self,
+        spec: Spec,
+        versions: tuple[TableVersion, TableVersion] = (_ANY, _ANY),
+        unchanged: bool = False,
+        templates: str | None = None,
+    ) -> str:
+        """Render the SQL; of a run, for the table ``versions`` before and after it. ``unchanged`` includes equal rows.
+
+        Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
+        """
+        if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
+            raise UsageError("--run: goes without --from and --to; give a run, or the times to compare")
+        if self.run_id is not None:
+            return diff_run_query(spec, self.keys, *versions, unchanged, templates)
+        if self.from_time is None:
+            raise UsageError("--from: is missing; give the time to compare with, or a run with --run")
+        return diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged, templates)
+
+
+def read_diff(
+    spark: SparkSession, spec: Spec, wanted: DiffFilter, limit: int = 0, templates: str | None = None
+) -> DiffResult:
+    """Read up to ``limit`` rows (0: all), and count all of them.
+
+    Raises:
+        UsageError: the options exclude each other, a value is invalid, or the spec does not have the key or history.
+        DataError, EngineError: the table, the key or the run does not exist, or the engine failed.
+    """
+    wanted.render_query(spec, templates=templates)
+    given, kind = list_keys(spec, wanted.keys), spec.history.type.upper()
+    times = {"--from": wanted.from_time, "--to": wanted.to_time}
+    given += [(option, str(time), kind) for option, time in times.items() if time is not None]
+    versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
+    with Engine(spark).translated(spec):
+        require_table(spark, spec)
+        require_valid(spark, given, ordered=wanted.to_time is not None)
+        if wanted.run_id is not None:
+            versions = _find_versions(spark, spec, wanted.run_id)
+            numbers = (version.number for version in versions)
+            vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *numbers))
+        with vacuumed:
+            frame = spark.sql(wanted.render_query(spec, versions, templates=templates))
+            rows, counts = _collect(frame, limit)
+            if wanted.keys and not rows:
+                _require_key(spec, wanted.keys, spark.sql(wanted.render_query(spec, versions, True, templates)))
+    names = spec.columns if wanted.run_id is None else map(sql.unquote, pattern_of(spec).read(spec).columns)
+    words = KEY_CHANGES if wanted.run_id is None else VERSION_CHANGES if spec.keeps_history else ROW_CHANGES
+    return DiffResult(
+        target=spec.target,
+        keys=tuple(spec.keys),
+        columns=tuple(names),
+        counts={word: counts.get(word, 0) for word in words},
+        rows=tuple(_build_row(spec, row) for row in rows),
+        from_time=None if wanted.from_time is None else str(wanted.from_time),
+        to_time=None if wanted.to_time is None else str(wanted.to_time),
+        run_id=wanted.run_id,
+        versions=None if wanted.run_id is None else (versions[0].number, versions[1].number),
+    )
+
+
+def _find_versions(spark: SparkSession, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:
+    table = sql.quote_parts(spec.target_parts)
+    before, after = find_versions(spec, run_id, read_log(spark, table))
+
+    def describe(number: int) -> TableVersion:
+        stored = spark.read.option("versionAsOf", number).table(table).columns
+        return TableVersion(number, frozenset(column.name for column in find_missing(spec, stored)))
+
+    return describe(before), describe(after)
+
+
+def _collect(frame: DataFrame, limit: int) -> tuple[list[dict[str, Any]], Mapping[str, int]]:
+    """Collect up to ``limit`` rows, and count all rows per change, with a second query only if rows were left out."""
+    limited = frame.limit(limit + 1) if limit else frame
+    collected = limited.selectExpr(render_json_row(frame.schema.jsonValue())).collect()
+    rows = [json.loads(row[0]) for row in collected]
+    if limit and len(rows) > limit:
+        return rows[:limit], {row[0]: int(row[1]) for row in frame.groupBy("_scd_change").count().collect()}
+    return rows, Counter(row["_scd_change"] for row in rows)
+
+
+def _require_key(spec: Spec, keys: Mapping[str, object], frame: DataFrame) -> None:
+    """Raise :class:`DataError` if a key has no rows, not even unchanged ones."""
+    if frame.limit(1).count() == 0:
+        listed = ", ".join(f"{name}={value}" for name, value in keys.items())
+        raise DataError(f"{spec.target}: no row has the key {listed}; look for it with `scdgen show`")
+
+
+def _build_row(spec: Spec, row: Mapping[str, Any]) -> DiffRow:
+    old, new = row["_scd_old"], row["_scd_new"]
+    key = {name: (new or old)[name] for name in spec.keys}
+    return DiffRow(row["_scd_change"], key, row.get("_scd_since"), old, new)

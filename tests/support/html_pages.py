@@ -1,0 +1,86 @@
+"""Reads the pages of scdgen show and diff, and runs their script if Chromium is on the PATH."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+class Read(HTMLParser):
+    """The elements of a page, with their attributes, and the text of its data."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == [], "every element is closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        tag, attributes = self.elements[-1] if self.elements else ("", {})
+        name = attributes.get("id") or tag
+        self.texts[name] = self.texts.get(name, "") + data
+
+
+def data_of(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Read(text).texts["data"])
+    return found
+
+
+def require_self_contained(text: str) -> None:
+    """Assert that a page loads and sends nothing."""
+    fetching = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction", "ping", "manifest"}
+    for tag, attributes in Read(text).elements:
+        assert not fetching & set(attributes), (tag, attributes)
+        assert tag not in {"link", "iframe", "object", "embed", "img", "base", "form"}
+    assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", text)
+    policy = next(attributes for _, attributes in Read(text).elements if "http-equiv" in attributes)
+    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+_ERRORS = "<script>const errors = []; addEventListener('error', event => errors.push(event.message));</script></head>"
+_FOUND = """
+found.hacked = typeof hacked;
+found.errors = errors;
+found.requests = performance.getEntriesByType("resource").length;
+document.body.append(Object.assign(document.createElement("pre"), { id: "found", textContent: JSON.stringify(found) }));
+"""
+
+
+def read_in_browser(text: str, reader: str, folder: Path) -> dict[str, Any] | None:
+    """Run the script ``reader`` in the page, and return its object ``found``.
+
+    None, and a warning, if Chromium is not installed.
+    """
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        warnings.warn("no chromium on the PATH: the page was read, but its script was not run", stacklevel=2)
+        return None
+    file = folder / "page.html"
+    script = f"<script>{reader}{_FOUND}</script></body>"
+    file.write_text(script.join(text.replace("</head>", _ERRORS, 1).rsplit("</body>", 1)), encoding="utf-8")
+    done = subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+         "--window-size=1200,800", "--dump-dom", file.as_uri()],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    found: dict[str, Any] = json.loads(Read(done.stdout).texts["found"])
+    return found

@@ -1,0 +1,215 @@
+"""The output and the options of scdgen diff, without Spark."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import load_spec_text
+from scdgen.cli.diff import format_diff, render_page
+from scdgen.errors import UsageError
+from scdgen.run.diff import DiffFilter
+from scdgen.run.results import DiffResult, DiffRow
+from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
+from tests.support.timelines import spec_of
+
+SPEC = spec_of()
+NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
+
+
+def values(key: int, name: str | None, city: str | None, **more: Any) -> dict[str, Any]:
+    return {"id": key, "name": name, "city": city, **more}
+
+
+OF_TIMES = DiffResult(
+    "crm.customer", ("id",), ("id", "name", "city"), {"new": 1, "changed": 1, "deleted": 1, "returned": 0},
+    (
+        DiffRow("changed", {"id": 1}, "2024-03-01 00:00:00", values(1, "Ann", "Oslo"), values(1, "Ann", None)),
+        DiffRow("deleted", {"id": 2}, "2024-02-01 00:00:00", values(2, "Bob", ""), None),
+        DiffRow("new", {"id": 10}, "2024-01-20 00:00:00", None, values(10, "Cid", "Oslo")),
+    ),
+    from_time="2024-01-15",
+)  # fmt: skip
+ENDS = {"valid_from": "2024-01-01 00:00:00", "is_current": True, "valid_to": None}
+OF_RUN = DiffResult(
+    "crm.customer", ("id",), ("id", "name", "city", "valid_from", "is_current", "valid_to"),
+    {"opened": 0, "closed": 1, "corrected": 0, "folded": 0},
+    (
+        DiffRow(
+            "closed", {"id": 1}, "2024-01-01 00:00:00", values(1, "Ann", "Oslo", **ENDS),
+            values(1, "Ann", "Oslo", **ENDS | {"is_current": False, "valid_to": "2024-03-01 00:00:00"}),
+        ),
+    ),
+    run_id="r2", versions=(3, 4),
+)  # fmt: skip
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_table_shows_old_and_new_values() -> None:
+    assert format_diff(OF_TIMES, SPEC, "table").splitlines() == [
+        "crm.customer, since 2024-01-15: 1 new, 1 changed, 1 deleted, 0 returned",
+        "",
+        "change   id  name  city          since",
+        "-------  --  ----  ------------  -------------------",
+        "changed  1   Ann   Oslo -> NULL  2024-03-01 00:00:00",
+        "deleted  2   Bob                 2024-02-01 00:00:00",
+        "new      10  Cid   Oslo          2024-01-20 00:00:00",
+    ]
+    assert format_diff(OF_RUN, SPEC, "table").splitlines() == [
+        "crm.customer, run r2, version 3 to 4: 0 opened, 1 closed, 0 corrected, 0 folded",
+        "",
+        "change  id  name  city  valid_from           is_current     valid_to",
+        "------  --  ----  ----  -------------------  -------------  ---------------------------",
+        "closed  1   Ann   Oslo  2024-01-01 00:00:00  true -> false  NULL -> 2024-03-01 00:00:00",
+    ]
+    same = replace(OF_TIMES, rows=(), counts=dict.fromkeys(OF_TIMES.counts, 0), to_time="2024-02-01")
+    assert format_diff(same, SPEC, "table") == (
+        "crm.customer, 2024-01-15 to 2024-02-01: 0 new, 0 changed, 0 deleted, 0 returned"
+    )
+
+
+def test_keys_and_times_are_not_wrapped_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("NO_COLOR", "1")
+    long = values(1, "Ann Mary Louise of Kent", "the city of the old harbour")
+    row = DiffRow("changed", {"id": 1}, "2024-03-01 00:00:00", long, long | {"name": "Ann"})
+    for columns, width in (("40", 64), ("70", 70), ("200", 101)):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = format_diff(replace(OF_TIMES, rows=(row,)), SPEC, "table").splitlines()[2:]
+        assert {len(line) for line in lines} == {width}, "the terminal wraps the rest; nothing is truncated"
+        assert lines[3].startswith("│ changed │ 1  │ ") and lines[3].endswith(" │ 2024-03-01 00:00:00 │")
+        words = re.findall(r"\w+", " ".join(line.split("│")[3] for line in lines[3:-1]))
+        assert words == ["Ann", "Mary", "Louise", "of", "Kent", "Ann"]
+    monkeypatch.setenv("COLUMNS", "40")
+    for time in ("│ 2024-01-01 00:00:00 │", "│ NULL -> 2024-03-01 00:00:00 │"):
+        assert time in format_diff(OF_RUN, SPEC, "table")
+
+
+def test_json_has_the_counts_and_both_values() -> None:
+    assert json.loads(format_diff(OF_TIMES, SPEC, "json")) == {
+        "target": "crm.customer", "from": "2024-01-15", "to": None, "counts": OF_TIMES.counts,
+        "rows": [
+            {
+                "change": row.change, "key": row.key, "since": row.since, "old": row.old, "new": row.new,
+                "changed": ["city"] if row.change == "changed" else [],
+            }
+            for row in OF_TIMES.rows
+        ],
+    }  # fmt: skip
+    found = json.loads(format_diff(OF_RUN, SPEC, "json"))
+    assert (found["run"], found["versions"], found["rows"][0]["changed"]) == ("r2", [3, 4], ["is_current", "valid_to"])
+    assert not {"from", "to"} & set(found)
+
+
+def test_csv_has_a_column_for_each_side() -> None:
+    text = format_diff(OF_TIMES, SPEC, "csv")
+    assert text.splitlines()[:3] == [
+        "change,id,since,old.name,new.name,old.city,new.city",
+        "changed,1,2024-03-01 00:00:00,Ann,Ann,Oslo,",
+        'deleted,2,2024-02-01 00:00:00,Bob,,"",',
+    ]
+    assert [row["new.city"] for row in csv.DictReader(io.StringIO(text))] == ["", "", "Oslo"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        (DiffFilter(), "--from: is missing; give the time to compare with, or a run with --run"),
+        (DiffFilter(to_time="2024-01-01"), "--from: is missing; give the time to compare with, or a run with --run"),
+        (DiffFilter("2024-01-01", run_id="r1"), "--run: goes without --from and --to; give a run, or the times to"),
+        (DiffFilter(to_time=1, run_id="r1"), "--run: goes without --from and --to; give a run, or the times to"),
+        (DiffFilter(0, keys={"idd": 1}), "--key idd: is not a key of crm.customer; did you mean 'id'?"),
+        (DiffFilter(run_id="r1", keys={"name": 1}), "--key name: is not a key of crm.customer; its keys are id"),
+    ],
+)
+def test_invalid_options_are_refused(wanted: DiffFilter, says: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        wanted.render_query(SPEC)
+    assert str(refused.value).startswith(says)
+
+
+@pytest.mark.parametrize("pattern", ["scd1", "scd0"])
+def test_table_without_history_compares_only_runs(pattern: str) -> None:
+    text = (
+        f"target: a.b\npattern: {pattern}\nsource: {{table: c.d, effective_at: at}}\nkeys: [id]\ncolumns: {{id: int}}\n"
+    )
+    spec = load_spec_text(text)
+    assert "FULL OUTER JOIN" in DiffFilter(run_id="r1").render_query(spec)
+    with pytest.raises(UsageError) as refused:
+        DiffFilter("2024-01-01").render_query(spec)
+    assert str(refused.value) == (
+        f"--from: a.b is {pattern}, which keeps no history; give a run with --run instead of times"
+    )
+
+
+def test_custom_template(tmp_path: Path) -> None:
+    (tmp_path / "diff.html.j2").write_text("<p>{{ ctx.target }}, {{ ctx.compared }}: {{ ctx.counted }}</p>")
+    assert render_page(OF_RUN, SPEC, str(tmp_path)) == (
+        "<p>crm.customer, run r2, version 3 to 4: 0 opened, 1 closed, 0 corrected, 0 folded</p>\n"
+    )
+
+
+def test_page_keeps_escapes_and_filters_values(tmp_path: Path) -> None:
+    spec = SPEC.model_copy(update={"description": NASTY})
+    page = render_page(replace(OF_TIMES, rows=(*OF_TIMES.rows, nasty())), spec)
+    require_self_contained(page)
+    assert [tag for tag, _ in Read(page).elements].count("script") == 2
+    assert "since 2024-01-15" in Read(page).texts["p"] and "{{ 7 * 7 }}" in Read(page).texts["p"]
+    assert "Only the first 3 changes" not in render_page(OF_TIMES, SPEC)
+    cut = render_page(replace(OF_TIMES, counts=OF_TIMES.counts | {"new": 5}), SPEC)
+    assert "Only the first 3 changes are shown" in cut
+    found = data_of(page)
+    assert found["changes"] == [["new", 1], ["changed", 1], ["deleted", 1], ["returned", 0]], "in this order"
+    assert (found["columns"], found["keys"], found["dated"]) == (["id", "name", "city"], [0], True)
+    assert found["rows"][0] == {
+        "change": "changed", "since": "2024-03-01 00:00:00", "row": ["1", "Ann", None], "old": {"2": "Oslo"},
+    }  # fmt: skip
+    assert [row["row"][0] for row in found["rows"]] == ["1", "2", "10", "9007199254740993"], "scripts round numbers"
+    assert found["rows"][3]["old"] == {"1": NASTY}
+    seen = read_in_browser(page, _READER, tmp_path)
+    if seen is None:
+        return
+    assert (seen["errors"], seen["hacked"], seen["requests"]) == ([], "undefined", 0)
+    assert seen["rows"][:3] == [
+        ["changed", "1", "Ann", "Oslo → NULL", "2024-03-01 00:00:00"],
+        ["deleted", "2", "Bob", "empty text", "2024-02-01 00:00:00"],
+        ["new", "10", "Cid", "Oslo", "2024-01-20 00:00:00"],
+    ]
+    assert (seen["oslo"], seen["old"]) == (["1", "10"], ["1"]), "a search finds old values too"
+    assert (seen["nothing"], seen["changed"]) == ("No change here holds this text.", ["2", "10"])
+
+
+def nasty() -> DiffRow:
+    key = 9007199254740993
+    return DiffRow("changed", {"id": key}, "2024-03-01 00:00:00", values(key, NASTY, ""), values(key, "Zoe", ""))
+
+
+# The actions of a reader, run in the page; the results are written into the page as JSON.
+_READER = """
+const cells = () => [...document.querySelectorAll("#rows tr")].map(row => [...row.cells].map(cell => cell.textContent));
+const keys = () => cells().map(row => row[1]);
+const search = value => {
+  document.getElementById("search").value = value;
+  document.getElementById("search").dispatchEvent(new Event("input"));
+};
+const found = { rows: cells() };
+search("Oslo"); found.oslo = keys();
+search("city=OSLO"); found.old = keys().slice(0, 1);
+search("nobody"); found.nothing = document.getElementById("nothing").textContent;
+search("");
+[...document.querySelectorAll("#words button")].find(button => button.textContent.endsWith("changed")).click();
+found.changed = keys();
+"""
