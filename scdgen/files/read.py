@@ -17,7 +17,7 @@ from scdgen.engine.engine import FILE
 from scdgen.errors import DataError, describe_one_name, nearest
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
-from scdgen.patterns.source import time_type
+from scdgen.patterns.source import time_texts, time_type
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
     """Lower-case name of each source column that the spec takes unchanged -> the types that it is cast to."""
     found: dict[str, set[str]] = {}
     taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
-    if spec.source.effective_at is not None:
-        taken.append((spec.source.effective_at, time_type(spec)))
+    taken += [(text, time_type(spec)) for _, text in time_texts(spec)]
     for text, kind in taken:
         bare = sql.expression(text).bare
         if bare is not None:
@@ -81,8 +80,8 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
 
 def read_columns(spec: Spec) -> set[str]:
     """Lower-case names of the columns in the spec's expressions; the source may not have all of them."""
-    named = {column for name in spec.columns for column in sql.expression(spec.column_source(name)).columns}
-    return named | compared(spec) | (sql.expression(spec.source.effective_at or "1").columns)
+    texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
+    return compared(spec) | {column for text in texts for column in sql.expression(text).columns}
 
 
 def compared(spec: Spec) -> set[str]:

@@ -237,11 +237,10 @@ class _Changes:
         """Yield lines about which rows are read, and their meaning."""
         old, new = self.old, self.new
         if old.source.feed != new.source.feed:
-            why = (
-                "the first snapshot ends every key that it lacks"
-                if new.reads_snapshot
-                else "a missing key is not a delete any more"
-            )
+            why = {
+                "snapshot": "the first snapshot ends every key that it lacks",
+                "versions": "each key that the source names gets the source's history instead",
+            }.get(new.source.feed, f"a missing {'period' if old.reads_versions else 'key'} is not a delete any more")
             yield _line("source.feed", old.source.feed, new.source.feed, f"stored rows stay; {why}")
         gone = (
             "; a stored key that is not in the next snapshot any more goes by on_delete" if new.reads_snapshot else ""
@@ -251,7 +250,7 @@ class _Changes:
             yield _line("source", _rows_from(old.source), _rows_from(new.source), stay)
         if not _same(old.source.where, new.source.where):
             yield _line("source.where", old.source.where, new.source.where, stay)
-        deletes = any(spec.reads_snapshot or spec.source.delete_when for spec in (old, new))
+        deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
         if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
             yield _line("on_delete", old.deletes, new.deletes, stay)  # mark has a line about its column
         options = (
@@ -263,6 +262,10 @@ class _Changes:
         for option, before, after, what in options:
             if not _same(before, after):
                 yield _line(option, before, after, f"{what}; stored rows stay: {self.from_source}")
+        ends = old.source.effective_until, new.source.effective_until
+        if old.reads_versions and new.reads_versions and not _same(*ends):
+            why = "stored ends are of the old one, until the source names their key again"
+            yield _line("source.effective_until", *ends, why)
         if old.unchanged != new.unchanged and new.keeps_history:
             why = "equal neighbours stay until a batch touches their key (until then the check no_repeat fails)"
             if new.unchanged == "keep":

@@ -187,12 +187,14 @@ def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:
     return tuple(field for field in fields if not field.is_key)
 
 
+def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
+    """Return the refusal of rows of one key; the sample is the key and the columns ``at``."""
+    return refusal(spec, rule, what, f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})")
+
+
 def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
     """Return the refusal of different, unordered rows of one ``what``; ``None`` if any of them may be taken."""
-    if spec.conflicts == "any":
-        return None
-    sample = f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})"
-    return refusal(spec, "conflict", f"two different rows of one {what}", sample)
+    return refuse_rows(spec, "conflict", f"two different rows of one {what}", at) if spec.conflicts == "fail" else None
 
 
 def refuse_empty(spec: Spec) -> str | None:
@@ -204,8 +206,7 @@ def refuse_empty(spec: Spec) -> str | None:
 
 def refuse_early(spec: Spec, what: str, at: str) -> str:
     """Return the refusal of a snapshot that is older than a version or row that it would close or remove."""
-    sample = f"TO_JSON({struct([*names_of(keys_of(spec)), at])})"
-    return refusal(spec, "taken_at", f"the snapshot is not newer than a {what}", sample)
+    return refuse_rows(spec, "taken_at", f"the snapshot is not newer than a {what}", [at])
 
 
 VIEW = "_scd_plan"

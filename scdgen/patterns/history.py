@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns.columns import Field, cast, hash_of, row_hash
+from scdgen.patterns.columns import Field, cast, hash_of, row_hash, wrapped
 from scdgen.spec import model
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import with_column
@@ -88,7 +88,11 @@ class Times:
             is_open = self.is_open(alias)
             test = f"({is_open})" if " " in is_open else is_open
             return f"CASE WHEN NOT {test} THEN {self.after(end)} END"
-        return self.after(f"NULLIF({end}, {self.open_end})" if self.open_end else end)
+        return self.read_end(end)
+
+    def read_end(self, end: str) -> str:
+        """Read an ``end`` as the start of what comes next, NULL for the open end."""
+        return self.after(wrapped("NULLIF", [end, self.open_end], 80) if self.open_end else end)
 
     def is_open(self, alias: str = "t") -> str:
         """Return the condition that a stored version is open; ``alias`` is empty in statements without one."""

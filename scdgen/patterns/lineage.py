@@ -62,9 +62,10 @@ def lineage(spec: Spec) -> Lineage:
     tracked = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
     run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
     differs = tracked if spec.unchanged == "skip" else ()
+    until = seen.inputs(given.effective_until) if given.effective_until else ()
     inputs: dict[Inputs, tuple[Input, ...]] = {
-        "keys": keys, "time": time, "tracked": tracked, "changes": _all([keys, differs, deletes]), "deletes": deletes,
-        "run": run,
+        "keys": keys, "time": time, "until": until, "tracked": tracked, "changes": _all([keys, differs, deletes]),
+        "deletes": deletes, "run": run,
     }  # fmt: skip
     for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:
         of = _all(inputs[name] for name in column.made_of)

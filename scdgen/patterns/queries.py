@@ -296,7 +296,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     pattern, rows = pattern_of(spec), source.rows(spec, "incoming")
     broken = tuple(found.broken for found in rows.rules if found.name == rule)
     late = rule == "late" and times is not None and not spec.reads_snapshot
-    if not (broken or late or rule == "conflict"):
+    if not (broken or late or rule in {"conflict", "overlap"}):
         return None
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()))

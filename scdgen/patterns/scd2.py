@@ -17,6 +17,7 @@ from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.patterns.scd2_versions import Scd2Versions
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
 
@@ -35,7 +36,7 @@ class Scd2Merge:
     head: Head
     session: Session
     target: str
-    staging: Scd2Changes | Scd2Snapshot
+    staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     steps: str
     times: Times
     on: tuple[str, ...]
@@ -52,9 +53,24 @@ class Scd2Merge:
         return ("mark" if staging.marks else "close") if closes else "none"
 
     @property
-    def reads_changes(self) -> bool:
-        """Whether the source has changes: a late one can make a stored version redundant, which is then removed."""
-        return isinstance(self.staging, Scd2Changes)
+    def whole_keys(self) -> bool:
+        """Whether the steps have every version of the source's keys: one that is redundant or missing is removed."""
+        return not isinstance(self.staging, Scd2Snapshot)
+
+    @property
+    def changes(self) -> Scd2Changes | None:
+        """Return the facts of the steps, if the source has changes."""
+        return self.staging if isinstance(self.staging, Scd2Changes) else None
+
+    @property
+    def extract(self) -> Scd2Snapshot | None:
+        """Return the facts of the steps, if the source is a full extract."""
+        return self.staging if isinstance(self.staging, Scd2Snapshot) else None
+
+    @property
+    def versions(self) -> Scd2Versions | None:
+        """Return the facts of the steps, if the source has whole histories."""
+        return self.staging if isinstance(self.staging, Scd2Versions) else None
 
 
 @dataclass(frozen=True)
@@ -72,6 +88,7 @@ class Scd2(Pattern):
     name = "scd2"
     summary = "a row per version"
     keeps_history = True
+    feeds = ("changes", "snapshot", "versions")
     without = MappingProxyType(
         {
             "updated_at": "which keeps the time in history.valid_from; remove it",
@@ -87,6 +104,7 @@ class Scd2(Pattern):
         {
             "scd2/changes.sql.j2": Scd2Changes,
             "scd2/snapshot.sql.j2": Scd2Snapshot,
+            "scd2/versions.sql.j2": Scd2Versions,
             "scd2/merge.sql.j2": Scd2Merge,
             "scd2/counts.sql.j2": Scd2Merge,
             "scd2/plan.sql.j2": Scd2Plan,
@@ -94,8 +112,12 @@ class Scd2(Pattern):
     )
 
     def needs_time(self, spec: Spec) -> bool:
-        """Changes need ``effective_at``; a snapshot has the time at which it was taken."""
+        """Changes and whole histories need ``effective_at``; a snapshot has the time at which it was taken."""
         return not spec.reads_snapshot
+
+    def takes_parts(self, spec: Spec) -> bool:
+        """Not with whole histories: a part of a key's versions would replace all of them."""
+        return not spec.reads_versions
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
         """Return versions by action, deleted and unchanged keys, and versions that only get the time of the run."""
@@ -123,8 +145,9 @@ class Scd2(Pattern):
         ends = ends if history.gap is None else f"{history.gap} before the next version"
         closed = history.open_end is not None
         run: tuple[Inputs, ...] = ("run",) if history.open_end == "last_run" else ()
+        until: tuple[Inputs, ...] = ("until",) if spec.reads_versions and spec.deletes != "ignore" else ()
         marked: tuple[tuple[Inputs, ...], tuple[Inputs, ...]] = (
-            ((), ("keys",)) if spec.reads_snapshot else (("deletes",), ())
+            ((), ("keys",)) if spec.reads_snapshot else ((), until) if until else (("deletes",), ())
         )
         flagged = flag.type if flag else ""
         described: dict[str, tuple[str, str, bool, tuple[Inputs, ...], tuple[Inputs, ...]]] = {
@@ -132,10 +155,10 @@ class Scd2(Pattern):
                 "STRING", "SHA-256 of the key and the start; one per version", True, ("keys", "time"), (),
             ),
             "valid_from": (time, "Start of the version, inclusive", True, ("time",), ()),
-            "valid_to": (time, ends, closed, ("time", *run), ("changes",)),
-            "is_current": (flagged, "Whether the version is the open one", True, (), ("time", "changes")),
+            "valid_to": (time, ends, closed, ("time", *until, *run), ("changes",)),
+            "is_current": (flagged, "Whether the version is the open one", True, (), ("time", *until, "changes")),
             "row_hash": ("STRING", "SHA-256 of the tracked columns", True, ("tracked",), ()),
-            "action": ("STRING", letters, True, (), ("time", "changes")),
+            "action": ("STRING", letters, True, (), ("time", *until, "changes")),
             "deleted": ("BOOLEAN", "Whether the version is a delete", True, *marked),
         }  # fmt: skip
         added = [Target(sql.quote(name), *described[option]) for option, name in history.names()]
@@ -158,7 +181,7 @@ class Scd2(Pattern):
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
         merge = _merge(spec)
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
-        late = merge.reads_changes and spec.late == "apply"
+        late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
         keys = merge.staging.keys
         shape = PlanShape(
             target=merge.target,
@@ -195,7 +218,9 @@ class Scd2(Pattern):
         deleted = [columns["deleted"]] if "deleted" in columns else []
         # A delete may leave a gap that no column distinguishes from a wrong end: then ends cannot be checked.
         gap_action = spec.deletes != "mark" and columns.get("action")
-        may_delete = spec.deletes == "close" and (source.flags_deletes(spec) or spec.reads_snapshot)
+        may_delete = spec.deletes == "close" and (
+            source.flags_deletes(spec) or spec.reads_snapshot or spec.reads_versions
+        )
         needed = [columns[option] for option in ("action", "deleted") if option in columns]
         by_run = "the flag has one of its two values."
         nulls = "what each version has is not NULL." if needed else "no key and no start is NULL."
@@ -258,10 +283,14 @@ def _history(spec: Spec) -> History:
 def _merge(spec: Spec) -> Scd2Merge:
     history = _history(spec)
     times, columns = history.times, history.columns
-    # With nulls: fill, a first known value fills versions that ended long ago, so that there is no bound.
-    bounds = () if source.fills(spec) else (times.reachable(source.batch_bound(spec)),)
-    staging: Scd2Changes | Scd2Snapshot
-    if spec.reads_snapshot:
+    # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
+    # any age, so that there is no bound.
+    bounds = () if source.fills(spec) or spec.reads_versions else (times.reachable(source.batch_bound(spec)),)
+    staging: Scd2Changes | Scd2Snapshot | Scd2Versions
+    if spec.reads_versions:
+        rows = source.rows(spec, "given")
+        staging, steps = Scd2Versions.of(spec, rows, history), "scd2/versions.sql.j2"
+    elif spec.reads_snapshot:
         rows = source.rows(spec, "extract", empty=refuse_empty(spec))
         staging, steps = Scd2Snapshot.of(spec, rows, history), "scd2/snapshot.sql.j2"
     else:

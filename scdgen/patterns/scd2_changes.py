@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, names_of, struct
-from scdgen.patterns.facts import VersionSteps, fields_of, refuse_conflict
+from scdgen.patterns.columns import Field, names_of
+from scdgen.patterns.facts import VersionSteps, fields_of, refuse_conflict, refuse_rows
 from scdgen.patterns.history import History
-from scdgen.patterns.source import Rows, refusal
+from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
 
 
@@ -33,12 +33,10 @@ class Scd2Changes(VersionSteps):
     def of(cls, spec: Spec, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
         action, deleted = history.columns.get("action"), history.columns.get("deleted")
-        keys = names_of(history.keys)
-        sample = f"TO_JSON({struct([*keys, '_scd_at'])})"
         return cls(
             target=sql.quote_parts(spec.target_parts),
             rows=rows,
-            keys=tuple(keys),
+            keys=tuple(names_of(history.keys)),
             fields=fields_of(spec),
             history=history,
             action=action,
@@ -50,7 +48,7 @@ class Scd2Changes(VersionSteps):
             # The action of a version before a delete closed it is found only by replaying the whole history of its key.
             reachable=(*(() if action else bounds), *source.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
-            late_refusal=refusal(spec, "late", "a late row", sample),
+            late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )
 
     @property

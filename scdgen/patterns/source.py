@@ -30,11 +30,14 @@ _ADVICE = {
     "gap": "the gap does not lead back to it; set a gap of less than a day, or the session's time zone to UTC",
     SOURCE_CHANGED: "run again",
     "conflict": "fix the source, order them by source.sequence_by or set conflicts: any",
+    "overlap": "fix effective_at and effective_until",
+    "end_before_start": "fix the source or leave such rows out by source.where",
     "late": "it is not later than the newest start or delete of its key; set late_arriving: apply or ignore",
     "empty_snapshot": "set snapshot.allow_empty: true if that is right",
     "max_deleted": "raise snapshot.max_deleted if that is right",
     "taken_at": "run snapshots in the order in which they were taken",
 }
+_CONFLICT_IN_VERSIONS = "fix the source, which must have one row of each start"
 _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effective_at or set late_arriving: ignore"
 
 
@@ -61,8 +64,13 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     """
     what, _, sample = message.partition(": {")
     shown = f"{what}, such as {{{sample}" if sample else message
-    advice = _LATE_IN_SNAPSHOT if rule == "late" and spec.reads_snapshot else _ADVICE.get(rule)
-    advice = "give it a time" if rule == "null_time" and "snapshot.taken_at" in what else advice
+    advice = _ADVICE.get(rule)
+    if rule == "late" and spec.reads_snapshot:
+        advice = _LATE_IN_SNAPSHOT
+    elif rule == "conflict" and spec.reads_versions:
+        advice = _CONFLICT_IN_VERSIONS
+    elif rule == "null_time" and "snapshot.taken_at" in what:
+        advice = "give it a time"
     return shown if advice is None else f"{shown}; {advice}"
 
 
@@ -122,14 +130,13 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         f"{cast(fragment(spec, column).text, spec.columns[column].type)} AS {sql.quote(column)}"
         for column in source_columns(spec)
     ]
-    if spec.source.effective_at is not None:
-        select.append(f"{time_expression(spec)} AS _scd_at")
+    more = {"_scd_at": time_expression(spec)} if spec.source.effective_at is not None else {}
+    if spec.source.effective_until is not None:
+        more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
     if flags_deletes(spec):
-        select.append(f"{deleted_expression(spec)} AS _scd_deleted")
-    sequence = tuple(f"_scd_sequence_{i}" for i in range(1, len(spec.source.sequence_by) + 1))
-    select += [
-        f"{sql.expression(text).text} AS {alias}" for text, alias in zip(spec.source.sequence_by, sequence, strict=True)
-    ]
+        more["_scd_deleted"] = deleted_expression(spec)
+    sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
+    select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     names = tuple(map(sql.quote, spec.keys))
     timed = ["_scd_at"] if spec.source.effective_at is not None else []
     return Rows(
@@ -139,7 +146,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         view=view,
         select=tuple(select),
         where=tuple(predicates(spec)),
-        sequence=sequence,
+        sequence=tuple(sequence),
         keys=names,
         skipped=tuple(f"{column} IS NULL" for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
         rules=tuple(_rules(spec)),
@@ -171,6 +178,11 @@ def _rules(spec: Spec) -> Iterator[Rule]:
         yield rule("null_time", f"_scd_at >= {times.open_end}", f"{time} is not before the open end")
     if misread := times.misread("_scd_at"):
         yield rule("gap", misread, f"{time} comes {spec.history.gap} after a change of the clock")
+    if spec.source.effective_until is None:
+        return
+    end = sql.expression(spec.source.effective_until).bare or "effective_until"
+    relation = "is not after" if spec.history.gap is None else "is before"
+    yield rule("end_before_start", "_scd_until <= _scd_at", f"{end} {relation} {time}")
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
@@ -238,11 +250,19 @@ def source_casts(spec: Spec) -> list[SourceCast]:
         found.append(SourceCast(place, read.text, column.type, read.bare))
         if not column.nullable and name not in spec.keys:
             found.append(SourceCast(place, read.text, column.type, read.bare, required=True))
-    if spec.source.effective_at is not None:
-        read = sql.expression(spec.source.effective_at)
-        place = "effective_at" + (f" ({read.text})" if read.text != "effective_at" else "")
+    for option, text in time_texts(spec):
+        read = sql.expression(text)
+        place = option + (f" ({read.text})" if read.text != option else "")
         found.append(SourceCast(place, read.text, time_type(spec), read.bare))
     return found
+
+
+def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield (option, expression) of the times of a row."""
+    if spec.source.effective_at is not None:
+        yield "effective_at", spec.source.effective_at
+    if spec.source.effective_until is not None:
+        yield "effective_until", spec.source.effective_until
 
 
 def time_type(spec: Spec) -> str:
@@ -258,6 +278,15 @@ def time_expression(spec: Spec) -> str:
     if spec.source.effective_at is None:
         return TAKEN_AT
     return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
+
+
+def _until_expression(spec: Spec, text: str) -> str:
+    """Return the start of what follows a row, from its end as the target would store it; NULL while it is open.
+
+    A row that ends at the open end or later is open: no version starts there.
+    """
+    times, end = Times(spec), cast(sql.expression(text).text, time_type(spec))
+    return times.read_end(f"LEAST({end}, {times.open_end})" if times.open_end else end)
 
 
 def known(spec: Spec) -> list[str]:
@@ -390,8 +419,13 @@ def fills(spec: Spec) -> bool:
 
 
 def _bounds_times(spec: Spec) -> bool:
-    """Whether the batch's earliest time bounds the read of the target."""
-    return spec.keeps_history and batch_bound(spec) == BATCH_FROM and not (fills(spec) and not spec.reads_snapshot)
+    """Whether the batch's earliest time bounds the read of the target; a whole history has versions of any age."""
+    return (
+        not spec.reads_versions
+        and spec.keeps_history
+        and batch_bound(spec) == BATCH_FROM
+        and not (fills(spec) and not spec.reads_snapshot)
+    )
 
 
 def batch_variables(spec: Spec) -> list[Variable]:

@@ -158,6 +158,10 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
         spec = ordered[0].spec
         raise UsageError(f"{spec.origin}: a query cannot be read as a stream; name a table or a path in the source")
     first = fed[0]
+    for spec in fed:
+        if not spec.rules.takes_parts(spec):
+            what = f"feed: {spec.source.feed} needs all rows of a key, of which a micro-batch has a part"
+            raise UsageError(f"{spec.origin}: {what}; use `scdgen run`")
     for spec in fed[1:]:
         if _name_source(spec) != _name_source(first):
             raise UsageError(

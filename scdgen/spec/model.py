@@ -129,13 +129,19 @@ class Source(Model):
         default=None, description="The format of the files at `path`."
     )
     options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
-    feed: Literal["changes", "snapshot"] = Field(
+    feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
-        description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete.",
+        description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
+        "`versions` (scd2): the whole history of each key in the source, a row per version; a gap is a delete.",
     )
     effective_at: Expression | None = Field(
         default=None,
         description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
+    )
+    effective_until: Expression | None = Field(
+        default=None,
+        description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
+        "the open end while it is open.",
     )
     sequence_by: Expressions = Field(default=(), description="Among rows of one key and time, the greatest wins.")
     delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
@@ -377,6 +383,11 @@ class Spec(Model):
     def reads_snapshot(self) -> bool:
         """Whether the source is a full extract."""
         return self.source.feed == "snapshot"
+
+    @property
+    def reads_versions(self) -> bool:
+        """Whether the source has the whole history of each of its keys."""
+        return self.source.feed == "versions"
 
     @property
     def deletes(self) -> str:

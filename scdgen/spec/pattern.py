@@ -57,6 +57,10 @@ class PatternRules:
         """Whether the source needs ``effective_at``."""
         return False
 
+    def takes_parts(self, spec: Spec) -> bool:
+        """Whether the rows of a key may arrive in parts, as in micro-batches."""
+        return True
+
     def problems(self, spec: Spec) -> Found:
         """Yield (place in the spec, one line with the fix) for each broken rule of this pattern.
 

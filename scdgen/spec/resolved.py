@@ -30,7 +30,9 @@ def to_json(spec: Spec) -> str:
             del found["snapshot"]["taken_at"]
     else:
         del found["snapshot"]
-    if spec.reads_snapshot and spec.source.effective_at is None:  # such a snapshot has no late rows
+    if not spec.reads_versions:
+        del found["source"]["effective_until"]
+    if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
     for option in spec.rules.without:
         above, _, name = option.rpartition(".")

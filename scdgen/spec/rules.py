@@ -42,7 +42,7 @@ def _source(spec: Spec) -> Found:
     if source.effective_at is None and spec.rules.needs_time(spec):
         yield (
             ("source",),
-            f"source: {spec.pattern} changes need 'effective_at:'; write the time at which a row became true",
+            f"source: {spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true",
         )
     if source.table and sql.split_name(source.table) == spec.target_parts:
         yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
@@ -73,10 +73,38 @@ def _snapshot(spec: Spec) -> Found:
             yield ("snapshot", "scope"), message
 
 
+def _versions(spec: Spec) -> Found:
+    source = spec.source
+    if not spec.reads_versions:
+        if source.effective_until is not None:
+            message = "effective_until: goes with 'feed: versions' only; remove it or change the feed"
+            yield ("source", "effective_until"), message
+        return
+    if not spec.rules.accepts("versions"):
+        return
+    if source.effective_until is None:
+        message = "source: feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
+        yield ("source",), message
+    refused: list[tuple[Location, object, str]] = [
+        (("source", "delete_when"), source.delete_when, "a gap between two rows is the delete; remove it"),
+        (("source", "sequence_by"), source.sequence_by, "every row is a version; remove it"),
+        (("conflicts",), spec.conflicts == "any", "every row is a version; remove it"),
+        (("late_arriving",), spec.late_arriving, "no row is late; remove it"),
+        (("stream",), spec.stream, "a micro-batch has only a part of the rows; remove it and use scdgen run"),
+    ]
+    refused += [
+        (("columns", name, "nulls"), column.nulls != "value" and name not in spec.keys, "NULL is a value; remove it")
+        for name, column in spec.columns.items()
+    ]
+    for place, given, why in refused:
+        if given:
+            yield place, f"{place[-1]}: not with feed: versions, where {why}"
+
+
 def _pattern(spec: Spec) -> Found:
     rules, feed = spec.rules, spec.source.feed
     if not rules.accepts(feed):
-        yield ("source", "feed"), f"feed: {feed} is not for {spec.pattern}, which takes {', '.join(rules.feeds)}"
+        yield ("source", "feed"), f"feed: {feed} is not for {spec.pattern}; it takes {', '.join(rules.feeds)}"
     if spec.deletes not in rules.deletes:
         takes = ", ".join(rules.deletes)
         yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
@@ -198,7 +226,7 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     source, snapshot = spec.source, spec.snapshot
     if source.query is not None:
         yield ("source", "query"), sql.query, source.query
-    for option in ("effective_at", "delete_when", "where"):
+    for option in ("effective_at", "effective_until", "delete_when", "where"):
         if getattr(source, option) is not None:
             yield ("source", option), sql.expression, getattr(source, option)
     for index, text in enumerate(source.sequence_by):
@@ -228,7 +256,7 @@ def _names(spec: Spec) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _pattern, _keys, _columns, _table, _params, _names,
+    _source, _snapshot, _versions, _pattern, _keys, _columns, _table, _params, _names,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

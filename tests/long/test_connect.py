@@ -141,6 +141,8 @@ writer = rows.writeStream.foreachBatch(merge).option("checkpointLocation", sys.a
 writer.start().awaitTermination()
 more = other.sql("SELECT 7 AS id, 'Eva' AS name, 1 AS age, TIMESTAMP '2024-05-01' AS at, 'I' AS op")
 print([row.id for row in Runner(spark).plan(spec, source=more)], Runner(spark).run(spec, source=more).inserted)
+for session in (spark, other):  # a client that is still open when Python ends may never return
+    session.stop()
 """
 
 

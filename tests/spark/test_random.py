@@ -25,6 +25,7 @@ from tests.support.reference import (
     merge_current,
     merge_current_snapshot,
     merge_snapshot,
+    replace_histories,
     written,
 )
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, BATCHES = 100, 3
-FEW = (5, 2, 3, 7)  # scd2 from changes and from extracts, scd1 from changes and from extracts
+FEW = (5, 2, 6, 3, 7)  # scd2 from changes, extracts and whole histories, scd1 from changes and extracts
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -112,6 +113,8 @@ class _Batch:
     def meant(self, state: Any) -> Any:
         case = self.case
         if not case.scd1:
+            if case.versions:
+                return replace_histories(state, self.kept, case.meaning)
             if case.snapshot:
                 return merge_snapshot(state, self.kept, self.now, case.meaning)
             return merge_changes(state, self.kept, case.meaning)

@@ -194,7 +194,7 @@ def test_as_of_a_word_says_which_time_it_took(spark: Any, call: Called, word: st
         (["--key", "id=1", "--key", "id=2"], "--key id: is given twice; give one value, or leave"),
         (["--as-of", "yesterweek"],
          "--as-of: 'yesterweek' is not a valid TIMESTAMP; write it as `scdgen show` prints it\n"),
-        (["--html", "a.html", "--format", "csv"], "--html a.html: writes a page in place of printing;"),
+        (["--html", "a.html", "--format", "csv"], "--html a.html: writes a page instead of printing;"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_one_line(spark: Any, call: Called, args: list[str], says: str) -> None:

@@ -67,6 +67,10 @@ class Case:
         return bool(self.document["pattern"] == "scd1")
 
     @property
+    def versions(self) -> bool:
+        return bool(self.document["source"].get("feed") == "versions")
+
+    @property
     def updated_at(self) -> str | None:
         return self.document.get("updated_at")
 
@@ -94,7 +98,14 @@ class Case:
     @property
     def source_schema(self) -> str:
         keys = ", ".join(f"{key} {'int' if i == 0 else 'string'}" for i, key in enumerate(self.how.keys))
-        return f"{keys}, src_a string, b int, c string, happened {TYPES[self.kind]}, lsn int, op string"
+        kind = TYPES[self.kind]
+        return f"{keys}, src_a string, b int, c string, happened {kind}, lsn int, op string, ended {kind}"
+
+    def written_end(self, until: Any) -> Any:
+        """An end as the target has it: of open rows NULL or, every other time, the open end."""
+        if until is None:
+            return None if self.how.open_end == LAST_RUN else self.random.choice([None, self.how.open_end])
+        return until if self.how.gap is None else until - self.how.gap
 
     def params(self, now: Any) -> dict[str, Any]:
         """The param values of a run at a time."""
@@ -108,16 +119,20 @@ class Case:
     def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
         return [
             (*c.key, *(c.values[name] for name in "abc"), c.at, c.sequence[0] if c.sequence else None,
-             "D" if c.deleted else None)
+             "D" if c.deleted else None, self.written_end(c.until))
             for c in changes
         ]  # fmt: skip
 
 
 def make_case(seed: int, target: str, folder: str) -> Case:
-    """A random spec: of four, one is an scd2 snapshot and one is scd1 with either feed."""
+    """A random spec.
+
+    Of eight, four are scd2 with changes, one with a snapshot, one with whole histories; two are scd1, one per feed.
+    """
     rng = random.Random(seed)
     make = _scd1 if seed % 4 == 3 else _scd2
-    case = make(rng, seed, target, snapshot=seed % 4 == 2 or seed % 8 == 7)
+    feed = {2: "snapshot", 7: "snapshot", 6: "versions"}.get(seed % 8, "changes")
+    case = make(rng, seed, target, feed)
     _add_common(case, rng, f"{folder}/{seed}")
     return case
 
@@ -128,7 +143,7 @@ def _columns(keys: list[str]) -> dict[str, Any]:
     return columns
 
 
-def _scd2(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
+def _scd2(rng: random.Random, seed: int, target: str, feed: str) -> Case:
     kind = rng.choice(list(TYPES))
     gap, open_end, flag = rng.choice(GAPS[kind]), rng.choice(OPEN_ENDS[kind]), rng.choice(FLAGS)
     if open_end[0] == LAST_RUN and flag[0] is None:
@@ -141,7 +156,9 @@ def _scd2(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
     on_delete = rng.choice(["close", "mark", "mark", "ignore"])
     unchanged = rng.choice(["skip", "keep"])
     nulls = {name: mode for name in "abc" if (mode := rng.choice(["", "", "ignore", "fill"]))}
-    sequenced, deletes = rng.random() < 0.6, rng.random() < 0.7
+    sequenced, deletes = rng.random() < 0.6, rng.random() < 0.7 and feed == "changes"
+    if feed == "versions":
+        nulls, sequenced = {}, False
     columns = _columns(keys)
     for name in untracked:
         columns[name]["track"] = False
@@ -162,7 +179,10 @@ def _scd2(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
     if open_end[0] == LAST_RUN:
         document["params"] = {LAST_RUN: kind}
     late, own_time = "fail", False
-    if snapshot:
+    if feed == "versions":
+        source |= {"feed": feed, "effective_until": "ended"}
+        late = ""
+    elif feed == "snapshot":
         _add_snapshot(document, rng, kind)
         own_time = rng.random() < 0.5
         if own_time:
@@ -181,10 +201,11 @@ def _scd2(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
         keys, list(columns), tracked, gap[1], open_end[1], flag[1], extras["row_hash"], extras["surrogate_key"],
         extras["action"], on_delete == "mark",
     )  # fmt: skip
-    return Case(seed, document, meaning, how, kind, snapshot, rng, deletes and not snapshot, sequenced)
+    return Case(seed, document, meaning, how, kind, feed == "snapshot", rng, deletes, sequenced)
 
 
-def _scd1(rng: random.Random, seed: int, target: str, snapshot: bool) -> Case:
+def _scd1(rng: random.Random, seed: int, target: str, feed: str) -> Case:
+    snapshot = feed == "snapshot"
     merges = {name: rng.choice(["last", "first", "min", "max"]) for name in "abc"}
     if rng.random() < 0.4:
         merges = dict.fromkeys("abc", rng.choice(["last", "last", "first"]))
@@ -234,6 +255,8 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
     case.meaning = replace(
         case.meaning, bad_rows=rng.choice(["fail", "skip"]), conflicts=rng.choice(["fail", "fail", "any"])
     )
+    if case.versions:
+        case.meaning = replace(case.meaning, conflicts="fail")
     document |= {"bad_rows": case.meaning.bad_rows, "conflicts": case.meaning.conflicts}
     if case.sequenced:
         source["sequence_by"] = ["lsn"]
@@ -309,6 +332,8 @@ def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
         taken = 20 * (number + 1)
         empty = number == 1 and "allow_empty" in case.document["snapshot"]
         return [] if empty else extract(case, keys, taken), case.time(taken)
+    if case.versions:
+        return histories(case, keys, number), case.time(100 + number)
     # The batches overlap in time, so the second and third have late rows; if those are refused, only the third.
     overlap = 15 if case.meaning.late_arriving != "fail" or number == 2 or case.scd1 else 9
     return changes(case, keys, range(10 * number, 10 * number + overlap)), case.time(100 + number)
@@ -340,6 +365,39 @@ def changes(case: Case, keys: int, ticks: range) -> list[Change]:
         found.append(Change((None, *key(case, 1)[1:]), case.time(ticks[0]), values(case, (0,))))
         found.append(Change(key(case, 1), None, values(case, key(case, 1))))
     rng.shuffle(found)
+    return found
+
+
+def histories(case: Case, keys: int, number: int) -> list[Change]:
+    """Whole histories of most keys, with gaps and copies; a third are those of the first batch once more.
+
+    If the spec refuses bad rows, a history of the third batch overlaps itself.
+    """
+    rng, found = case.random, []
+    for name in [key(case, n) for n in range(keys) if rng.random() < 0.8]:
+        like = 0 if rng.random() < 0.3 else number
+        found += history(replace(case, random=random.Random(f"{case.seed} {name} {like}")), name)
+    if case.meaning.bad_rows == "skip":
+        found.append(Change((None, *key(case, 1)[1:]), case.time(0), values(case, (0,))))
+        found.append(Change(key(case, 1), None, values(case, key(case, 1))))
+    elif number == 2:
+        found.append(replace(next(row for row in found if row.until is None), at=case.time(13)))
+    rng.shuffle(found)
+    return found
+
+
+def history(case: Case, name: Key) -> list[Change]:
+    """The versions of one key; some follow each other, and some of these are equal."""
+    rng, found = case.random, []
+    starts = sorted(rng.sample(range(12), rng.randint(1, 6)))
+    state = values(case, name)
+    for start, following in zip(starts, [*starts[1:], 13], strict=True):
+        state = state if rng.random() < 0.3 else values(case, name)
+        end = following if rng.random() < 0.7 else rng.randint(start + 1, following)
+        is_open = following == 13 and rng.random() < 0.7
+        found.append(Change(name, case.time(start), state, until=None if is_open else case.time(end)))
+        if rng.random() < 0.1:
+            found.append(found[-1])
     return found
 
 

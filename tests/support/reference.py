@@ -24,13 +24,17 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """One row of a batch. ``sequence`` is compared item by item, NULL being the smallest."""
+    """One row of a batch. ``sequence`` is compared item by item, NULL being the smallest.
+
+    ``until`` is the end of a row of ``feed: versions``: the time from which it no longer holds, ``None`` while open.
+    """
 
     key: Key
     at: Any
     values: Values = field(hash=False)
     sequence: tuple[Any, ...] = ()
     deleted: bool = False
+    until: Any = None
 
 
 @dataclass
@@ -278,6 +282,48 @@ def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -
             **version.values, **{c: values[c] for c in unknown if version.values[c] is None}
         }  # fmt: skip
         following = version
+
+
+def replace_histories(history: History, rows: Iterable[Change], meaning: Meaning) -> History:
+    """Section 6, feed: versions: each key that the source names has the source's history, and no other."""
+    by_key: dict[Key, list[Change]] = defaultdict(list)
+    for row in _usable(rows, meaning):
+        if row.until is not None and row.until <= row.at:
+            raise RefusedError("end_before_start")
+        by_key[row.key].append(row)
+    return {**history, **{key: _whole_history(group, meaning) for key, group in by_key.items()}}
+
+
+def _whole_history(group: Iterable[Change], meaning: Meaning) -> list[Version]:
+    """The versions of one key: the first row of equal neighbours, and what a gap makes of a delete."""
+    versions: list[Version] = []
+    rows = _each_once(group)
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        begins = following.at if following else None
+        until = begins if meaning.on_delete == "ignore" else row.until
+        last = versions[-1] if versions and versions[-1].end == row.at and not versions[-1].deleted else None
+        if meaning.unchanged == "skip" and last and all(last.values[c] == row.values[c] for c in meaning.tracked):
+            last.values = {**row.values, **{c: last.values[c] for c in meaning.tracked}}
+            last.end = until
+        else:
+            versions.append(Version(row.at, until, dict(row.values), first=last is None))
+        if until is not None and until != begins:
+            versions[-1].by_delete = True
+            if meaning.on_delete == "mark":
+                versions.append(Version(until, begins, dict(versions[-1].values), deleted=True))
+    return versions
+
+
+def _each_once(group: Iterable[Change]) -> list[Change]:
+    """The rows of one key in order of time, exact copies once."""
+    rows: list[Change] = []
+    for row in sorted(group, key=lambda row: row.at):
+        last = rows[-1] if rows else None
+        if last is None or (last.at < row.at and last.until is not None and last.until <= row.at):
+            rows.append(row)
+        elif (last.at, last.until, last.values) != (row.at, row.until, row.values):
+            raise RefusedError("conflict" if last.at == row.at else "overlap")
+    return rows
 
 
 def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:

@@ -20,8 +20,10 @@ _COLUMNS: Document = {
 
 def _base(pattern: str, feed: str) -> Document:
     source: Document = {"table": "raw.rows", "feed": feed}
-    if (pattern, feed) == ("scd2", "changes"):
+    if pattern == "scd2" and feed != "snapshot":
         source["effective_at"] = "happened"
+    if feed == "versions":
+        source["effective_until"] = "ended"
     document = {
         "target": "crm.customer", "pattern": pattern, "source": source, "keys": ["id", "region"],
         "columns": copy.deepcopy(_COLUMNS),
@@ -30,7 +32,9 @@ def _base(pattern: str, feed: str) -> Document:
 
 
 BASES = {
-    f"{pattern[-1]}{feed[0]}": _base(pattern, feed) for pattern in ("scd2", "scd1") for feed in ("changes", "snapshot")
+    f"{pattern[-1]}{feed[0]}": _base(pattern, feed)
+    for pattern, feeds in (("scd2", ("changes", "snapshot", "versions")), ("scd1", ("changes", "snapshot")))
+    for feed in feeds
 }
 
 EVERYWHERE: list[Change] = [
@@ -126,9 +130,15 @@ SNAPSHOT: list[Change] = [
     ("snapshot.max_deleted", 0.25),
     ("snapshot.max_deleted", 0.5),
 ]
+VERSIONS: list[Change] = [("source.effective_until", "until"), ("source.effective_until", "nullif(until, happened)")]
+# Options that feed: versions refuses.
+_NOT_OF_VERSIONS = {
+    "source.sequence_by", "conflicts", "late_arriving", "stream", "columns.name.nulls", "columns.city.nulls",
+}  # fmt: skip
 VARIATIONS: dict[str, list[Change]] = {
     "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
     "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT],
+    "2v": [*(change for change in [*EVERYWHERE, *SCD2] if change[0] not in _NOT_OF_VERSIONS), *VERSIONS],
     "1c": [*EVERYWHERE, *SCD1, *CHANGES],
     "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT],
 }
@@ -139,7 +149,10 @@ _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("history.action", "action")]),
-    *((kind, _UNTRACKED) for kind in ("2c", "2s")),
+    *((kind, _UNTRACKED) for kind in ("2c", "2s", "2v")),
+    ("2v", [("on_delete", "mark"), ("history.action", "action"), ("history.gap", "1 day")]),
+    ("2v", [("on_delete", "ignore"), ("history.action", "action"), *_UNTRACKED]),
+    ("2v", [("on_delete", "ignore"), ("unchanged", "keep")]),
     ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
     ("1c", [(option, "max") for option in _VALUES]),

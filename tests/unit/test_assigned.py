@@ -19,7 +19,11 @@ history: {surrogate_key: sk, valid_from: starts, valid_to: ends, is_current: ope
           deleted: gone}
 on_delete: mark
 """
-FEEDS = {"snapshot": "feed: snapshot", "changes": "effective_at: at, delete_when: op = 'D'"}
+FEEDS = {
+    "snapshot": "feed: snapshot",
+    "changes": "effective_at: at, delete_when: op = 'D'",
+    "versions": "feed: versions, effective_at: at, effective_until: until",
+}
 
 
 @pytest.mark.parametrize("feed", FEEDS)

@@ -81,6 +81,25 @@ on_delete: mark
     assert found["gone"] == ([], ["column id"])
 
 
+def test_lineage_of_versions() -> None:
+    text = """
+target: crm.c
+pattern: scd2
+source: {table: old.c, feed: versions, effective_at: began, effective_until: ended}
+keys: id
+columns: {id: int, name: string}
+history: {deleted: gone}
+on_delete: mark
+"""
+    found = made(text)
+    assert found["valid_from"] == (["column began"], [])
+    assert found["valid_to"] == (["column began", "column ended"], ["column id", "column name"])
+    assert found["is_current"] == ([], ["column began", "column ended", "column id", "column name"])
+    assert found["gone"] == ([], ["column ended"])
+    ignored = made(text.replace("history: {deleted: gone}", "").replace("mark", "ignore"))
+    assert ignored["valid_to"] == (["column began"], ["column id", "column name"])
+
+
 def test_lineage_of_scd1() -> None:
     text = SPEC.replace("scd2", "scd1").replace(", track: false", "").replace("date_format(valid_from, 'yyyy')", "Day")
     found = made(re.sub("history: .*", "updated_at: at", text))

@@ -22,7 +22,8 @@ from tests.tools.readme import filled
 README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs/reference.md").read_text()
 BLOCKS = [(name_of(page), block) for page in PAGES for block in blocks(page.read_text())]
-SPECS = [(page, block) for page, block in BLOCKS if block.path.startswith("specs/") and block.kind == "write"]
+FOLDERS = ("specs/", "corrections/")
+SPECS = [(page, block) for page, block in BLOCKS if block.path.startswith(FOLDERS) and block.kind == "write"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[name_of(page) for page in PAGES])
@@ -74,7 +75,7 @@ def test_other_yaml_in_pages_is_valid() -> None:
     for task in jobs["customer"]["tasks"]:
         assert ("docs/tutorial.md", task["spark_python_task"]["python_file"]) in written
     names = {"docs/reference.md .pre-commit-config.yaml", "docs/tutorial.md databricks.yml"}
-    other = {f"{page} {path}" for page, path in written if path.endswith("ml") and not path.startswith("specs/")}
+    other = {f"{page} {path}" for page, path in written if path.endswith("ml") and not path.startswith(FOLDERS)}
     assert other == names, "a YAML block that no test reads"
 
 

@@ -29,6 +29,7 @@ source:
   table: crm.customer_changes
   feed: changes
   effective_at: start_date
+  effective_until: end_date
   sequence_by: [lsn]
   delete_when: op = 'D'
   where: user_id IS NOT NULL

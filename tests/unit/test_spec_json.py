@@ -56,6 +56,8 @@ def test_defaults_are_filled_in_and_unused_options_left_out() -> None:
     assert found["2c"]["late_arriving"] == "apply" and found["2c"]["unchanged"] == "skip"
     own_time = json.loads(to_json(load(changed(BASES["2s"], "source.effective_at", "at"))))
     assert own_time["late_arriving"] == "fail" and "late_arriving" not in found["2s"]
+    assert "late_arriving" not in found["2v"] and found["2v"]["source"]["effective_until"] == "ended"
+    assert "effective_until" not in found["2c"]["source"]
     assert found["2s"]["snapshot"] == {
         "taken_at": "current_timestamp()", "scope": None, "allow_empty": False, "max_deleted": 1.0,
     }  # fmt: skip

@@ -84,6 +84,8 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
       f"ALTER TABLE {T} ALTER COLUMN bucket TYPE BIGINT;"]),
     ("2c", "unchanged", "keep",
      [f"unchanged: skip -> keep: changes of before that changed nothing were not stored; {WHOLE}"], []),
+    ("2v", "source.effective_until", "until", ["source.effective_until: ended -> until: stored ends are of the old "
+     "one, until the source names their key again"], []),
     ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
      "again; a stored key that is not in the next snapshot any more goes by on_delete"], []),
     ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
@@ -214,15 +216,32 @@ def test_equivalent_sql_is_not_a_change(option: str, value: str, same: str) -> N
     assert all("\n" not in line for line in explained(BASES["2c"], before)), "a line per option"
 
 
-@pytest.mark.parametrize(("kind", "default"), [("2c", "close"), ("2s", "close"), ("1c", "remove"), ("1s", "remove")])
+@pytest.mark.parametrize(
+    ("kind", "default"), [("2c", "close"), ("2s", "close"), ("2v", "close"), ("1c", "remove"), ("1s", "remove")]
+)
 def test_ignored_deletes_are_explained(kind: str, default: str) -> None:
-    base = BASES[kind] if kind[1] == "s" else changed(BASES[kind], "source.delete_when", "op = 'D'")
+    base = BASES[kind] if kind[1] != "c" else changed(BASES[kind], "source.delete_when", "op = 'D'")
     ignored = changed(base, "on_delete", "ignore")
     (line,) = explained(base, ignored)
     assert line.startswith(f"on_delete: {default} -> ignore: stored rows stay, and rows of before are not read again")
     assert explained(base, changed(base, "on_delete", default)) == [], "the default, written out"
     if kind[1] == "c":
         assert explained(BASES[kind], changed(BASES[kind], "on_delete", "ignore")) == [], "nothing deletes"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "means"),
+    [
+        ("2c", "2v", "changes -> versions: stored rows stay; each key that the source names gets the source's history "
+         "instead"),
+        ("2v", "2c", "versions -> changes: stored rows stay; a missing period is not a delete any more"),
+        ("2s", "2c", "snapshot -> changes: stored rows stay; a missing key is not a delete any more"),
+        ("2c", "2s", "changes -> snapshot: stored rows stay; the first snapshot ends every key that it lacks"),
+    ],
+)  # fmt: skip
+def test_changed_feed_is_explained(before: str, after: str, means: str) -> None:
+    lines = [line for line in explained(BASES[before], BASES[after]) if not line.startswith("source.effective_at")]
+    assert lines == [f"source.feed: {means}"]
 
 
 def test_default_property_is_compared() -> None:

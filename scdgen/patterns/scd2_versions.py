@@ -1,0 +1,51 @@
+"""scd2 from whole histories: the facts of templates/scd2/versions.sql.j2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.patterns import source
+from scdgen.patterns.columns import names_of
+from scdgen.patterns.facts import VersionSteps, fields_of, refuse_rows
+from scdgen.patterns.history import History
+from scdgen.patterns.source import Rows
+from scdgen.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class Scd2Versions(VersionSteps):
+    """The steps from whole histories to the versions to write.
+
+    ``closes_missing``: a gap between two rows is a delete; if not, the version before it lasts until the next one.
+    ``in_partitions`` are the conditions that exclude the partitions of other keys.
+    """
+
+    closes_missing: bool
+    keeps: bool
+    in_partitions: tuple[str, ...]
+    conflict: str
+    overlap: str
+
+    @classmethod
+    def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Versions:
+        """Return the facts of a spec."""
+        return cls(
+            target=sql.quote_parts(spec.target_parts),
+            rows=rows,
+            keys=tuple(names_of(history.keys)),
+            fields=fields_of(spec),
+            history=history,
+            action=history.columns.get("action"),
+            deleted=history.columns.get("deleted"),
+            closes_missing=spec.deletes != "ignore",
+            keeps=spec.unchanged == "keep",
+            in_partitions=tuple(source.in_partitions(spec)),
+            conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
+            overlap=refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"]),
+        )
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """Return what two rows of one key and start may not differ in."""
+        return (*(field.comparable for field in self.values), "_scd_until")
