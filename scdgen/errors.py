@@ -177,14 +177,14 @@ def describe_one_name(name: str) -> str | None:
     """Describe the header of a CSV that is a single name, if it has a character that may separate names.
 
     >>> describe_one_name("id;name")
-    "the header is one name, 'id;name', which ';' seems to separate"
+    "the header is a single name, 'id;name'; ';' looks like the separator"
     >>> describe_one_name("id")
     """
     found = re.search(r"[;,|\t^~]", name)
     if found is None:
         return None
     sep = found[0].replace("\t", "\\t")
-    return f"the header is one name, {quoted(name)}, which '{sep}' seems to separate"
+    return f"the header is a single name, {quoted(name)}; '{sep}' looks like the separator"
 
 
 def quoted(text: str, width: int = 60) -> str:

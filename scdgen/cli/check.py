@@ -53,7 +53,7 @@ def check(
     loaded, reports = load_specs(specs), []
     if junit is not None:
         Path(junit).parent.mkdir(parents=True, exist_ok=True)
-    with open_runner(loaded, engine, only_reads=True) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
                 report = build_report(runner, spec, limit)

@@ -68,7 +68,7 @@ def diff(
     kind = choose_kind(loaded, kind, html)
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
     wanted.render_query(spec, templates=engine.templates)  # refuses invalid options before Spark starts
-    with open_runner(loaded, engine) as runner, output.progress(f"comparing {spec.target}"):
+    with open_runner(loaded, engine, needs_tables=True) as runner, output.progress(f"comparing {spec.target}"):
         found = runner.diff(spec, from_time, to_time, run_id, wanted.keys, limit)
     if kind == "html":
         write_page(Path(str(html)), render_page(found, spec, engine.templates))

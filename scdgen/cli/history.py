@@ -35,7 +35,7 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
     Example:  scdgen history specs/customer.yml
     """
     loaded = load_specs(specs)
-    with open_runner(loaded, engine, only_reads=True) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             found = runner.history(spec, limit)
             if as_json:
@@ -71,7 +71,7 @@ def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, 
     if len(loaded) != 1:
         raise UsageError(f"undo takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
     (spec,) = loaded
-    with open_runner(loaded, engine, only_reads=True) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         planned = runner.plan_undo(spec, run_id)
         click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
         for commit in planned.made:

@@ -144,7 +144,7 @@ def _read_data(path: str | None, table: str | None, engine: EngineOptions, optio
     if path is not None:
         find.find(path)  # fails before Spark starts if the path does not exist
     tables = [split_name(table)] if table is not None else []
-    with open_session(engine, tables, only_reads=path is None) as spark, output.progress(f"reading {path or table}"):
+    with open_session(engine, tables, needs_tables=path is None) as spark, output.progress(f"reading {path or table}"):
         return read_sample(spark, path, table, options)
 
 

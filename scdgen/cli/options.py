@@ -172,8 +172,8 @@ def parse_source_options(
     found = check_options(parse_pairs(given, option), option)
     for source in sources if found else []:
         if source is None or files_errors.find_files(source).kind != "csv":
-            what = "no file is given" if source is None else f"{source} is not one"
-            raise UsageError(f"{option} {given[0]}: says how a CSV of {named_by} is read, and {what}; leave it out")
+            what = f"{named_by} is not given" if source is None else f"{source} is not a CSV"
+            raise UsageError(f"{option} {given[0]}: is an option for a CSV, and {what}; leave it out")
     return found
 
 
@@ -267,11 +267,11 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 @contextlib.contextmanager
 def open_session(
-    options: EngineOptions, tables: Iterable[tuple[str, ...]], only_reads: bool = False
+    options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False
 ) -> Iterator[SparkSession]:  # fmt: skip
     """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block.
 
-    With ``only_reads``, the folder of the embedded session's tables must exist.
+    With ``needs_tables``, the folder of the embedded session's tables must exist.
     """
     from scdgen.cli import output
     from scdgen.engine import session
@@ -281,7 +281,7 @@ def open_session(
         spark: SparkSession = (
             session.remote_session(options.remote, settings)
             if options.remote
-            else session.local_session(options.warehouse, settings, only_reads)
+            else session.local_session(options.warehouse, settings, needs_tables)
         )
     try:
         if not options.remote:
@@ -294,7 +294,7 @@ def open_session(
 
 @contextlib.contextmanager
 def open_runner(
-    specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, only_reads: bool = False,
+    specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, needs_tables: bool = False,
     **limits: Any,
 ) -> Iterator[Runner]:  # fmt: skip
     """Open a session as :func:`open_session` does, and yield a runner on it.
@@ -307,10 +307,10 @@ def open_runner(
     from scdgen.spec.graph import find_table_names
 
     folder = Path(options.warehouse)
-    if not options.remote and not only_reads and not folder.exists():  # the user may have another folder in mind
+    if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
     names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
-    with open_session(options, names, only_reads) as spark:
+    with open_session(options, names, needs_tables) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)

@@ -71,7 +71,7 @@ def show(
     wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
-    with open_runner(loaded, engine, only_reads=True) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         for place, spec in enumerate(loaded):
             with output.progress(f"reading {spec.target}"):
                 found = read_versions(runner.spark, spec, wanted, limit, engine.templates)

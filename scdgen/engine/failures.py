@@ -231,7 +231,7 @@ def _hint(parts: list[str]) -> str:
         return ""
     names = parts[1].split(", ")
     if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
-        return f"; {likely}; set the separator in source.options.sep"
+        return f"; {likely}; set it in source.options.sep"
     last = {name.rpartition(".")[2]: name for name in names}
     found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
     return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}"

@@ -63,16 +63,16 @@ _ANSI = "spark.sql.ansi.enabled"
 
 
 def local_session(
-    warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None, only_reads: bool = False
+    warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None, needs_tables: bool = False
 ) -> SparkSession:  # fmt: skip
     """Start Spark with Delta in this process, and register the tables below ``warehouse``.
 
     Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing, and :class:`UsageError` if the
-    session ``only_reads`` tables and the folder of tables does not exist.
+    session ``needs_tables`` and the folder of tables does not exist.
     """
-    if only_reads and not conf and not Path(warehouse).exists():
-        message = f"no folder {Path(warehouse).absolute()}, and so no table"
-        raise UsageError(f"--warehouse {warehouse}: {message}; name the folder of earlier runs, or run the spec first")
+    if needs_tables and not conf and not Path(warehouse).exists():
+        message = f"--warehouse {warehouse}: the folder {Path(warehouse).absolute()} does not exist"
+        raise UsageError(f"{message}; name the folder of earlier runs, or run the spec first")
     _require_java()
     try:
         from delta import configure_spark_with_delta_pip

@@ -80,7 +80,7 @@ def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
             raise UsageError(f"{option} {name}: columns are read as text; write {call} in the spec")
         if known is None:
             hint = nearest(name, _OPTIONS.values()) or f"; the options are {', '.join(_OPTIONS.values())}"
-            raise UsageError(f"{option} {name}: is not an option that a CSV is read with here{hint}")
+            raise UsageError(f"{option} {name}: is not a supported option for a CSV{hint}")
         if known in {"sep", "delimiter"} and not _is_one_character(value):
             raise UsageError(f"{option} {name}: '{value}' is not one character; write it as sep=';' or sep='\\t'")
         if known in {"quote", "escape", "comment"} and len(value) > 1:

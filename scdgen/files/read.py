@@ -153,7 +153,7 @@ def _require_names(place: str, names: tuple[str, ...], wanted: set[str]) -> None
     """Raise :class:`DataError` for a header of one name that was not split, unless the spec reads that name."""
     likely = describe_one_name(names[0]) if len(names) == 1 else None
     if likely and names[0].lower() not in wanted:
-        raise DataError(f"{place}: {likely}; name the separator with --source-option sep=CHARACTER")
+        raise DataError(f"{place}: {likely}; give --source-option sep=CHARACTER")
 
 
 Head = tuple[Dialect, tuple[str, ...]]

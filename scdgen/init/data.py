@@ -109,7 +109,7 @@ def read_sample(
     reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
     text = reader.csv(where)
     if len(text.columns) == 1 and (likely := describe_one_name(text.columns[0])):
-        raise UsageError(f"{path}: {likely}; name the separator with --source-option sep=CHARACTER")
+        raise UsageError(f"{path}: {likely}; give --source-option sep=CHARACTER")
     sample = _read_rows(text, path, found.kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
     return replace(sample, options=tuple(dialect.items()))
 
@@ -254,7 +254,7 @@ def draft_from_sample(
             draft.options["columns"][c.name] = {"type": types[c.name], "from": c.read}
             draft.note(_describe_form(c), "columns", c.name)
         elif len(c.patterns) > 1:
-            draft.note(f"{_describe_order(c)}; --date-format says which it is.", "columns", c.name)
+            draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
     for c in columns:
         if c not in beside and pattern == "scd2" and "MAP<" in c.type:
             draft.options["columns"][c.name] = {"type": types[c.name], "track": False}
@@ -271,8 +271,8 @@ def _guess_feed(sample: Sample, columns: Sequence[Seen], time: Seen | None) -> s
     if time is not None or guess_deletes(columns) is not None:
         return "changes"
     raise UsageError(
-        f"{sample.origin}: nothing says whether it holds changes or every key; give --feed snapshot if a key that is "
-        "not in it is deleted, else --feed changes"
+        f"{sample.origin}: cannot tell changes from a snapshot; give --feed snapshot if a missing key means a delete, "
+        "otherwise --feed changes"
     )
 
 
@@ -308,7 +308,7 @@ def _put_relation(draft: Draft, sample: Sample) -> None:
     if sample.format == "csv":
         given = dict(sample.options)
         options = {"escape": '"', "multiLine": True}
-        guessed = "The encoding as the bytes show it; look at letters such as é." if "encoding" in given else None
+        guessed = "Guessed from the bytes; check letters such as é." if "encoding" in given else None
         draft.put("source.options", {**given, **{k: v for k, v in options.items() if k not in given}}, guessed)
 
 

@@ -28,6 +28,8 @@ from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
 from scdgen.sql.tokens import DIALECT
 
 _TAKE = f"take the table over with {ADOPT}"
+_FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
+_COPY = "to change it, run the table into another target with feed: versions"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
@@ -64,8 +66,10 @@ class _Changes:
         self.old, self.new = old, new
         # If only the source has what stored rows should be. A snapshot has nothing of the past.
         self.from_source = "to bring them along, run the whole source into another target"
-        if old.reads_snapshot or new.reads_snapshot:
-            self.from_source = "their history is in this table alone"
+        if new.reads_versions:
+            self.from_source = "to bring them along, run the whole source again"
+        elif old.reads_snapshot or new.reads_snapshot:
+            self.from_source = "only this table has their history"
         self.stored, self.wanted = Times(old), Times(new)
         # If a column has become a key, or is no longer one, the line about keys covers its options.
         names = dict.fromkeys([*old.columns, *new.columns])
@@ -88,8 +92,8 @@ class _Changes:
                 yield with_statements(_line("keys", old, new, f"{what}; renamed?"), self.new, steps, adopt=True)
                 return
             steps = [Step("add", sql.quote(name), type=kinds[name]) for name in come if name not in known]
-            fill = "; fill what is new for stored rows" if steps else ""
-            hint = f"name another target, or use {ADOPT} where stored versions hold by the new keys{fill}"
+            fill = "; fill the new columns for stored rows" if steps else ""
+            hint = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too{fill}"
             steps += rehash(self.new, "surrogate_key")
             yield with_statements(_line("keys", old, new, f"{what}; {hint}"), self.new, steps)
         elif old != new and self.new.keeps_history and self.new.history.surrogate_key:
@@ -149,13 +153,10 @@ class _Changes:
             if self.new.unchanged == "keep":
                 why = "stored versions stay; every run stops"
             elif now:
-                why = "a stored version holds its newest value alone; every run stops"
+                why = "a stored version has only its newest value; every run stops"
             else:
-                why = "stored versions that differ in it alone are one once a batch touches their key; every run stops"
-            yield with_statements(_line(f"columns.{name}.track", was, now, why), self.new, self._retrack())
-
-    def _retrack(self) -> list[Step]:
-        return [set_tracked(self.new)]
+                why = f"stored versions that differ only in it {_FOLDS}; every run stops"
+            yield with_statements(_line(f"columns.{name}.track", was, now, why), self.new, [set_tracked(self.new)])
 
     def history(self) -> Iterator[str]:
         """Yield lines about history columns that were renamed, added or removed."""
@@ -208,8 +209,8 @@ class _Changes:
                     why += ", which it does not take; every run stops"
                     steps.append(Step("nullable", sql.quote(name)))
                 if old[name].track and self.old.keeps_history:
-                    why += "; it opens no versions any more; every run stops"
-                    steps += self._retrack()
+                    why += "; it no longer opens versions; every run stops"
+                    steps.append(set_tracked(self.new))
                 yield with_statements(_line(f"columns.{name}", old[name].type, None, why), self.new, steps)
             elif old[name].type != new[name].type:
                 why = "stored values are of the old type; every run stops"
@@ -253,9 +254,11 @@ class _Changes:
         deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
         if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
             yield _line("on_delete", old.deletes, new.deletes, stay)  # mark has a line about its column
+        times = "stored times are of the old one"
+        if not new.reads_versions:
+            times += ", so that a row of before that comes again is another change"
         options = (
-            ("source.effective_at", old.source.effective_at, new.source.effective_at,
-             "stored times are of the old one, so that a row of before that comes again is another change"),
+            ("source.effective_at", old.source.effective_at, new.source.effective_at, times),
             ("source.delete_when", old.source.delete_when, new.source.delete_when,
              "deletes of before are not looked at again"),
         )  # fmt: skip
@@ -267,7 +270,7 @@ class _Changes:
             why = "stored ends are of the old one, until the source names their key again"
             yield _line("source.effective_until", *ends, why)
         if old.unchanged != new.unchanged and new.keeps_history:
-            why = "equal neighbours stay until a batch touches their key (until then the check no_repeat fails)"
+            why = f"equal neighbours {_FOLDS} (until then the check no_repeat fails)"
             if new.unchanged == "keep":
                 why = f"changes of before that changed nothing were not stored; {self.from_source}"
             yield _line("unchanged", old.unchanged, new.unchanged, why)
@@ -308,7 +311,8 @@ class _Changes:
             elif option.startswith("properties."):
                 name = sql.text_literal(option.removeprefix("properties."))
                 steps = [Step("set", name, sql.text_literal(now)) if now else Step("unset", name)]
-            yield with_statements(_line(f"table.{option}", was, now, _NEW_TABLES), self.new, steps)
+            why = _NEW_TABLES if steps or not self.new.keeps_history else f"{_NEW_TABLES}; {_COPY}"
+            yield with_statements(_line(f"table.{option}", was, now, why), self.new, steps)
 
 
 def _with_history(spec: Spec, **options: object) -> Spec:

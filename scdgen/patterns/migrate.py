@@ -30,7 +30,7 @@ class Step:
     """One change of a table.
 
     ``column`` is a quoted name, or the literal of a property's name. ``value`` is the new name or value: of ``convert``
-    the name of a column for the meantime, of ``update`` an expression, which is for the rows of ``where``.
+    the name of a temporary column, of ``update`` an expression, which is for the rows of ``where``.
     """
 
     kind: Literal[

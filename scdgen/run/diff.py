@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
@@ -17,7 +17,7 @@ from scdgen.patterns.queries import TableVersion, diff_run_query, diff_times_que
 from scdgen.run.delta import explain_vacuumed, find_versions, read_log
 from scdgen.run.results import KEY_CHANGES, ROW_CHANGES, VERSION_CHANGES, DiffResult, DiffRow
 from scdgen.run.table import find_missing
-from scdgen.run.versions import list_keys, render_json_row, require_table, require_valid
+from scdgen.run.versions import list_keys, render_json_row, require_table, require_valid, resolve_word
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def read_diff(
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
     with Engine(spark).translated(spec):
         require_table(spark, spec)
-        require_valid(spark, given, ordered=wanted.to_time is not None)
+        values = require_valid(spark, given, ordered=wanted.to_time is not None)
+        wanted = _resolve_words(wanted, values[len(wanted.keys) :])
         if wanted.run_id is not None:
             versions = _find_versions(spark, spec, wanted.run_id)
             numbers = (version.number for version in versions)
@@ -94,6 +95,12 @@ def read_diff(
         run_id=wanted.run_id,
         versions=None if wanted.run_id is None else (versions[0].number, versions[1].number),
     )
+
+
+def _resolve_words(wanted: DiffFilter, values: Sequence[str]) -> DiffFilter:
+    """Return the filter with ``values`` for its times that are words."""
+    resolved = dict(zip(("from_time", "to_time"), values, strict=False))
+    return replace(wanted, **{name: resolve_word(getattr(wanted, name), value) for name, value in resolved.items()})
 
 
 def _find_versions(spark: SparkSession, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:

@@ -217,7 +217,7 @@ def _pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
         return with_statements(f"{line}; its rows have no versions", spec, begin_history(spec), adopt=True)
     if spec.keeps_history or any(missing):
         return f"{line}; name another target"
-    return f"{line}; name another target, so that this table keeps what it has, or use {ADOPT} where its rows fit"
+    return f"{line}; name another target, or use {ADOPT} if its rows fit the spec"
 
 
 def _check_missing(
@@ -230,11 +230,11 @@ def _check_missing(
         if old is not None and (column not in added or old in lost or spec.schema_evolution != "add_columns"):
             hashed = rehash(spec) if name in spec.tracked else rehash(spec, "surrogate_key")
             steps = [rename_column(old, name), *(hashed if name in spec.columns else ())]
-            others = [f"take '{old}' out of the property {TRACKED}"] if old in lost and column in added else []
+            others = [f"remove '{old}' from the property {TRACKED}"] if old in lost and column in added else []
             others += (
                 ["set schema_evolution: add_columns"] if spec.schema_evolution == "fail" and column in added else []
             )
-            what = f"and the spec no '{old}' of the same type; renamed?"
+            what = f"and the spec has no '{old}', which has the same type; renamed?"
             what += f" If not, {' and '.join(others)}" if others else ""
             yield with_statements(f"{line}, {what}", spec, steps, adopt=name in spec.columns)
         elif column not in added:
@@ -303,7 +303,7 @@ def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Map
     )
     if before != after:
         line = f"the table was made with keys: {_join(before)}, the spec says {_join(after)}"
-        hint = f"name another target, or use {ADOPT} where stored versions hold by the new keys"
+        hint = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too"
         yield with_statements(f"{line}; {hint}", spec, rehash(spec, "surrogate_key"))
         return  # keys are not tracked, so the tracked columns differ as a consequence
     before = {new_name.get(name, name) for name in _read_names(table.properties.get(TRACKED))}

@@ -94,8 +94,16 @@ def resolve_words(
     if wanted.as_of is not None:
         given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
     values = require_valid(spark, given)
-    is_word = wanted.as_of is not None and str(wanted.as_of).strip()[:1].isalpha()
-    return replace(wanted, as_of=values[-1]) if is_word else wanted
+    return replace(wanted, as_of=resolve_word(wanted.as_of, values[-1])) if wanted.as_of is not None else wanted
+
+
+def resolve_word(given: object, value: str) -> object:
+    """Return ``value``, the time that a word such as ``yesterday`` is cast to; other times stay as given.
+
+    >>> resolve_word("yesterday", "2024-01-01 00:00:00"), resolve_word("2024-05-01", "2024-05-01 00:00:00")
+    ('2024-01-01 00:00:00', '2024-05-01')
+    """
+    return value if str(given).strip()[:1].isalpha() else given
 
 
 def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
@@ -141,7 +149,7 @@ def read_versions(
         collected = limited.alias("t").selectExpr(render_json_row(rows.schema.jsonValue(), more)).collect()
     values = [json.loads(row[0]) for row in collected]
     cut = bool(limit) and len(values) > limit
-    as_of = str(resolved.as_of) if resolved is not wanted else None
+    as_of = None if resolved.as_of == wanted.as_of else str(resolved.as_of)
     return VersionRows(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None, as_of)
 
 

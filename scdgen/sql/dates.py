@@ -60,7 +60,7 @@ def to_regex(pattern: str) -> str:
         elif letters in _LETTERS:
             found += _LETTERS[letters]
         else:
-            raise ValueError(f"'{letters}' is not a part of a date that is known here")
+            raise ValueError(f"'{letters}' is not a known part of a date")
     return found
 
 
@@ -109,7 +109,7 @@ def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: st
         shown = (
             f"{name} holds {quoted(texts[0])}" for name, texts in columns.items() if texts and like.match(texts[0])
         )
-        raise UsageError(f"{option} {pattern}: no column is written like that; {next(shown, 'leave it out')}")
+        raise UsageError(f"{option} {pattern}: no column has dates in this format; {next(shown, 'leave it out')}")
     return fits
 
 

@@ -132,8 +132,8 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     ]
     Path("people.csv").write_text("region_code,person_no,name,birth_date\n" + "\n".join(rows) + "\n")
     status, _, err = here("init", "--from", "people.csv")
-    assert (status, err) == (2, "people.csv: nothing says whether it holds changes or every key; give --feed snapshot "
-                             "if a key that is not in it is deleted, else --feed changes\n")  # fmt: skip
+    assert (status, err) == (2, "people.csv: cannot tell changes from a snapshot; give --feed snapshot "
+                             "if a missing key means a delete, otherwise --feed changes\n")  # fmt: skip
     status, out, _ = here("init", "--from", "people.csv", "--feed", "snapshot")
     assert status == 0
     spec = load_spec_text(out)

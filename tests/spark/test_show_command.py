@@ -174,7 +174,7 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
 
 
 @pytest.mark.parametrize(("word", "days"), [("yesterday", 1), ("today", 0)])
-def test_as_of_a_word_says_which_time_it_took(spark: Any, call: Called, word: str, days: int) -> None:
+def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days: int) -> None:
     path = str(ROOT / "specs" / "customer.yml")
     row = "1 AS id, 'a' AS name, 'b' AS address, current_date() - INTERVAL 36 HOUR AS changed_at"
     Runner(spark).run(load_spec(path), source=spark.sql(f"SELECT {row}"))

@@ -419,3 +419,20 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.extracts")[1:] == [(1, "Anna", 10, 101), (1, "Zoe", 101, None)]
     status, out, err = here("plan", *given[1:3], "in/sub-9*.csv", *given[4:5], "taken=102")
     assert (status, err) == (0, ""), "one match can be planned"
+
+
+def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called) -> None:
+    """The encoding is given for all of them; each has a separator of its own."""
+    spark.sql("DROP TABLE IF EXISTS files.extracts")
+    write("extracts.yml", EXTRACTS)
+    for number, text in ((9, "id;name\n1;Zoë\n"), (10, "id\tname\n1\tZoé\n")):
+        write(f"in/sub-{number}.csv", text.encode("ISO-8859-1"))
+    given = ("run", "extracts.yml", "--source", "in/sub-*.csv", "--param", "taken={1}")
+    status, out, err = here(*given)
+    assert (status, out) == (1, "") and err.splitlines()[1:] == [
+        "in/sub-9.csv:2: the byte 0xEB is not UTF-8; save the file as UTF-8, or give --source-option "
+        "encoding=ISO-8859-1",
+        "0 of 2 files done; fix the cause and go on with --from in/sub-9.csv",
+    ]
+    assert here(*given, "--source-option", "encoding=ISO-8859-1")[0] == 0
+    assert rows_of(spark, "files.extracts") == [(1, "Zoé", 10, None), (1, "Zoë", 9, 10)]

@@ -149,8 +149,8 @@ def test_order_of_day_and_month_is_that_of_the_other_dates() -> None:
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
-        ("dd.MM.yyyy", "no column is written like that; changed_at holds '01/02/2024'"),
-        ("dd/mm/jjjj", "'jjjj' is not a part of a date that is known here; write it as dd/MM/yyyy"),
+        ("dd.MM.yyyy", "no column has dates in this format; changed_at holds '01/02/2024'"),
+        ("dd/mm/jjjj", "'jjjj' is not a known part of a date; write it as dd/MM/yyyy"),
     ],
 )
 def test_date_format_that_fits_nothing(pattern: str, says: str) -> None:
@@ -207,9 +207,7 @@ def test_changes_with_dates_as_text_are_changes() -> None:
 @pytest.mark.parametrize("pattern", ["scd2", "scd1"])
 def test_nothing_says_which_feed_it_is(pattern: str) -> None:
     columns = {"id": ("1", "2"), "name": ("a", "b")}
-    says = (
-        r"^a\.csv: nothing says whether it holds changes or every key; give --feed snapshot if .*, else --feed changes$"
-    )
+    says = r"^a\.csv: cannot tell changes from a snapshot; give --feed snapshot if .*, otherwise --feed changes$"
     with pytest.raises(UsageError, match=says):
         drafted(columns, pattern=pattern)
     spec = drafted(columns, "snapshot", pattern)
@@ -225,8 +223,7 @@ def test_date_that_is_not_the_time_and_can_be_read_in_two_ways() -> None:
     sample = Sample("a.csv", "csv", (Seen("id", "STRING", ("1",)), Seen("born", "STRING", ("01/02/1990",))), 1, True)
     text = draft_from_sample(sample, "a.b", "scd2", "snapshot", [], {}).text()
     assert (
-        "# '01/02/1990' is a date by dd/MM/yyyy and by MM/dd/yyyy; --date-format says which it is.\n  born: string"
-        in text
+        "# '01/02/1990' is a date by dd/MM/yyyy and by MM/dd/yyyy; choose with --date-format.\n  born: string" in text
     )
 
 

@@ -20,6 +20,7 @@ ADOPT = f"{KEEP}, then `scdgen run --adopt`:"
 MAPPING = f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name');"
 STOPS = "every run stops"
 OTHER = "name another target"
+FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 WHOLE = "to bring them along, run the whole source into another target"
 
 
@@ -41,7 +42,7 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "pattern", "scd1",
      [f"pattern: scd2 -> scd1: stored rows are versions, many of a key; {STOPS}; {OTHER}"], []),
     ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; name "
-     "another target, or use `scdgen run --adopt` where stored versions hold by the new keys"], []),
+     "another target, or use `scdgen run --adopt` if stored versions are valid by the new keys too"], []),
     ("2c", "history.gap", "1 day",
      [f"history.gap: none -> 1 day: stored ends are written with the old one; {STOPS}; {ADOPT}"],
      [f"UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);"]),
@@ -63,8 +64,8 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
      [f"ALTER TABLE {T} ADD COLUMN sk STRING;", f"UPDATE {T} SET sk = SHA2(",
       "    TO_JSON(ARRAY(CAST(id AS STRING), region, CAST(UNIX_MICROS(valid_from) AS STRING))),", "    256", ");"]),
     ("2c", "columns.name.track", False,
-     ["columns.name.track: true -> false: stored versions that differ in it alone are one once a batch touches their "
-      f"key; {STOPS}; {KEEP}:"], [tracks("city", "bucket")]),
+     [f"columns.name.track: true -> false: stored versions that differ only in it {FOLDS}; {STOPS}; "
+      f"{KEEP}:"], [tracks("city", "bucket")]),
     ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
      '"not given" from now on, where a batch touches its key'], []),
     ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
@@ -74,7 +75,7 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "columns.name.from", "upper(full_name)",
      [f"columns.name.from: name -> upper(full_name): stored values are made by the old one; {WHOLE}"], []),
     ("2s", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> upper(full_name): stored values are "
-     "made by the old one; their history is in this table alone"], []),
+     "made by the old one; only this table has their history"], []),
     ("2c", "columns.name.type", "int",
      [f"columns.name.type: STRING -> INT: stored values are of the old type; {STOPS}; {KEEP}:"],
      [MAPPING, *converted("name", "INT")]),
@@ -152,7 +153,7 @@ def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: 
 
 KEYS = (
     f"keys: id -> id, region: stored rows belong together by the old key; {STOPS}; {OTHER}, "
-    "or use `scdgen run --adopt` where stored versions hold by the new keys"
+    "or use `scdgen run --adopt` if stored versions are valid by the new keys too"
 )
 
 
@@ -179,7 +180,7 @@ def test_added_key_column_gives_only_the_key_line() -> None:
     """No line about its NULLs in stored rows or its first value."""
     before = changed(BASES["2c"], "keys", ["id"])
     del before["columns"]["region"]
-    fill = f"; fill what is new for stored rows; {KEEP}:\n    ALTER TABLE {T} ADD COLUMN region STRING;"
+    fill = f"; fill the new columns for stored rows; {KEEP}:\n    ALTER TABLE {T} ADD COLUMN region STRING;"
     assert explained(before, BASES["2c"]) == [f"{KEYS}{fill}"]
     assert len(explained(BASES["2c"], before)) == 1
 
