@@ -60,7 +60,7 @@ def _format_cells(commit: Commit) -> list[object]:
 @click.option("--run", "run_id", required=True, metavar="ID", help="The id of the run, from `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, debug: bool) -> None:
-    """Restore a table to the version before a run, after showing which versions that takes back.
+    """Restore a table to the version before a run, after showing which versions that reverts.
 
     Runs that came after it have to be undone first. The undone version stays in the table's log.
 
@@ -75,7 +75,7 @@ def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, 
         planned = runner.plan_undo(spec, run_id)
         click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
         for commit in planned.made:
-            click.echo(f"  takes back version {commit.version}, {commit.describe()}")
+            click.echo(f"  reverts version {commit.version}, {commit.describe()}")
         if not yes and not click.confirm("Go on?"):
             click.echo("nothing was undone", err=True)
             raise click.exceptions.Exit(1)

@@ -97,7 +97,7 @@ def test_commands_with_remote(far: Called) -> None:
     ]
     assert far("undo", "daily.yml", "--run", runs[1], "--yes") == (0, (
         "far.daily: from version 2 back to version 1\n"
-        "  takes back version 2, MERGE: 1 inserted, 2 updated, 0 removed\n"
+        "  reverts version 2, MERGE: 1 inserted, 2 updated, 0 removed\n"
         "far.daily: is as version 1; the run can be made again\n"
     ), "")  # fmt: skip
     assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json"))["inserted"] == 1

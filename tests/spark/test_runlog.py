@@ -95,9 +95,9 @@ def test_runs_are_listed_and_undone(
     newest = listed[0]["version"]
     assert (status, out) == (0, (
         f"log.people: from version {newest} back to version {version - 3}\n"
-        f"  takes back version {version}, MERGE: 1 inserted, 1 updated, 0 removed\n"
-        f"  takes back version {version - 1}, SET TBLPROPERTIES\n"
-        f"  takes back version {version - 2}, ADD COLUMNS\n"
+        f"  reverts version {version}, MERGE: 1 inserted, 1 updated, 0 removed\n"
+        f"  reverts version {version - 1}, SET TBLPROPERTIES\n"
+        f"  reverts version {version - 2}, ADD COLUMNS\n"
         f"log.people: is as version {version - 3}; the run can be made again\n"
     ))  # fmt: skip
     assert rows_of(spark, "log.people") == states[second]

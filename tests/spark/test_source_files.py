@@ -411,7 +411,7 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
         "in/sub-101.csv:3: column id: 'x' is not a valid INT (1 row, such as key id=x); fix the file or the type",
         "2 of 3 files done; fix the cause and go on with --from in/sub-101.csv",
     ])  # fmt: skip
-    assert len({one["run"] for one in found[:2]}) == 2, "undo takes back one file, not all"
+    assert len({one["run"] for one in found[:2]}) == 2, "undo reverts one file, not all"
     assert rows_of(spark, "files.extracts") == [(1, "Ann", 9, 10), (1, "Anna", 10, None)]
     write("in/sub-101.csv", "id,name\n1,Zoe\n")
     status, out, err = here(*given[:-1], "--from", "in/sub-101.csv")
