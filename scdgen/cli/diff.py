@@ -74,6 +74,8 @@ def diff(
         write_page(Path(str(html)), render_page(found, spec, engine.templates))
         click.echo(f"wrote {html}: {describe_diff(found)}")
     else:
+        if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
+            click.echo(f"{found.target}: {_describe_sides(found)}", err=True)
         click.echo(format_diff(found, spec, kind))
     if found.is_cut:
         click.echo(f"… more than {limit} changes: narrow it with --key, or give --limit", err=True)

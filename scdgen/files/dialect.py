@@ -177,24 +177,18 @@ def guess_encoding(file: Path) -> str | None:
     It is ISO-8859-1 unless the file has characters that Windows adds to it, such as €: Spark 4 knows no other encoding
     of one byte unless ``spark.sql.legacy.javaCharsets`` is set.
     """
-    decoder, begin, windows = codecs.getincrementaldecoder("utf-8")(), _read_bytes(file, 4), False
+    begin = _read_bytes(file, 4)
     if any(begin.startswith(bom) for bom in _BOMS):
         return None
-    text = True
-    with (
-        contextlib.suppress(EOFError, gzip.BadGzipFile),
-        _open_bytes(file) as stream,
-    ):  # reported when all of it is read
-        while True:
+    decoder, is_utf8, windows = codecs.getincrementaldecoder("utf-8")("surrogateescape"), True, False
+    # A broken gzip file is reported when all of it is read.
+    with contextlib.suppress(EOFError, gzip.BadGzipFile), _open_bytes(file) as stream:
+        block = b"any"
+        while block:
             block = stream.read(1 << 20)
             windows = windows or bool(re.search(rb"[\x80-\x9f]", block))
-            try:
-                decoder.decode(block, final=not block) if text else None
-            except UnicodeDecodeError:
-                text = False
-            if not block:
-                break
-    return None if text else "windows-1252" if windows else "ISO-8859-1"
+            is_utf8 = is_utf8 and not re.search("[\udc80-\udcff]", decoder.decode(block, final=not block))
+    return None if is_utf8 else "windows-1252" if windows else "ISO-8859-1"
 
 
 def open_text(file: Path, encoding: str = Dialect.encoding) -> IO[str]:

@@ -99,8 +99,9 @@ def read_diff(
 
 def _resolve_words(wanted: DiffFilter, values: Sequence[str]) -> DiffFilter:
     """Return the filter with ``values`` for its times that are words."""
-    resolved = dict(zip(("from_time", "to_time"), values, strict=False))
-    return replace(wanted, **{name: resolve_word(getattr(wanted, name), value) for name, value in resolved.items()})
+    given = [time for time in (wanted.from_time, wanted.to_time) if time is not None]
+    start, end, *_ = [*map(resolve_word, given, values), None, None]
+    return replace(wanted, from_time=start, to_time=end)
 
 
 def _find_versions(spark: SparkSession, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:

@@ -163,46 +163,55 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
     if table.kind != "delta":
         way_out = "name another target, or make it one with CONVERT TO DELTA"
         raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
-    stored = {name.lower(): kind for name, kind in table.columns.items()}
-    missing = find_missing(spec, stored)
+    missing = find_missing(spec, table.columns)
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
     was = table.properties.get(PATTERN)
     if not adopt and was not in (None, spec.pattern):
-        problems = [_pattern(spec, str(was), missing)]
+        problems = [_describe_pattern(spec, str(was), missing)]
     else:
-        renamed = _find_renamed(spec, table, missing)
-        lost = {name for name in renamed.values() if name in _stored_names(table)}
-        problems = [
-            *_check_missing(spec, missing, added, renamed, lost),
-            *_check_types(spec, stored),
-            *_check_unknown(spec, table, renamed),
-        ]
-        if adopt and added and not problems:
-            names = ", ".join(sql.unquote(column.name) for column in added)
-            problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
-        if not adopt and not table.adopted:
-            hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
-            problems.append(f"the table was not made by scdgen; {hint}")
-        elif not adopt:
-            problems += _check_properties(spec, table, {sql.unquote(column.name) for column in added}, renamed)
+        problems = list(_find_problems(spec, table, missing, added, adopt))
     if problems:
         raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
     return added
 
 
-def _stored_names(table: Existing) -> set[str]:
-    """Return the columns that the stored versions depend on: keys and tracked columns, from the table's properties."""
-    return _read_names(table.properties.get(KEYS)) | _read_names(table.properties.get(TRACKED))
+def _find_problems(
+    spec: Spec, table: Existing, missing: list[Target], added: tuple[Target, ...], adopt: bool
+) -> Iterator[str]:
+    """Yield the mismatches of a table with the pattern of its spec."""
+    stored = {name.lower(): kind for name, kind in table.columns.items()}
+    unknown = _find_unknown(spec, table)
+    renamed = _find_renamed(spec, unknown, missing)
+    found = [
+        *_check_missing(spec, table, missing, added, renamed),
+        *_check_types(spec, stored),
+        *_check_unknown(spec, unknown, renamed),
+    ]
+    yield from found
+    names = [sql.unquote(column.name) for column in added]
+    if adopt and names and not found:
+        listed = ", ".join(names)
+        yield f"adopt the table with the columns that it has first, without {listed}; add them afterwards"
+    if not adopt and not table.adopted:
+        yield "the table was not made by scdgen; look at it with `scdgen check`, then use `scdgen run --adopt`"
+    elif not adopt:
+        yield from _check_properties(spec, table, set(names), renamed)
 
 
-def _find_renamed(spec: Spec, table: Existing, missing: Iterable[Target]) -> dict[str, str]:
-    """Map each column that the table lacks to one of its type that the spec lacks, if the match is unambiguous."""
+def _find_unknown(spec: Spec, table: Existing) -> dict[str, tuple[str, bool]]:
+    """Return the columns of a table that its spec lacks, with type and whether they may be NULL."""
     known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
-    free = {name: kind for name, (kind, _) in table.columns.items() if name.lower() not in known}
-    options = {name: option for option, name in spec.history.names()}
+    return {name: kind for name, kind in table.columns.items() if name.lower() not in known}
+
+
+def _find_renamed(
+    spec: Spec, unknown: Mapping[str, tuple[str, bool]], missing: Iterable[Target]
+) -> dict[str, str]:  # fmt: skip
+    """Map each column that the table lacks to one of its type that the spec lacks, if the match is unambiguous."""
+    free, options = dict(unknown), {name: option for option, name in spec.history.names()}
     found: dict[str, str] = {}
     for column in missing:
-        fits = [name for name, kind in free.items() if _as_stored(kind) == _as_stored(column.type)]
+        fits = [name for name, (kind, _) in free.items() if _as_stored(kind) == _as_stored(column.type)]
         name = sql.unquote(column.name)
         like = difflib.get_close_matches(name, fits, n=1) or [x for x in fits if x == options.get(name)]
         if like or len(fits) == 1:
@@ -211,7 +220,7 @@ def _find_renamed(spec: Spec, table: Existing, missing: Iterable[Target]) -> dic
     return found
 
 
-def _pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
+def _describe_pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
     line = f"the table was made with pattern: {was}, the spec says {spec.pattern}"
     if HISTORY in definition(spec):
         return with_statements(f"{line}; its rows have no versions", spec, begin_history(spec), adopt=True)
@@ -221,38 +230,47 @@ def _pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
 
 
 def _check_missing(
-    spec: Spec, missing: list[Target], added: tuple[Target, ...], renamed: Mapping[str, str], lost: set[str]
+    spec: Spec, table: Existing, missing: list[Target], added: tuple[Target, ...], renamed: Mapping[str, str]
 ) -> Iterator[str]:
-    options = {name: option for option, name in spec.history.names()} if spec.keeps_history else {}
+    needed = _read_names(table.properties.get(KEYS)) | _read_names(table.properties.get(TRACKED))
+    grows = spec.schema_evolution == "add_columns"
     for column in missing:
-        name = sql.unquote(column.name)
+        name, is_new = sql.unquote(column.name), column in added
         old, line = renamed.get(name), f"the table has no column '{name}'"
-        if old is not None and (column not in added or old in lost or spec.schema_evolution != "add_columns"):
-            hashed = rehash(spec) if name in spec.tracked else rehash(spec, "surrogate_key")
-            steps = [rename_column(old, name), *(hashed if name in spec.columns else ())]
-            others = [f"remove '{old}' from the property {TRACKED}"] if old in lost and column in added else []
-            others += (
-                ["set schema_evolution: add_columns"] if spec.schema_evolution == "fail" and column in added else []
-            )
-            what = f"and the spec has no '{old}', which has the same type; renamed?"
+        if old is not None and not (is_new and grows and old not in needed):
+            others = [f"remove '{old}' from the property {TRACKED}"] if is_new and old in needed else []
+            others += ["set schema_evolution: add_columns"] if is_new and not grows else []
+            what = f"{line}, and the spec has no '{old}', which has the same type; renamed?"
             what += f" If not, {' and '.join(others)}" if others else ""
-            yield with_statements(f"{line}, {what}", spec, steps, adopt=name in spec.columns)
-        elif column not in added:
-            option = options.get(name)
-            what = f"history.{option}" if option else "keys" if name in spec.keys else "updated_at"
-            message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
-            if option:
-                yield with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))
-            else:
-                message += ", or add it and fill it for them" if what == "keys" else ""
-                yield with_statements(message, spec, [Step("add", column.name, type=column.type)])
-        elif spec.schema_evolution != "add_columns":
+            yield with_statements(what, spec, _rename(spec, old, name), adopt=name in spec.columns)
+        elif not is_new:
+            yield _describe_needed(spec, column, line)
+        elif not grows:
             yield f"{line}; set schema_evolution: add_columns or take it out of the spec"
         elif column.required:
             yield (
                 f"the new column '{name}' is nullable: false, but rows already stored have no value for it; "
                 "leave out nullable"
             )
+
+
+def _rename(spec: Spec, old: str, name: str) -> Iterator[Step]:
+    yield rename_column(old, name)
+    if name in spec.columns:
+        yield from rehash(spec, "row_hash" if name in spec.tracked else "surrogate_key")
+
+
+def _describe_needed(spec: Spec, column: Target, line: str) -> str:
+    """Describe a missing column that stored rows need, with the statements that add it."""
+    name = sql.unquote(column.name)
+    options = {name: option for option, name in spec.history.names()} if spec.keeps_history else {}
+    option = options.get(name)
+    what = f"history.{option}" if option else "keys" if name in spec.keys else "updated_at"
+    message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
+    if option:
+        return with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))
+    message += ", or add it and fill it for them" if what == "keys" else ""
+    return with_statements(message, spec, [Step("add", column.name, type=column.type)])
 
 
 def _check_types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
@@ -283,10 +301,11 @@ def _as_stored(kind: str) -> str:
     return "STRING" if named.startswith(("VARCHAR", "CHAR")) else named
 
 
-def _check_unknown(spec: Spec, table: Existing, renamed: Mapping[str, str]) -> Iterator[str]:
-    known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
-    for name, (_, nullable) in table.columns.items():
-        if name.lower() not in known and not nullable and name not in renamed.values():
+def _check_unknown(
+    spec: Spec, unknown: Mapping[str, tuple[str, bool]], renamed: Mapping[str, str]
+) -> Iterator[str]:  # fmt: skip
+    for name, (_, nullable) in unknown.items():
+        if not nullable and name not in renamed.values():
             line = f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
             yield with_statements(f"{line} or let it be NULL", spec, [Step("nullable", sql.quote(name))])
 
@@ -297,10 +316,8 @@ def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Map
     if was != now:
         line = f"the table was made with history: {was or 'none'}, the spec says {now or 'none'}"
         yield with_statements(line, spec, rewrite_ends(_with_history(spec, was), spec), adopt=True)
-    before, after = (
-        {new_name.get(name, name) for name in _read_names(table.properties.get(KEYS))},
-        _read_names(wanted.get(KEYS)),
-    )
+    before = {new_name.get(name, name) for name in _read_names(table.properties.get(KEYS))}
+    after = _read_names(wanted.get(KEYS))
     if before != after:
         line = f"the table was made with keys: {_join(before)}, the spec says {_join(after)}"
         hint = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too"
