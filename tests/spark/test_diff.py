@@ -127,9 +127,9 @@ def test_changes_by_times_and_runs(
     )
     assert '"Lyon"' in Path("pages/people.html").read_text()
     day, today = map(str, spark.sql("SELECT current_date() - 1, current_date()").collect()[0])
-    words = ("diff", "people.yml", "--from", "yesterday", "--to", "today")
-    assert called(*words)[1].startswith(f"diffs.people, {day} to {today}: 0 new"), "the times that the words stand for"
-    assert called(*words, "--format", "csv")[2] == f"diffs.people: {day} to {today}\n"
+    asked = ("diff", "people.yml", "--from", "yesterday", "--to", "today")
+    assert called(*asked)[1].startswith(f"diffs.people, {day} to {today}: 0 new"), "the times that the words stand for"
+    assert called(*asked, "--format", "csv")[2] == f"diffs.people: {day} to {today}\n"
     with pytest.raises(DataError, match=r"^diffs\.people: no row has the key id=9; look for it with `scdgen show`$"):
         runner.diff(spec, "2024-01-15", keys={"id": 9})
 
