@@ -40,9 +40,13 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
             found = runner.history(spec, limit)
             if as_json:
                 for commit in found:
-                    click.echo(output.format_json({"target": spec.target, **dataclasses.asdict(commit)}))
+                    click.echo(
+                        output.format_json(
+                            {"target": spec.target, **dataclasses.asdict(commit), "removed": commit.deleted}
+                        )
+                    )
                 continue
-            columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "deleted"]
+            columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "removed"]
             click.echo(spec.target)
             click.echo(output.format_table(columns, [_format_cells(commit) for commit in found]))
 

@@ -225,9 +225,9 @@ class Runner:
     ) -> dict[str, Any]:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
-        ``inserted``, ``updated`` and ``removed`` count rows of the MERGE, ``closed`` the updated versions that were
-        open, ``unchanged`` the keys of the source without a change. The last two need a plan before the run; if it
-        finds no changes, the MERGE is skipped.
+        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.patterns.words`, by a plan
+        before the run; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
+        rows of the MERGE.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
@@ -361,14 +361,15 @@ class Runner:
         """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them."""
         compiled, table = prepared.compiled, TargetTable(self.spark, spec)
         with self._engine.ready(compiled.spec, prepared.rows):
-            if not table.exists():
+            creates = not table.exists()
+            if creates:
                 missing = pattern_of(spec).columns(spec)
             else:
                 found = table.read_existing()
                 missing = find_additions(spec, found, adopt or not found.adopted)
             with (
                 table.view_with_columns(missing) as name,
-                open_plan(self._engine, compiled.with_target(name) if name else compiled) as plan,
+                open_plan(self._engine, compiled.with_target(name) if name else compiled, creates) as plan,
             ):
                 yield plan
 
