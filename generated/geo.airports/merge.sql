@@ -1,7 +1,7 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
 -- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
 -- opens another, a missing key closes its version. Load extracts in the order of their times. Stops and writes nothing
--- if a key is NULL, two rows of one key differ, the extract is empty, more than 0.2 of the keys are missing, or a
+-- if a key is NULL, two rows of one key differ, the extract is empty, more than 20 % of the keys would be deleted, or a
 -- version to close is not older than the extract. The same extract again changes nothing.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
@@ -134,7 +134,14 @@ MERGE INTO geo.airports AS t USING (
                         || TO_JSON(STRUCT(icao, _scd_from))
                     )
                 WHEN _scd_closing > 0.2 * _scd_current
-                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys are missing')
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_MAX_DELETED] geo.airports: '
+                        || _scd_closing
+                        || IF(_scd_closing = 1, ' key', ' keys')
+                        || ' deleted ('
+                        || ROUND(100 * _scd_closing / _scd_current, 1)
+                        || ' %; limit 20 %)'
+                    )
                 ELSE TRUE
             END
     ),

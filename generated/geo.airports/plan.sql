@@ -133,7 +133,14 @@ versions AS (
                     || TO_JSON(STRUCT(icao, _scd_from))
                 )
             WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys are missing')
+                THEN RAISE_ERROR(
+                    '[SCDGEN_MAX_DELETED] geo.airports: '
+                    || _scd_closing
+                    || IF(_scd_closing = 1, ' key', ' keys')
+                    || ' deleted ('
+                    || ROUND(100 * _scd_closing / _scd_current, 1)
+                    || ' %; limit 20 %)'
+                )
             ELSE TRUE
         END
 ),
@@ -148,14 +155,28 @@ staged AS (
     FROM versions
 )
 SELECT
-    COALESCE(_scd_action, 'unchanged') AS _scd_action,
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
     icao,
     _scd_start,
     _scd_old,
     _scd_new,
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
-    _scd_current AND NOT _scd_stays AS _scd_deletes
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
 FROM (
     SELECT
         s._scd_action,
@@ -183,27 +204,41 @@ FROM (
             s.valid_to, s.is_current
         ) AS _scd_new,
         t.icao IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
+        BOOL_OR(t.icao IS NOT NULL AND t.valid_to IS NULL) OVER by_key AS _scd_lives,
+        BOOL_OR(t.icao IS NOT NULL OR k.icao IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(s.valid_to IS NULL) OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n
         ON n.icao = s.icao
     LEFT JOIN geo.airports AS t
         ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+    LEFT JOIN (
+        -- The keys of the table, those deleted long ago too: they return, and are not new.
+        SELECT
+            t.icao
+        FROM geo.airports AS t
+        GROUP BY t.icao
+    ) AS k
+        ON k.icao = s.icao
     WINDOW by_key AS (PARTITION BY COALESCE(s.icao, n.icao))
 );
 
--- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS open,
-        COUNT_IF(_scd_action = 'close') AS close,
-        COUNT_IF(_scd_action = 'correct') AS correct,
-        COUNT_IF(_scd_action = 'fold') AS fold,
-        COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
             SELECT COUNT(*)
@@ -215,7 +250,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     icao,
     ARRAY_JOIN(

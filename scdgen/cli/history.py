@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
 
+    A run that read a snapshot has the time at which it was taken.
+
     \b
     Example:  scdgen history specs/customer.yml
     """
@@ -40,11 +43,25 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
             found = runner.history(spec, limit)
             if as_json:
                 for commit in found:
-                    click.echo(output.format_json({"target": spec.target, **dataclasses.asdict(commit)}))
+                    click.echo(
+                        output.format_json(
+                            {"target": spec.target, **dataclasses.asdict(commit), "removed": commit.deleted}
+                        )
+                    )
                 continue
-            columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "deleted"]
             click.echo(spec.target)
-            click.echo(output.format_table(columns, [_format_cells(commit) for commit in found]))
+            click.echo(format_history(found))
+
+
+def format_history(found: Sequence[Commit]) -> str:
+    """Format the versions as a table, with the time of the snapshot if any run has read one."""
+    columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "removed"]
+    rows = [_format_cells(commit) for commit in found]
+    if any(commit.taken for commit in found):
+        columns.insert(4, "taken")
+        for row, commit in zip(rows, found, strict=True):
+            row.insert(4, commit.taken)
+    return output.format_table(columns, rows)
 
 
 def _format_cells(commit: Commit) -> list[object]:

@@ -14,6 +14,7 @@ from scdgen import log
 from scdgen.cli import charts as cli_charts
 from scdgen.cli import check as cli_check
 from scdgen.cli import diff as cli_diff
+from scdgen.cli import doctor as cli_doctor
 from scdgen.cli import explain as cli_explain
 from scdgen.cli import generate as cli_generate
 from scdgen.cli import history as cli_history
@@ -109,7 +110,7 @@ def cli() -> None:
 
 _MODULES = (  # in the order of the reference
     cli_generate, cli_charts, cli_explain, cli_init, cli_show, cli_diff, cli_run, cli_plan, cli_check, cli_stream,
-    cli_history,
+    cli_history, cli_doctor,
 )  # fmt: skip
 for module in _MODULES:
     for command in module.COMMANDS:

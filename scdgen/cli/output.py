@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scdgen.patterns.words import Counts
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -196,15 +198,11 @@ def format_rows(kind: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 
 def describe_run(target: str, counts: Mapping[str, Any]) -> str:
     """Describe the result of a run in one line."""
-    refreshed = f"{counts['refreshed']} refreshed, " if "refreshed" in counts else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     lost = counts.get("retries", 0)
     again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
-    return (
-        f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
-        f"{counts['removed']} removed, {refreshed}{counts['unchanged']} unchanged{skipped}{again} "
-        f"in {counts['seconds']:.1f} s"
-    )
+    done = Counts(counts["keys"], counts["versions"]).describe()
+    return f"{target}: {done}{skipped}{again} in {counts['seconds']:.1f} s"
 
 
 def describe_batch(done: BatchResult) -> str:

@@ -46,7 +46,7 @@ _SETTINGS = {
 }
 
 
-_JAVA = "install Java 17 or 21"
+INSTALL_JAVA = "install Java 17 or 21"
 # What the JVM prints if it does not start -> the message.
 _NO_START = (
     (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
@@ -73,7 +73,7 @@ def local_session(
     if needs_tables and not conf and not Path(warehouse).exists():
         message = f"--warehouse {warehouse}: the folder {Path(warehouse).absolute()} does not exist"
         raise UsageError(f"{message}; name the folder of earlier runs, or run the spec first")
-    _require_java()
+    find_java()
     try:
         from delta import configure_spark_with_delta_pip
         from pyspark.sql import SparkSession
@@ -81,7 +81,7 @@ def local_session(
         missing = "delta-spark" if error.name == "delta" else error.name
         raise EngineError(f"{missing} is not installed; run: pip install 'scdgen[spark]'") from error
     folder = Path(warehouse).absolute()
-    _require_folder(folder, warehouse)
+    require_folder(folder, warehouse)
     builder: Any = SparkSession.builder
     builder = builder.master("local[*]").appName("scdgen").config("spark.sql.warehouse.dir", str(folder))
     for key, value in {**_SETTINGS, **(conf or {})}.items():
@@ -231,29 +231,35 @@ def _is_ansi(spark: SparkSession) -> bool:
     return False
 
 
-def _require_folder(folder: Path, shown: str | Path) -> None:
+def require_folder(folder: Path, shown: str | Path) -> None:
     """Refuse a warehouse that cannot be a folder, before Java fails on it deep in a statement."""
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if not place.is_dir():
         raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
 
 
-def _require_java() -> None:
+def find_java() -> tuple[int, str]:
+    """Find the Java that starts Spark: its version and its path.
+
+    Raises :class:`EngineError` if it is missing, does not run, or is too old.
+    """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not shutil.which(java):
         where = f"JAVA_HOME is {home}, but no bin/java in it" if home else "no java on the PATH"
-        raise EngineError(f"Java was not found ({where}); {_JAVA}")
+        raise EngineError(f"Java was not found ({where}); {INSTALL_JAVA}")
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:
-        raise EngineError(f"{java}: cannot be run ({error.strerror}); {_JAVA}") from error
+        raise EngineError(f"{java}: cannot be run ({error.strerror}); {INSTALL_JAVA}") from error
     if done.returncode:
         said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
-        raise EngineError(f"{java}: cannot be run ({said}); {_JAVA}")
+        raise EngineError(f"{java}: cannot be run ({said}); {INSTALL_JAVA}")
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    if found and int(found[1]) < 17:
-        raise EngineError(f"Java {found[1]} at {java} is too old for Spark 4; {_JAVA}")
+    number = int(found[1]) if found else 0
+    if found and number < 17:
+        raise EngineError(f"Java {number} at {java} is too old for Spark 4; {INSTALL_JAVA}")
+    return number, java
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
@@ -296,7 +302,7 @@ def _start_problem(noise: str) -> str:
             "that delta-spark fits pyspark (pip install 'scdgen[spark]' chooses them)"
         )
     if "UnsupportedClassVersionError" in noise:
-        return f"this Java is too old for Spark; {_JAVA}"
+        return f"this Java is too old for Spark; {INSTALL_JAVA}"
     for pattern, message in _NO_START:
         if re.search(pattern, noise):
             return f"Spark did not start: {message}"

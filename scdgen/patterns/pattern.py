@@ -17,6 +17,7 @@ from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.patterns.columns import Field, Target
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape
 from scdgen.patterns.history import Times
+from scdgen.patterns.words import REFRESHED, Counts
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
 
@@ -70,7 +71,10 @@ class Pattern(PatternRules, ABC):
     contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
-    """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
+    """The actions that write: each counts rows of the MERGE's source, and no row counts twice.
+
+    With history they are what happens to versions, else what happens to keys.
+    """
     check_names: ClassVar[tuple[str, ...]] = (UNIQUE_KEY.name, KEY_NOT_NULL.name)
     closing_action: ClassVar[str | None] = None
     """The written action that ends a version; ``None`` if the table has no versions."""
@@ -78,8 +82,17 @@ class Pattern(PatternRules, ABC):
     """The written action that removes a key; ``None`` if the plan has a column ``_scd_deletes`` for that."""
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
-        """Return what a plan counts, in order: rows by action, and keys (``unchanged``)."""
+        """Return what plan.sql counts: what happens to keys, then to versions."""
         return (*self.written_actions, "unchanged")
+
+    def split_counts(self, spec: Spec, counted: Mapping[str, int]) -> Counts:
+        """Split the counts of a plan or a run into those of keys and those of versions; 0 for one that is missing."""
+        of_versions = {*self.written_actions, REFRESHED} if self.keeps_history else set()
+        listed = {action: counted.get(action, 0) for action in self.actions(spec)}
+        return Counts(
+            {action: number for action, number in listed.items() if action not in of_versions},
+            {action: number for action, number in listed.items() if action in of_versions},
+        )
 
     hints_broadcast: ClassVar[bool] = False
     """Whether a hint makes the MERGE of a small batch faster."""

@@ -86,7 +86,7 @@ class Scd0(Pattern):
         }
     )  # fmt: skip
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)
-    written_actions: ClassVar[tuple[str, ...]] = ("insert",)
+    written_actions: ClassVar[tuple[str, ...]] = ("new",)
     contexts = MappingProxyType(
         {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
     )

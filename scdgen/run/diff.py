@@ -14,8 +14,9 @@ from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import TableVersion, diff_run_query, diff_times_query
+from scdgen.patterns.words import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.run.delta import explain_vacuumed, find_versions, read_log
-from scdgen.run.results import KEY_CHANGES, ROW_CHANGES, VERSION_CHANGES, DiffResult, DiffRow
+from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.table import find_missing
 from scdgen.run.versions import list_keys, render_json_row, require_table, require_valid, resolve_word
 from scdgen.spec.model import Spec
@@ -83,7 +84,7 @@ def read_diff(
             if wanted.keys and not rows:
                 _require_key(spec, wanted.keys, spark.sql(wanted.render_query(spec, versions, True, templates)))
     names = spec.columns if wanted.run_id is None else map(sql.unquote, pattern_of(spec).read(spec).columns)
-    words = KEY_CHANGES if wanted.run_id is None else VERSION_CHANGES if spec.keeps_history else ROW_CHANGES
+    words = CHANGES if wanted.run_id is None else VERSIONS if spec.keeps_history else ROW_CHANGES
     return DiffResult(
         target=spec.target,
         keys=tuple(spec.keys),

@@ -22,6 +22,7 @@ from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts
+from scdgen.patterns.source import TAKEN_AT
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
@@ -177,7 +178,7 @@ class Runner:
             if not needless:
                 if is_small_merge(self.spark, compiled, written_share(spec, planned)):
                     merge = split_statements(compiled.hinted_merge())[-1]
-                with around_merge():
+                with around_merge(), self._note_taken(spec, before, noted):
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
             wrote = bool(evolution) or any(counts.values())
@@ -190,6 +191,13 @@ class Runner:
             added=tuple(sql.unquote(column.name) for column in additions),
             rows_in=rows_in,
         )  # fmt: skip
+
+    def _note_taken(self, spec: Spec, before: Sequence[str], noted: str) -> AbstractContextManager[object]:
+        """Add the time of the snapshot to the commits of this block, if the statements ``before`` the MERGE set it."""
+        if not noted or not any(TAKEN_AT in statement for statement in before):
+            return contextlib.nullcontext()
+        taken = self.spark.range(1).selectExpr(f"string({TAKEN_AT})").collect()[0][0]
+        return delta.note_run(self.spark, spec, noted, taken=str(taken))
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
@@ -225,9 +233,9 @@ class Runner:
     ) -> dict[str, Any]:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
-        ``inserted``, ``updated`` and ``removed`` count rows of the MERGE, ``closed`` the updated versions that were
-        open, ``unchanged`` the keys of the source without a change. The last two need a plan before the run; if it
-        finds no changes, the MERGE is skipped.
+        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.patterns.words`, by a plan
+        before the run; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
+        rows of the MERGE.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
@@ -361,14 +369,15 @@ class Runner:
         """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them."""
         compiled, table = prepared.compiled, TargetTable(self.spark, spec)
         with self._engine.ready(compiled.spec, prepared.rows):
-            if not table.exists():
+            creates = not table.exists()
+            if creates:
                 missing = pattern_of(spec).columns(spec)
             else:
                 found = table.read_existing()
                 missing = find_additions(spec, found, adopt or not found.adopted)
             with (
                 table.view_with_columns(missing) as name,
-                open_plan(self._engine, compiled.with_target(name) if name else compiled) as plan,
+                open_plan(self._engine, compiled.with_target(name) if name else compiled, creates) as plan,
             ):
                 yield plan
 

@@ -254,7 +254,7 @@ class Snapshot(Model):
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
     max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=1.0, description="The share of current keys that one snapshot may close; more is an error."
+        default=1.0, description="The share of current keys that one snapshot may delete; more is an error."
     )
 
 

@@ -62,7 +62,7 @@ def test_history_equals_a_diff_of_the_files(spark: SparkSession, releases: dict[
     demo = (ROOT / "docs" / "demo.txt").read_text()
     for date, file in releases.items():
         result = runner.run(spec, open_files(spark, spec, str(file)).rows, {"taken": date})
-        assert f"{result.inserted} inserted, {result.updated} updated" in demo, (
+        assert f"versions: {result.inserted} opened, {result.updated} closed" in demo, (
             "the README shows what make demo printed"
         )
     again = runner.run(spec, open_files(spark, spec, str(file)).rows, {"taken": date})

@@ -52,7 +52,7 @@ def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     evolved = spec_of(MORE, "history: {row_hash: hash}\nschema_evolution: add_columns")
     new = [(1, "Ann", "Oslo", None, 7, day(2)), (2, "Bob", "Bonn", "b@x", 8, day(2))]
     planned = runner.plan(evolved, source=frame(spark, *new))
-    assert sorted((row["action"], row["id"]) for row in planned) == [("close", 2), ("correct", 1), ("open", 2)]
+    assert sorted((row["action"], row["id"]) for row in planned) == [("closed", 2), ("corrected", 1), ("opened", 2)]
     assert "email" not in spark.table("evolve.dim").columns
     result = runner.run(evolved, source=frame(spark, *new))
     assert result.added == ("email", "visits")
@@ -213,7 +213,7 @@ def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
         runner.run(spec, source=change, adopt=True)
     assert version(spark) == 1
     spark.sql("UPDATE evolve.dim SET valid_to = '2024-01-02' WHERE note = 'old'")
-    assert [row["action"] for row in runner.plan(spec, source=change)] == ["close", "open"]
+    assert [row["action"] for row in runner.plan(spec, source=change)] == ["closed", "opened"]
     result = runner.run(spec, source=change, adopt=True)
     assert (result.inserted, result.updated) == (1, 1)
     again = runner.run(spec, source=change)
