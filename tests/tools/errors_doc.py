@@ -53,7 +53,7 @@ def lines(group: Group) -> list[str]:
                 found.setdefault((case.status, shape(line)), case.name)
     rows = ["| status | message | cause | what to do |", "|---|---|---|---|"]
     for (status, message), cause in found.items():
-        what, _, way_out = message.partition("; ")
+        what, way_out = [*re.split(r"; (?![^(]*\))", message, maxsplit=1), ""][:2]  # not one in parentheses
         rows.append(f"| {status} | {_cell(what)} | {_cell(cause)} | {_cell(way_out)} |")
     return rows
 
