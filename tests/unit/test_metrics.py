@@ -50,8 +50,8 @@ def test_wrong_table_name_is_refused(
 def test_sql_matches_the_columns() -> None:
     schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").render_create())
     assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS ops"
-    found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
-    assert found == [(name, kind) for name, kind, _ in COLUMNS]
+    found = [(column.name, column.args["kind"].sql("databricks")) for column in table.this.expressions]
+    assert found == [(name, exp.DataType.build(kind, "databricks").sql("databricks")) for name, kind, _ in COLUMNS]
     comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]
     assert comments == [meaning for _, _, meaning in COLUMNS]
     assert len(Metrics("runs").render_create()) == 1, "no schema is made for a name without one"
