@@ -17,7 +17,7 @@ from scdgen.cli.options import (
     open_runner,
     specs_argument,
 )
-from scdgen.cli.show import choose_kind, parse_keys, write_page
+from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
 from scdgen.errors import UsageError
 from scdgen.patterns.render import render_template
 
@@ -108,8 +108,7 @@ def _format_table(found: DiffResult, spec: Spec) -> str:
     rows = [
         [row.change, *output.compare_cells(row), *([row.since] if found.run_id is None else [])] for row in found.rows
     ]
-    times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
-    values = [place for place, name in enumerate(found.columns, 1) if name not in {*found.keys, *times}]
+    values = [place for place, name in enumerate(found.columns, 1) if name not in key_and_times(spec)]
     styles = dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)
     return output.format_table(columns, rows, styles, whole={*range(len(columns))} - {*values})
 

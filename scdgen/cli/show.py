@@ -79,10 +79,16 @@ def show(
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":
                 click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
-            elif text := output.format_rows(kind, found.columns, found.tuples):
+            elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec)):
                 click.echo(text)
             if found.following is not None:
                 click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
+
+
+def key_and_times(spec: Spec) -> set[str]:
+    """The columns that identify a version of a table."""
+    times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
+    return {*spec.keys, *times}
 
 
 def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
