@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from scdgen.cli.options import (
     engine_options,
     limit_option,
     load_specs,
-    open_runner,
+    open_tables,
     parse_pairs,
     specs_argument,
 )
@@ -71,20 +72,27 @@ def show(
     wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
-    with open_runner(loaded, engine, needs_tables=True) as runner:
+    with open_tables(loaded, engine) as read:
         for place, spec in enumerate(loaded):
-            with output.progress(f"reading {spec.target}"):
-                found = read_versions(runner.spark, spec, wanted, limit, engine.templates)
+            found = read(
+                spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit, templates=engine.templates)
+            )
             if found.as_of is not None:
                 click.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if kind == "html":
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":
                 click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
-            elif text := output.format_rows(kind, found.columns, found.tuples):
+            elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec)):
                 click.echo(text)
             if found.following is not None:
                 click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
+
+
+def key_and_times(spec: Spec) -> set[str]:
+    """The columns that identify a version of a table."""
+    times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
+    return {*spec.keys, *times}
 
 
 def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
