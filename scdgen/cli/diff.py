@@ -72,7 +72,7 @@ def diff(
         found = runner.diff(spec, from_time, to_time, run_id, wanted.keys, limit)
     if kind == "html":
         write_page(Path(str(html)), render_page(found, spec, engine.templates))
-        click.echo(f"wrote {html}: {describe_diff(found)}")
+        output.say(f"wrote {html}: {describe_diff(found)}")
     else:
         click.echo(format_diff(found, spec, kind))
     if found.is_cut:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli.options import EngineOptions, debug_option, open_session, session_options
+from scdgen.cli.options import EngineOptions, common_options, open_session, session_options
+from scdgen.cli.output import say
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--debug", is_flag=True, help="Show Python's errors in full.")
+@common_options
 def schema(debug: bool) -> None:
     """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
 
@@ -43,7 +44,7 @@ def schema(debug: bool) -> None:
 @click.option("--out", metavar="FILE", help="Where to write the spec; stdout by default.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @session_options
-@debug_option
+@common_options
 def init(
     path: str | None, table: str | None, dbt: str | None, name: str | None, target: str | None, pattern: str | None,
     feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool, engine: EngineOptions,
@@ -86,7 +87,7 @@ def init(
         return
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     Path(out).write_text(text, encoding="utf-8")
-    click.echo(f"wrote {out}")
+    say(f"wrote {out}")
 
 
 def _require_one(path: str | None, table: str | None, dbt: str | None) -> None:

@@ -13,6 +13,7 @@ import click
 from scdgen import log
 from scdgen.cli import charts as cli_charts
 from scdgen.cli import check as cli_check
+from scdgen.cli import config
 from scdgen.cli import diff as cli_diff
 from scdgen.cli import explain as cli_explain
 from scdgen.cli import generate as cli_generate
@@ -28,7 +29,6 @@ from scdgen.errors import line_and_status, name_options, nearest, printable
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
-    debug = "--debug" in given
     name_options(True)
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
@@ -47,7 +47,7 @@ def main(args: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would report the broken pipe when it exits
         status = 0
     except Exception as error:
-        if debug:
+        if log.is_debug():
             traceback.print_exc()
         from scdgen.engine.failures import translate_without_spec
 
@@ -55,6 +55,8 @@ def main(args: Sequence[str] | None = None) -> None:
         log.error(line, status)
     finally:
         log.choose("text")
+        log.set_quiet(False)
+        log.set_debug(False)
         name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -70,7 +72,9 @@ def _usage_line(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
         return f"{command}: {error.param.make_metavar(context)} is missing{see}"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{command}: {error.param.opts[0]}: {error.message.rstrip('.')}{see}"
+        option = _long_name(error.param)
+        place = config.find_origin(context, option) if context is not None else ""
+        return f"{place or f'{command}: {option}'}: {error.message.rstrip('.')}{see}"
     unknown = re.match(r"No such command '(.*?)'", error.format_message())
     if unknown:
         return f"{command}: no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
@@ -78,22 +82,44 @@ def _usage_line(error: click.ClickException) -> str:
     return f"{command}: {what[:1].lower()}{what[1:]}{see}"
 
 
+def _long_name(param: click.Parameter) -> str:
+    return next((name for name in param.opts if name.startswith("--")), param.opts[0])
+
+
 class _ReaderGoneError(Exception):
     """The reader of stdout has closed it."""
 
 
 class _Commands(click.Group):
-    """Catches a broken pipe before click does, which would exit with a failure."""
+    """Reads the options in files, and catches a broken pipe before click does, which would exit with a failure."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
+        config.load(ctx, self.commands)
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+_EPILOG = """\b
+Options can also be set by variables and by a file:
+  SCDGEN_RUN_LOG_FORMAT=json  for one command: --log-format of run
+  SCDGEN_WAREHOUSE=tables     for every command that has --warehouse
+  NO_COLOR=1                  no colors
+  scdgen.toml                 or [tool.scdgen] in pyproject.toml, in the folder where scdgen is run:
+                              warehouse = "tables"
+
+\b
+For completion in bash (zsh_source and fish_source likewise):
+  eval "$(_SCDGEN_COMPLETE=bash_source scdgen)"
+"""
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group(cls=_Commands, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(package_name="scdgen")
 def cli() -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.
@@ -114,6 +140,7 @@ _MODULES = (  # in the order of the reference
 for module in _MODULES:
     for command in module.COMMANDS:
         cli.add_command(command)
+config.prepare(cli.commands)
 
 
 if __name__ == "__main__":

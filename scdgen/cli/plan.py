@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @engine_options
 @input_options
 @json_option("table")
-@limit_option(5, "Rows to show per action.", name="--sample")
+@limit_option(5, "Rows to show per action.", 0, "--sample", "sample")
 @click.option(
     "--fail-on",
     multiple=True,
@@ -87,7 +87,7 @@ def format_plan(plan: PlanResult) -> str:
         lines += ["", output.format_table(["action", "note", *columns], rows, marked)]
         shown = Counter(row.action for row in plan.sample)
         left = [f"{plan.counts[a] - n} more of {a}" for a, n in shown.items() if plan.counts.get(a, 0) > n]
-        lines += [f"({', '.join(left)}; --sample N shows more)"] if left else []
+        lines += [f"({', '.join(left)}; --limit N shows more)"] if left else []
     return "\n".join(lines)
 
 
@@ -109,7 +109,7 @@ def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:
-    """The plan as ``--json`` prints it."""
+    """The plan as ``--format json`` prints it."""
     return {
         "target": plan.target,
         "counts": plan.counts,

@@ -342,8 +342,8 @@ def test_failed_table_does_not_stop_other_plans(call: Called, tmp_path: Path) ->
     text = first.replace("PATH", str(tmp_path / "changes.csv"))
     (tmp_path / "a.yml").write_text(text)
     (tmp_path / "b.yml").write_text(text.replace("planned.first", "planned.second"))
-    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "insert>=4", "--sample", "1")
+    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "insert>=4", "--limit", "1")
     counts = "4 insert, 0 update, 0 delete, 0 unchanged\n  0 of 0 current keys would be deleted\n\n"
-    rows = "action  note  id\n------  ----  --\ninsert        1\n(3 more of insert; --sample N shows more)\n"
+    rows = "action  note  id\n------  ----  --\ninsert        1\n(3 more of insert; --limit N shows more)\n"
     assert (status, out) == (1, f"planned.first: {counts}{rows}planned.second: {counts}{rows}")
     assert err == "".join(f"planned.{name}: the plan fails on insert>=4: 4 insert\n" for name in ("first", "second"))

@@ -53,7 +53,7 @@ def test_text_output() -> None:
         "close   deletes  1   Ann   2024-05-01 00:00:00  NULL -> 2024-06-01 00:00:00  true -> false\n"
         "open    late     1   NULL  2024-06-01 00:00:00  NULL                         true\n"
         "fold             1   NULL  2024-06-01 00:00:00  NULL                         true\n"
-        "(4 more of close, 6 more of open; --sample N shows more)"
+        "(4 more of close, 6 more of open; --limit N shows more)"
     )
     assert format_plan(replace(EMPTY, sample=(), skipped=2)) == (
         "crm.t: 7 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged\n"
@@ -81,7 +81,7 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
         "------  -------  --\n"
         "drop    late     1\n"
         "end     deletes  1\n"
-        "(4 more of end; --sample N shows more)"
+        "(4 more of end; --limit N shows more)"
     )
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
         "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0%"
