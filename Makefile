@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ENGINE := $(VENV)/.engine
 JARS := $(VENV)/.jars
-RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 
 # Parts of the bench; all by default.
 PARTS ?=
@@ -20,8 +20,8 @@ BATCHES ?= 200
 .PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
 
 help:
-	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
-	@echo "make demo-visitor  page views in steps through scdgen stream"
+	@echo "make demo    five releases of real data through scdgen run, then checked and shown (2 minutes)"
+	@echo "make demo-visitor  page views in steps through scdgen stream (2 minutes)"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
 	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make matrix but make fuzz (one and a half hours)"
@@ -38,35 +38,31 @@ help:
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make bench   measurements, side by side in one run (two to three hours on 2 cores); PARTS='history replay' chooses some"
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml | $(BIN)/python
+	@echo "Installing scdgen, Spark, linters and test tools into $(VENV). The first time, this takes some minutes."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+	@touch $(ENGINE) $@
+
+# What the demos need: scdgen and Spark. pip shows its progress, because it may be the first thing that a newcomer sees.
+$(ENGINE): pyproject.toml | $(BIN)/python
+	@echo "Installing scdgen and Spark into $(VENV): 450 MB the first time. Spark then downloads 90 MB when it starts."
+	$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark]'
+	@touch $@
 
 # The first start of Spark downloads its JARs. Two workers that do so at the same time break each other's downloads.
 $(JARS): $(READY)
 	$(BIN)/python -c 'from scdgen.engine.session import local_session; local_session(".build/jars").stop()'
 	touch $@
 
-demo: $(READY)
-	@rm -rf .build/demo
-	@$(BIN)/python tests/tools/airports.py .build/airports > /dev/null
-	@for day in $(RELEASES); do \
-		echo "\$$ scdgen run specs/airports.yml --source airports-$$day.csv --param taken=$$day"; \
-		$(BIN)/scdgen run specs/airports.yml --warehouse .build/demo \
-			--source .build/airports/airports-$$day.csv --param taken=$$day || exit 1; \
-	done
-	@echo; echo "\$$ scdgen check specs/airports.yml"
-	@$(BIN)/scdgen check specs/airports.yml --warehouse .build/demo
-	@echo; echo "\$$ scdgen show specs/airports.yml --key icao=UKBB"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --key icao=UKBB
-	@echo; echo "\$$ scdgen show specs/airports.yml --as-of 2024-01-01 --limit 5"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --as-of 2024-01-01 --limit 5
+demo: $(ENGINE)
+	@$(BIN)/python -m tests.tools.demo airports
 
-demo-visitor: $(READY)
-	@rm -rf .build/visitor && mkdir -p .build/visitor
-	@$(BIN)/python tests/tools/visitor_demo.py .build/visitor
+demo-visitor: $(ENGINE)
+	@$(BIN)/python -m tests.tools.demo visitor
 
 # The tiers: without Spark; on Spark, which a change must pass; what takes longer.
 check: lint types imports unit

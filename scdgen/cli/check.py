@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@json_option("check")
+@json_option("check", "table")
 @click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Also write JUnit XML for CI to FILE.")
 @limit_option(5, "Rows to show for each check that fails.")
 def check(

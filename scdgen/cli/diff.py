@@ -73,7 +73,7 @@ def diff(
         found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit, templates=engine.templates))
     if kind == "html":
         write_page(Path(str(html)), render_page(found, spec, engine.templates))
-        click.echo(f"wrote {html}: {describe_diff(found)}")
+        output.say(f"wrote {html}: {describe_diff(found)}")
     else:
         if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
             click.echo(f"{found.target}: {_describe_sides(found)}", err=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from scdgen.cli import output
-from scdgen.cli.options import EngineOptions, debug_option, parse_pairs, session_options
+from scdgen.cli.options import EngineOptions, common_options, parse_pairs, session_options
 from scdgen.errors import EngineError
 
 
 @click.command()
 @click.option("--spark", is_flag=True, help="Also start Spark, which downloads missing JARs, and write a Delta table.")
 @session_options
-@debug_option
+@common_options
 def doctor(spark: bool, engine: EngineOptions, debug: bool) -> None:
     """Check Python, Java, pyspark, delta-spark, Delta's JARs and the warehouse; a line each, ok or failed.
 

@@ -16,7 +16,7 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen import log
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
-from scdgen.cli.output import code
+from scdgen.cli.output import code, say
 from scdgen.errors import Problem, SpecError, printable
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render
@@ -55,7 +55,7 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
-            click.echo(f"{spec.origin}: ok ({spec.target})")
+            say(f"{spec.origin}: ok ({spec.target})")
 
 
 @click.command()
@@ -224,7 +224,7 @@ def _write_file(path: Path, text: str | None, check: bool) -> int:
         click.echo("\n".join(lines))
     elif text is None:
         path.unlink()
-        click.echo(f"removed {path}")
+        say(f"removed {path}")
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Atomic; replaces a link rather than the file that it points to.
@@ -237,7 +237,7 @@ def _write_file(path: Path, text: str | None, check: bool) -> int:
                 temporary.unlink()
             error.filename = str(path)  # not the temporary file
             raise
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
     return 1
 
 

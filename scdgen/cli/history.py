@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@json_option("version")
+@json_option("version", "table")
 @limit_option(20, "Maximum number of versions.", least=1)
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
@@ -80,7 +80,10 @@ def _format_cells(commit: Commit) -> list[object]:
 @engine_options
 @click.option("--run", "run_id", required=True, metavar="ID", help="The id of the run, from `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, debug: bool) -> None:
+@json_option("undone run")
+def undo(
+    specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, as_json: bool, debug: bool
+) -> None:  # fmt: skip
     """Restore a table to the version before a run, after showing which versions that reverts.
 
     Runs that came after it have to be undone first. The undone version stays in the table's log.
@@ -94,14 +97,20 @@ def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, 
     (spec,) = loaded
     with open_runner(loaded, engine, needs_tables=True) as runner:
         planned = runner.plan_undo(spec, run_id)
-        click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
-        for commit in planned.made:
-            click.echo(f"  reverts version {commit.version}, {commit.describe()}")
-        if not yes and not click.confirm("Go on?"):
+        lines = [f"{spec.target}: from version {planned.newest} back to version {planned.back_to}"]
+        lines += [f"  reverts version {commit.version}, {commit.describe()}" for commit in planned.made]
+        if not yes:
+            click.echo("\n".join(lines), err=as_json)
+        elif not as_json:
+            output.say("\n".join(lines))
+        if not yes and not click.confirm("Go on?", err=as_json):
             click.echo("nothing was undone", err=True)
             raise click.exceptions.Exit(1)
         undone = runner.undo(spec, run_id)
-        click.echo(f"{spec.target}: is as version {undone.back_to}; the run can be made again")
+        if as_json:
+            click.echo(output.format_json(dataclasses.asdict(undone)))
+        else:
+            output.say(f"{spec.target}: is as version {undone.back_to}; the run can be made again")
 
 
 COMMANDS = (history, undo)

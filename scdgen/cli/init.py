@@ -9,12 +9,13 @@ import click
 
 from scdgen.cli.options import (
     EngineOptions,
+    common_options,
     csv_options,
-    debug_option,
     open_session,
     parse_source_options,
     session_options,
 )
+from scdgen.cli.output import say
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--debug", is_flag=True, help="Show Python's errors in full.")
+@common_options
 def schema(debug: bool) -> None:
     """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
 
@@ -52,7 +53,7 @@ def schema(debug: bool) -> None:
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @csv_options
 @session_options
-@debug_option
+@common_options
 def init(
     path: str | None, table: str | None, dbt: str | None, name: str | None, target: str | None, pattern: str | None,
     feed: str | None, keys: str | None, date_format: str | None, columns: str | None, source_option: tuple[str, ...],
@@ -99,7 +100,7 @@ def init(
         return
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     Path(out).write_text(text, encoding="utf-8")
-    click.echo(f"wrote {out}")
+    say(f"wrote {out}")
 
 
 def _require_one(path: str | None, table: str | None, dbt: str | None) -> None:

@@ -7,19 +7,20 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import click
 
 from scdgen import log
+from scdgen.cli import config
 from scdgen.errors import line_and_status, name_options, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
-    debug = "--debug" in given
     name_options(True)
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
@@ -38,7 +39,7 @@ def main(args: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would report the broken pipe when it exits
         status = 0
     except Exception as error:
-        if debug:
+        if log.is_debug():
             traceback.print_exc()
         from scdgen.engine.failures import translate_without_spec
 
@@ -46,6 +47,8 @@ def main(args: Sequence[str] | None = None) -> None:
         log.error(line, status)
     finally:
         log.choose("text")
+        log.set_quiet(False)
+        log.set_debug(False)
         name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -61,12 +64,18 @@ def _usage_line(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
         return f"{command}: {error.param.make_metavar(context)} is missing{see}"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{command}: {error.param.opts[0]}: {error.message.rstrip('.')}{see}"
+        option = _long_name(error.param)
+        place = config.find_origin(context, option) if context is not None else ""
+        return f"{place or f'{command}: {option}'}: {error.message.rstrip('.')}{see}"
     unknown = re.match(r"No such command '(.*?)'", error.format_message())
     if unknown:
         return f"{command}: no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
     what = error.format_message().rstrip(".")
     return f"{command}: {what[:1].lower()}{what[1:]}{see}"
+
+
+def _long_name(param: click.Parameter) -> str:
+    return next((name for name in param.opts if name.startswith("--")), param.opts[0])
 
 
 class _ReaderGoneError(Exception):
@@ -103,12 +112,17 @@ _COMMANDS = {
 
 
 class _Loaded(Mapping[str, click.Command]):
-    """The commands by name; each is imported when it is first used, because most of them need much else."""
+    """The commands by name; all are imported when the first one is used, because --help needs none of them."""
+
+    @cached_property
+    def _commands(self) -> dict[str, click.Command]:
+        modules = {name: import_module(f"scdgen.cli.{module}") for name, (module, _) in _COMMANDS.items()}
+        found = {name: next(one for one in module.COMMANDS if one.name == name) for name, module in modules.items()}
+        config.prepare(found)
+        return found
 
     def __getitem__(self, name: str) -> click.Command:
-        module = import_module(f"scdgen.cli.{_COMMANDS[name][0]}")
-        found: click.Command = next(command for command in module.COMMANDS if command.name == name)
-        return found
+        return self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_COMMANDS)
@@ -118,7 +132,7 @@ class _Loaded(Mapping[str, click.Command]):
 
 
 class _Commands(click.Group):
-    """Catches a broken pipe before click does, which would exit with a failure, and lists commands it does not load."""
+    """Reads the options in files, lists commands without loading them, and catches a broken pipe before click does."""
 
     def __init__(self, **given: Any):
         super().__init__(**given)
@@ -133,13 +147,31 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
+        config.load(ctx, self.commands)
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+_EPILOG = """\b
+Options can also be set by variables and by a file:
+  SCDGEN_RUN_LOG_FORMAT=json  for one command: --log-format of run
+  SCDGEN_WAREHOUSE=tables     for every command that has --warehouse
+  NO_COLOR=1                  no colors
+  scdgen.toml                 or [tool.scdgen] in pyproject.toml, in the folder where scdgen is run:
+                              warehouse = "tables"
+
+\b
+For completion in bash (zsh_source and fish_source likewise):
+  eval "$(_SCDGEN_COMPLETE=bash_source scdgen)"
+"""
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group(cls=_Commands, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(package_name="scdgen")
 def cli() -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from scdgen import log
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_status
@@ -41,14 +42,28 @@ _OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 _CHUNK = 4  # specs per task of a process
 
 
-def debug_option(command: F) -> F:
-    """--debug."""
-    return click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.")(command)
+def common_options(command: F) -> F:
+    """--quiet and --debug, for every command."""
+    quiet = "Print errors, warnings and requested results only: no progress, hints, or lines on what was done."
+    for option in (
+        click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.", is_eager=True,
+                     callback=lambda _, __, value: log.set_debug(value)),
+        click.option("-q", "--quiet", is_flag=True, help=quiet, is_eager=True, expose_value=False,
+                     callback=lambda _, __, value: log.set_quiet(value)),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def complete_path(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:
+    """Let the shell complete the names of files."""
+    return [CompletionItem(start, type="file")]
 
 
 def specs_argument(command: F) -> F:
-    """Spec files and folders, and --debug."""
-    return click.argument("specs", nargs=-1, required=True, metavar="SPEC...")(debug_option(command))
+    """Spec files and folders, --quiet and --debug."""
+    specs = click.argument("specs", nargs=-1, required=True, metavar="SPEC...", shell_complete=complete_path)
+    return specs(common_options(command))
 
 
 def templates_option(command: F) -> F:
@@ -153,7 +168,7 @@ def log_option(command: F) -> F:
 def input_options(command: F) -> F:
     """--source and --param."""
     text = "A CSV, JSON lines, Parquet or Delta path to read instead of the spec's source."
-    source = click.option("--source", metavar="PATH", help=text)
+    source = click.option("--source", metavar="PATH", help=text, shell_complete=complete_path)
     param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
     return source(param(command))
 
@@ -180,16 +195,26 @@ def parse_source_options(
     return found
 
 
-def json_option(what: str) -> Callable[[F], F]:
-    """--json, which prints one JSON object per ``what``."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON object per {what}.")
+def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """--format, as the argument ``as_json``: ``other``, or one JSON object per ``what``; --json is its older name."""
+    text = f"json: one JSON object per {what}."
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def call(kind: str, as_json: bool, **given: object) -> object:
+            return command(as_json=as_json or kind == "json", **given)
+
+        older = click.option("--json", "as_json", is_flag=True, hidden=True)
+        kinds = click.Choice([other, "json"])
+        return click.option("--format", "kind", type=kinds, default=other, show_default=True, help=text)(older(call))
+
+    return add
 
 
-def limit_option(default: int, text: str, least: int = 0, name: str = "--limit") -> Callable[[F], F]:
-    """--limit, or another option for a maximum number of rows."""
-    return click.option(
-        name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=text
-    )
+def limit_option(default: int, text: str, least: int = 0, *older: str) -> Callable[[F], F]:
+    """--limit, a maximum number of rows, and its ``older`` names."""
+    number = click.IntRange(min=least)
+    return click.option("--limit", *older, type=number, default=default, show_default=True, metavar="N", help=text)
 
 
 def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:

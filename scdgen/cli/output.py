@@ -10,6 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+import click
+
+from scdgen import log
 from scdgen.patterns.words import Counts
 
 if TYPE_CHECKING:
@@ -244,16 +247,22 @@ def describe_batch(done: BatchResult) -> str:
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 
+def say(line: str) -> None:
+    """Print a line on what was done, unless --quiet is given."""
+    if not log.is_quiet():
+        click.echo(line)
+
+
 def print_hint(what: str) -> None:
-    """Print a line on stderr if it is a terminal."""
-    if sys.stderr.isatty():
+    """Print a line on stderr if it is a terminal, and --quiet is not given."""
+    if sys.stderr.isatty() and not log.is_quiet():
         sys.stderr.write(f"{what}\n")
 
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show a line on stderr while Spark works, if it is a terminal."""
-    if not sys.stderr.isatty():
+    """Show a line on stderr while Spark works, if it is a terminal and --quiet is not given."""
+    if not sys.stderr.isatty() or log.is_quiet():
         yield
         return
     from rich.console import Console

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @input_options
 @csv_options
 @json_option("table")
-@limit_option(5, "Rows to show per kind of change.", name="--sample")
+@limit_option(5, "Rows to show per kind of change.", 0, "--sample", "sample")
 @click.option(
     "--fail-on",
     multiple=True,
@@ -95,7 +95,7 @@ def format_plan(plan: PlanResult) -> str:
         shown = Counter(row.action for row in plan.sample)
         total = plan.counts.versions or plan.counts.keys
         left = [f"{total[a] - n} more of {a}" for a, n in shown.items() if total.get(a, 0) > n]
-        lines += [f"({', '.join(left)}; --sample N shows more)"] if left else []
+        lines += [f"({', '.join(left)}; --limit N shows more)"] if left else []
     return "\n".join(lines)
 
 
@@ -114,7 +114,7 @@ def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:
-    """The plan as ``--json`` prints it."""
+    """The plan as ``--format json`` prints it."""
     return {
         "target": plan.target,
         "keys": plan.counts.keys,

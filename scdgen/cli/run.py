@@ -99,7 +99,7 @@ def run(
             if as_json:
                 click.echo(output.format_json(outcome.as_object() if several else outcome.counts))
             elif outcome.counts is not None:
-                click.echo(output.describe_run(outcome.target, outcome.counts))
+                output.say(output.describe_run(outcome.target, outcome.counts))
             if outcome.error is not None:
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -122,7 +122,7 @@ class Outcome:
     source: str | None = None
 
     def as_object(self) -> dict[str, Any]:
-        """The outcome as ``run --json`` prints it for one table or file of several."""
+        """The outcome as ``run --format json`` prints it for one table or file of several."""
         named = {"source": self.source} if self.source is not None else {}
         if self.counts is not None:
             return {**self.counts, **named, "status": "done"}
@@ -162,7 +162,7 @@ def skip_inputs(inputs: Sequence[Input], first: str, pattern: str | None) -> lis
 def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input], Counts]) -> Iterator[Outcome]:
     """Run a spec with each input, and yield each outcome at once; the first failure is the last outcome."""
     for number, given in enumerate(inputs, 1):
-        log.note(f"{number} of {len(inputs)}: {given.source}")
+        log.step(f"{number} of {len(inputs)}: {given.source}")
         try:
             outcome = Outcome(spec.target, counts=run(spec, given), source=given.source)
         except Exception as error:

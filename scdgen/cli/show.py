@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen.cli import output
+from scdgen.cli.config import is_typed
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
@@ -99,7 +100,7 @@ def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     """Choose the output format. Raises :class:`UsageError` for options that exclude each other."""
     if html is None:
         return kind or "table"
-    if kind is not None:
+    if kind is not None and is_typed("kind"):
         raise UsageError(f"--html {html}: writes a page instead of printing; leave out --format {kind}")
     if len(loaded) > 1:
         raise UsageError(f"--html {html}: a page shows one table, and {len(loaded)} specs are given; give one spec")
@@ -135,7 +136,7 @@ def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: Versi
 
     timeline = build_timeline(spec, wanted, found)
     write_page(file, render_page(timeline, spec.description, templates))
-    click.echo(f"wrote {file}: {spec.target}, {timeline.counted}")
+    output.say(f"wrote {file}: {spec.target}, {timeline.counted}")
 
 
 def write_page(file: Path, text: str) -> None:

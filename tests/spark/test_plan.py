@@ -394,8 +394,8 @@ def test_failed_table_does_not_stop_other_plans(call: Called, tmp_path: Path) ->
     text = first.replace("PATH", str(tmp_path / "changes.csv"))
     (tmp_path / "a.yml").write_text(text)
     (tmp_path / "b.yml").write_text(text.replace("planned.first", "planned.second"))
-    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "new>=4", "--sample", "1")
+    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "new>=4", "--limit", "1")
     counts = "keys: 4 new, 0 changed, 0 deleted, 0 unchanged\n  0 keys deleted\n\n"
-    rows = "change  note  id\n------  ----  --\nnew           1\n(3 more of new; --sample N shows more)\n"
+    rows = "change  note  id\n------  ----  --\nnew           1\n(3 more of new; --limit N shows more)\n"
     assert (status, out) == (1, f"planned.first: {counts}{rows}planned.second: {counts}{rows}")
     assert err == "".join(f"planned.{name}: the plan fails on new>=4: 4 new\n" for name in ("first", "second"))

@@ -104,7 +104,9 @@ def test_runs_are_listed_and_undone(
     status, out, err = called("undo", "people.yml", "--run", third, "--yes")
     assert (status, err) == (1, f"log.people: the run {third} was undone by version {newest + 1}\n")
     runner, spec = Runner(spark), load_spec_text(TEXT)
-    assert runner.undo(spec, second).back_to == version - 4
+    status, out, err = called("undo", "people.yml", "--run", second, "--yes", "--format", "json")
+    undone = json.loads(out)
+    assert (status, err, undone["run"], undone["back_to"]) == (0, "", second, version - 4)
     assert rows_of(spark, "log.people") == states[first]
     assert runner.undo(spec, first).back_to == 0
     assert rows_of(spark, "log.people") == []

@@ -26,7 +26,7 @@ An error of Spark, Delta Lake or Java that is not listed here is its own first l
 Python's own errors in full, before the line.
 """
 _PLACE = re.compile(
-    r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|odd|nowhere|"
+    r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|toml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|odd|nowhere|"
     r"[\w.-]+/[\w./-]*): "
 )
 

@@ -38,6 +38,7 @@ def test_error(
 # Kind -> the minimum number of its cases. The kind is the name of the file, or params, which are in several files.
 KINDS = {
     "commands": 72,
+    "config": 12,
     "engine": 23,
     "environment": 21,
     "files": 37,

@@ -59,7 +59,7 @@ def test_text_output() -> None:
         "closed  deletes  1   Ann   2024-05-01 00:00:00  NULL -> 2024-06-01 00:00:00  true -> false\n"
         "opened  late     1   NULL  2024-06-01 00:00:00  NULL                         true\n"
         "folded           1   NULL  2024-06-01 00:00:00  NULL                         true\n"
-        "(4 more of closed, 6 more of opened; --sample N shows more)"
+        "(4 more of closed, 6 more of opened; --limit N shows more)"
     )
     assert format_plan(replace(EMPTY, sample=(), skipped=2)) == (
         "crm.t: keys: 7 new, 0 changed, 0 deleted, 0 returned, 0 unchanged; "
@@ -96,7 +96,7 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
         "------  -------  --\n"
         "drop    late     1\n"
         "end     deletes  1\n"
-        "(4 more of end; --sample N shows more)"
+        "(4 more of end; --limit N shows more)"
     )
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
         "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0%"
