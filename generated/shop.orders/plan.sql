@@ -83,7 +83,7 @@ versions AS (
     SELECT
         order_id, status, note, _scd_at, _scd_until,
         _scd_until IS NOT NULL AND NOT (_scd_until <=> LEAD(_scd_at) OVER by_key) AS _scd_ends_deleted,
-        NOT (_scd_at <=> LAG(_scd_until) OVER by_key) AS _scd_begins
+        _scd_at IS DISTINCT FROM LAG(_scd_until) OVER by_key AS _scd_begins
     FROM folded
     WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
 ),
@@ -158,7 +158,8 @@ FROM (
         ) AS _scd_new,
         COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
         t.order_id IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
-        BOOL_OR(t.order_id IS NOT NULL AND t.valid_to IS NULL) OVER by_key AS _scd_lives,
+        BOOL_OR(t.order_id IS NOT NULL AND t.valid_to IS NULL)
+            OVER by_key AS _scd_lives,
         BOOL_OR(t.order_id IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(CASE
