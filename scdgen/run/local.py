@@ -165,7 +165,7 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
 
     tree: Any = sqlglot.parse_one(query, read="spark")
     for name, text in more.items():
-        tree = tree.select(f"{text} AS {name}", dialect="spark")
+        tree = tree.select(exp.alias_(text, name, dialect="spark"))
     tables: dict[str, int | None] = {}
     for node in reversed(list(tree.walk(bfs=False))):  # children before their parents
         if isinstance(node, exp.Table) and tuple(part.name for part in node.parts) == target:

@@ -95,7 +95,7 @@ if (found.count < 100) {
 }
 const lanes = () => all(".lane:not([hidden])").map(lane => lane.querySelector(".name").textContent);
 set("search", "ID=2"); found.lanes = lanes();
-set("search", "rome"); found.value = [lanes(), all(".version.hit").map(bar => bar.innerText)];
+set("search", "rome"); found.value = [lanes(), all(".version.hit").map(bar => bar.textContent)];
 set("search", "nobody"); found.nothing = document.getElementById("nothing").innerText;
 set("search", "");
 if (document.getElementById("from").type === "date") {
