@@ -132,7 +132,9 @@ FROM (
         MAX(GREATEST(t.valid_from, t.valid_to)) OVER by_key AS _scd_newest,
         COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
         t.id IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
-        BOOL_OR(t.id IS NOT NULL AND t.valid_to IS NULL) OVER by_key AS _scd_lives,
+        BOOL_OR(
+            t.id IS NOT NULL AND t.valid_to IS NULL
+        ) OVER by_key AS _scd_lives,
         BOOL_OR(t.id IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(CASE

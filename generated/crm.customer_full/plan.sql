@@ -166,7 +166,9 @@ FROM (
             s.effective_ts, s.expiry_ts, s.is_current
         ) AS _scd_new,
         t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999' AS _scd_current,
-        BOOL_OR(t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999') OVER by_key AS _scd_lives,
+        BOOL_OR(
+            t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999'
+        ) OVER by_key AS _scd_lives,
         BOOL_OR(t.customer_no IS NOT NULL OR k.customer_no IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.effective_ts END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(s.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999') OVER by_key, FALSE) AS _scd_stays

@@ -216,7 +216,9 @@ FROM (
         ) OVER by_key AS _scd_newest,
         COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
         t.region IS NOT NULL AND t.end_date = DATE '9999-12-31' AS _scd_current,
-        BOOL_OR(t.region IS NOT NULL AND t.end_date = DATE '9999-12-31') OVER by_key AS _scd_lives,
+        BOOL_OR(
+            t.region IS NOT NULL AND t.end_date = DATE '9999-12-31'
+        ) OVER by_key AS _scd_lives,
         BOOL_OR(t.region IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.start_date END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(CASE

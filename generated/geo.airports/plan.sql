@@ -204,7 +204,9 @@ FROM (
             s.valid_to, s.is_current
         ) AS _scd_new,
         t.icao IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
-        BOOL_OR(t.icao IS NOT NULL AND t.valid_to IS NULL) OVER by_key AS _scd_lives,
+        BOOL_OR(
+            t.icao IS NOT NULL AND t.valid_to IS NULL
+        ) OVER by_key AS _scd_lives,
         BOOL_OR(t.icao IS NOT NULL OR k.icao IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(s.valid_to IS NULL) OVER by_key, FALSE) AS _scd_stays

@@ -231,7 +231,9 @@ FROM (
         COALESCE(t.is_current AND t.valid_end_date <> _scd_last_run, FALSE) AS _scd_stale,
         COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
         t.visitor_cookie_id IS NOT NULL AND t.is_current AS _scd_current,
-        BOOL_OR(t.visitor_cookie_id IS NOT NULL AND t.is_current) OVER by_key AS _scd_lives,
+        BOOL_OR(
+            t.visitor_cookie_id IS NOT NULL AND t.is_current
+        ) OVER by_key AS _scd_lives,
         BOOL_OR(t.visitor_cookie_id IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_start_date END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(CASE

@@ -65,7 +65,7 @@ class Step:
 @templates_option
 @click.option("--format", "kind", type=click.Choice(["text", "markdown", "mermaid"]), default="text", show_default=True,
               help="mermaid: only the column lineage, as a flowchart.")  # fmt: skip
-@click.option("--verbose", is_flag=True, help="Also the meanings of all defaults, and the steps of the MERGE.")
+@click.option("--verbose", is_flag=True, help="Also the meanings of all defaults, and the steps of merge.sql.")
 def explain(specs: tuple[str, ...], templates: str | None, kind: str, verbose: bool, debug: bool) -> None:
     """Explain a spec for a review: what its MERGE does, its options, and where its columns come from.
 
