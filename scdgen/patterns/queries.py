@@ -137,6 +137,15 @@ def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> str
     return _query(Rendering("given.sql.j2", Given(tuple(values), ordered)))
 
 
+def taken_query(spec: Spec) -> str | None:
+    """Return the query of the time of a snapshot as text; ``None`` if the MERGE does not use it.
+
+    Runs after the statements before the MERGE, in the same session.
+    """
+    variable = source.taken_at(spec)
+    return _query(Rendering("taken_at.sql.j2", variable)) if variable else None
+
+
 @dataclass(frozen=True)
 class DiffTimes:
     """diff_times.sql: the keys that differ between two times, or all keys if ``unchanged``.

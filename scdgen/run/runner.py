@@ -21,8 +21,7 @@ from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import evolve_script, source_counts
-from scdgen.patterns.source import TAKEN_AT
+from scdgen.patterns.queries import evolve_script, source_counts, taken_query
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
@@ -178,7 +177,7 @@ class Runner:
             if not needless:
                 if is_small_merge(self.spark, compiled, written_share(spec, planned)):
                     merge = split_statements(compiled.hinted_merge())[-1]
-                with around_merge(), self._note_taken(spec, before, noted):
+                with around_merge(), self._note_taken(spec, bound, noted):
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
             wrote = bool(evolution) or any(counts.values())
@@ -192,11 +191,12 @@ class Runner:
             rows_in=rows_in,
         )  # fmt: skip
 
-    def _note_taken(self, spec: Spec, before: Sequence[str], noted: str) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block, if the statements ``before`` the MERGE set it."""
-        if not noted or not any(TAKEN_AT in statement for statement in before):
+    def _note_taken(self, spec: Spec, bound: Spec, noted: str) -> AbstractContextManager[object]:
+        """Add the time of the snapshot to the commits of this block; custom templates may not have its variable."""
+        query = taken_query(bound)
+        if not noted or query is None or self.templates is not None:
             return contextlib.nullcontext()
-        taken = self.spark.range(1).selectExpr(f"string({TAKEN_AT})").collect()[0][0]
+        taken = self.spark.sql(query).collect()[0][0]
         return delta.note_run(self.spark, spec, noted, taken=str(taken))
 
     def plan(

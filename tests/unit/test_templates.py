@@ -24,7 +24,7 @@ from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.patterns.source import Rows, SourceCast
+from scdgen.patterns.source import Rows, SourceCast, Variable
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import STEPS
 from tests.conftest import ROOT
@@ -52,6 +52,7 @@ CONTEXTS: dict[str, type] = {
     "diagnose.sql.j2": queries.Diagnose,
     "bad_values.sql.j2": queries.BadValues,
     "given.sql.j2": queries.Given,
+    "taken_at.sql.j2": Variable,
     "diff_times.sql.j2": queries.DiffTimes,
     "diff_run.sql.j2": queries.DiffRun,
     "show.html.j2": Page,
