@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
+.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown (2 minutes)"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-long  everything else: the long tests, and all targets from here to make matrix but make fuzz (one and a half hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
+	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, and the plans of three, against the reference; SEED=N chooses others"
 	@echo "make fuzz    100 random specs, the plans of ten and the full streams, and counts the options; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
@@ -79,7 +80,7 @@ spark: $(JARS)
 
 test-long: INPUTS = 5000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel site long seeds fuzz-specs test-docs crash writers matrix
+test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers matrix
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
@@ -129,6 +130,22 @@ imports: $(READY)
 
 wheel: $(READY)
 	$(BIN)/python tests/tools/wheel.py
+
+# An environment of its own, because twine brings 30 packages that nothing else needs.
+PACKAGING := .build/packaging
+
+$(PACKAGING)/.ready:
+	$(PYTHON) -m venv $(PACKAGING)
+	$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'check-wheel-contents>=0.6' 'twine>=6'
+	touch $@
+
+# The wheel is built from the sdist, which must therefore be complete.
+dist: $(PACKAGING)/.ready
+	rm -rf dist
+	$(PACKAGING)/bin/python -m build --quiet
+	$(PACKAGING)/bin/twine check --strict dist/*
+	$(PACKAGING)/bin/check-wheel-contents dist/*.whl
+	@ls dist
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench $(PARTS)

@@ -87,7 +87,7 @@ def local_session(
         from pyspark.sql import SparkSession
     except ImportError as error:
         missing = "delta-spark" if error.name == "delta" else error.name
-        raise EngineError(f"{missing} is not installed; run: pip install 'scdgen[spark]'") from error
+        raise EngineError(f"{missing} is not installed; run: pip install delta-spark==4.4.0") from error
     folder = Path(warehouse).absolute()
     require_folder(folder, warehouse)
     builder: Any = SparkSession.builder
@@ -125,7 +125,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise EngineError("pyspark is not installed; run: pip install 'scdgen[spark]'") from error
+        raise EngineError("pyspark is not installed; run: pip install 'pyspark[connect]'") from error
     try:
         builder: Any = SparkSession.builder
         with warnings.catch_warnings():
@@ -364,7 +364,7 @@ def _start_problem(noise: str) -> str:
     if missing:
         return (
             f"the package {missing[0]} could not be downloaded; check the network or the Maven mirror settings, and "
-            "that delta-spark fits pyspark (pip install 'scdgen[spark]' chooses them)"
+            "that delta-spark fits pyspark (pip install delta-spark==4.4.0 brings one that does)"
         )
     if "UnsupportedClassVersionError" in noise:
         return f"this Java is too old for Spark; {INSTALL_JAVA}"

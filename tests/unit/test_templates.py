@@ -24,6 +24,7 @@ from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.patterns.script import Script
 from scdgen.patterns.source import Rows, SourceCast, Variable
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import STEPS
@@ -55,6 +56,7 @@ CONTEXTS: dict[str, type] = {
     "taken_at.sql.j2": Variable,
     "diff_times.sql.j2": queries.DiffTimes,
     "diff_run.sql.j2": queries.DiffRun,
+    "script.sql.j2": Script,
     "show.html.j2": Page,
     "diff.html.j2": DiffPage,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
