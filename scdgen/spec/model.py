@@ -166,6 +166,11 @@ class Column(ShortForm):
         description='scd2; `ignore`: NULL means "not given", the previous value stays; `fill`: also, the first known '
         "value fills earlier versions.",
     )
+    compare: Expression | None = Field(
+        default=None,
+        description="scd2: an expression over the column, such as `round(lat, 3)`; values for which it gives the same "
+        "are no change, and a version keeps the value of the change that opened it.",
+    )
     merge: Literal["last", "first", "min", "max"] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )

@@ -23,6 +23,8 @@ def to_json(spec: Spec) -> str:
         for option in ("track", "nulls", "merge"):
             if name in spec.keys or f"columns.*.{option}" in spec.rules.without:
                 del column[option]
+        if column["compare"] is None:
+            del column["compare"]
     if spec.reads_snapshot:
         snapshot = spec.snapshot or Snapshot()
         found["snapshot"] = snapshot.model_dump(mode="json")

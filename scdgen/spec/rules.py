@@ -17,7 +17,7 @@ Found = Iterator[tuple[Location, str]]
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
-    "neighbours", "folded", "incoming", "judged", "t", "s", "c", "n", "o",
+    "neighbours", "folded", "incoming", "judged", "kept", "t", "s", "c", "n", "o",
 }  # fmt: skip
 
 
@@ -96,6 +96,11 @@ def _versions(spec: Spec) -> Found:
         (("columns", name, "nulls"), column.nulls != "value" and name not in spec.keys, "NULL is a value; remove it")
         for name, column in spec.columns.items()
     ]
+    refused += [
+        (("columns", name, "compare"), column.compare and name not in spec.keys, "only equal values are no change; "
+         "remove it")
+        for name, column in spec.columns.items()
+    ]  # fmt: skip
     for place, given, why in refused:
         if given:
             yield place, f"{place[-1]}: not with feed: versions, where {why}"
@@ -146,7 +151,12 @@ def _keys(spec: Spec) -> Found:
             hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
             yield place, f"keys: '{key}' is not among the columns{hint}"
             continue
-        for option, wrong in (("track", not column.track), ("nulls", column.nulls != "value")):
+        changing = (
+            ("track", not column.track),
+            ("nulls", column.nulls != "value"),
+            ("compare", column.compare is not None),
+        )
+        for option, wrong in changing:
             if wrong:
                 yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
         if column.type.startswith(("MAP", "ARRAY", "STRUCT")):
@@ -173,6 +183,20 @@ def _columns(spec: Spec) -> Found:
             message = f"{option}: '{name}' is already a column; name the history column otherwise"
             yield place, message
         seen.setdefault(name.lower(), name)
+
+
+def _compare(spec: Spec) -> Found:
+    for name, column in spec.columns.items():
+        if column.compare is None or name in spec.keys:
+            continue
+        place, read = ("columns", name, "compare"), sql.expression(column.compare)
+        if not column.track:
+            yield place, f"compare: '{name}' is not tracked, so that no change of it counts; remove compare or track"
+        if read.tables or read.params:
+            what = "reads a table" if read.tables else "reads a param"
+            yield place, f"compare: {what}, and the checks compare without it; write an expression over {name} alone"
+        elif read.columns != {name.lower()}:
+            yield place, f"compare: '{read.text}' is not over {name} alone; name only {name} in it"
 
 
 def _table(spec: Spec) -> Found:
@@ -230,6 +254,8 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     for name, column in spec.columns.items():
         if column.from_ is not None:
             yield ("columns", name, "from"), sql.expression, column.from_
+        if column.compare is not None:
+            yield ("columns", name, "compare"), sql.expression, column.compare
     if snapshot is not None:
         yield ("snapshot", "taken_at"), sql.expression, snapshot.taken_at
         if snapshot.scope is not None:
@@ -252,7 +278,7 @@ def _names(spec: Spec) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _versions, _pattern, _keys, _columns, _table, _params, _names,
+    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +34,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, BATCHES = 100, 3
-FEW = (5, 2, 6, 3, 7)  # scd2 from changes, extracts and whole histories, scd1 from changes and extracts
+# scd2 from changes, extracts and whole histories, scd1 from changes and extracts; `compare` in changes and extracts.
+FEW = (5, 2, 6, 3, 7, 40, 41, 48, 130, 226)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", seeds(metafunc.config, FEW))
+        metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *_compared()]))
+
+
+def _compared() -> list[Any]:
+    """More seeds with `compare`, up to fifty with those of ``FEW``."""
+    found = (seed for seed in range(1, 301) if make_case(seed, "r.t", "x").meaning.compare and seed not in FEW)
+    return [pytest.param(seed, marks=pytest.mark.long) for seed in islice(found, 45)]
 
 
 def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_property: Any) -> None:

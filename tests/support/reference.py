@@ -63,10 +63,16 @@ class Meaning:
     conflicts: str = "fail"
     unchanged: str = "skip"
     nulls: Mapping[str, str] = field(default_factory=dict)  # column -> ignore or fill; others are values
+    compare: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)  # column -> what of a value counts
     own_time: bool = False  # snapshots: rows have an effective time
     allow_empty: bool = False
     max_deleted: float = 1.0
     scope: Callable[[Key], bool] = lambda _: True
+
+    def same(self, one: Values, other: Values) -> bool:
+        """Whether two rows agree in what counts of the tracked columns."""
+        counts = {column: self.compare.get(column, lambda value: value) for column in self.tracked}
+        return all(counts[column](one[column]) == counts[column](other[column]) for column in self.tracked)
 
 
 def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -> History:
@@ -162,7 +168,7 @@ def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning:
                 current.end, current.by_delete = at, True
                 current = None
             continue
-        same = current is not None and all(current.values[c] == change.values[c] for c in meaning.tracked)
+        same = current is not None and meaning.same(current.values, change.values)
         if current is not None and same and is_open and not change.deleted and not keep:
             current.values = {**change.values, **{c: current.values[c] for c in meaning.tracked}}
             continue
@@ -200,6 +206,12 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
                 for earlier in life:
                     if earlier.values[column] is None:
                         earlier.values[column] = values[column]
+        # What is no change leaves a value as the change that opened the version gave it.
+        if at in stored and meaning.same(stored[at], values):
+            was = {c: stored[at][c] for c in meaning.compare}
+            values |= {c: v for c, v in was.items() if v is not None or c not in meaning.nulls}
+        if life and meaning.unchanged == "skip" and meaning.same(life[-1].values, values):
+            values |= {c: life[-1].values[c] for c in meaning.compare}
         life.append(Change(change.key, at, values))
         found.append(life[-1])
     return found
@@ -248,24 +260,30 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     }
     unknown = [c for c, how in meaning.nulls.items() if how == "fill" and lives and last.values[c] is None]
     state = {**last.values, **{c: values[c] for c in unknown}}  # the new values of the open version
-    same = all(state[c] == values[c] for c in meaning.tracked)
+    same = meaning.same(state, values)
+    others = {c: v for c, v in values.items() if c not in meaning.tracked}
+    kept = {**values, **({c: state[c] for c in meaning.compare} if same else {})}
     if last.end is not None:  # a key that comes back, not before it was closed
         if same and last.end >= change.at and not keep:
-            last.end, last.by_delete, last.values = None, False, values
+            last.end, last.by_delete, last.values = None, False, kept
         else:
             versions.append(Version(max(change.at, last.end), None, values, first=True))
     elif last.deleted:  # the same with a tombstone
         at = change.at if change.at > last.start else taken_at
         _close(last, at)
         versions.append(Version(at, None, values, first=True))
-    elif last.values == values and not (keep and change.at > last.start):
+    elif (
+        meaning.same(last.values, values)
+        and all(last.values[c] == v for c, v in others.items())
+        and not (keep and change.at > last.start)
+    ):
         return
     elif meaning.own_time and change.at < last.start:
         if meaning.late_arriving != "ignore":
             raise RefusedError("late")
     elif (same and not keep) or (meaning.own_time and change.at == last.start):
         _fill(versions, unknown, values)
-        last.values = values
+        last.values = kept
     else:
         _close(last, change.at)
         _fill(versions, unknown, values)

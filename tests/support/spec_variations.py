@@ -82,6 +82,8 @@ SCD2: list[Change] = [
     ("columns.name.nulls", "ignore"),
     ("columns.name.nulls", "fill"),
     ("columns.city.nulls", "fill"),
+    ("columns.name.compare", "lower(trim(name))"),
+    ("columns.city.compare", "coalesce(city, '')"),
     ("history.type", "date"),
     ("history.type", "bigint"),
     ("history.valid_from", "begins"),
@@ -134,6 +136,7 @@ VERSIONS: list[Change] = [("source.effective_until", "until"), ("source.effectiv
 # Options that feed: versions refuses.
 _NOT_OF_VERSIONS = {
     "source.sequence_by", "conflicts", "late_arriving", "stream", "columns.name.nulls", "columns.city.nulls",
+    "columns.name.compare", "columns.city.compare",
 }  # fmt: skip
 VARIATIONS: dict[str, list[Change]] = {
     "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
@@ -145,6 +148,7 @@ VARIATIONS: dict[str, list[Change]] = {
 
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
+_COMPARED: Change = ("columns.name.compare", "lower(trim(name))")
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
@@ -154,6 +158,13 @@ COMBINED: list[tuple[str, list[Change]]] = [
     ("2v", [("on_delete", "ignore"), ("history.action", "action"), *_UNTRACKED]),
     ("2v", [("on_delete", "ignore"), ("unchanged", "keep")]),
     ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
+    *(
+        (kind, [_COMPARED, ("columns.name.nulls", nulls), *more])
+        for kind in ("2c", "2s")
+        for nulls in ("ignore", "fill")
+        for more in ([], [("on_delete", "mark")])
+    ),
+    *((kind, [_COMPARED, ("unchanged", "keep"), ("views.current", "crm.customer_now")]) for kind in ("2c", "2s")),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
     ("1c", [(option, "max") for option in _VALUES]),
 ]

@@ -36,7 +36,7 @@ source:
 keys: [id]
 columns:
   id: int
-  name: {type: string, track: false}
+  name: {type: string, track: false, compare: lower(name)}
   address: {type: string, from: addr, comment: Where they live, nullable: true, nulls: fill}
   price: {type: "decimal(10,2)", merge: last}
 history:

@@ -39,6 +39,9 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
      '"not given" from now on, where a batch touches its key; else recreate the table from the whole source']),
     ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
      '"not given" from now on, where a batch touches its key; else recreate the table from the whole source']),
+    ("2c", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
+     "only differ in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
+     "fails)"]),
     ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
      "add_columns has added it; the first value that comes for a key opens a version"]),
     ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> "
