@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
-from scdgen.patterns.facts import Create, Head
+from scdgen.patterns.facts import Create
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.pattern import Rendering, Views, pattern_of
 from scdgen.patterns.queries import run_counts
@@ -88,14 +88,13 @@ def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
     pattern = pattern_of(spec)
     create = Rendering("create.sql.j2", Create.of(spec, pattern.columns(spec)))
     checks = Rendering("checks.sql.j2", pattern.checks(spec))
-    current, as_of = (sql.quote_parts(sql.split_name(n)) if n else None for n in (spec.views.current, spec.views.as_of))
-    views = Rendering("views.sql.j2", Views(Head.of(spec), pattern.read(spec), current, as_of))
+    views = Views.of(spec, pattern.read(spec))
     return Scripts(
         create=_text(create, templates),
         merge=_text(pattern.merge(spec), templates),
         plan=_text(pattern.plan(spec), templates),
         checks=_text(checks, templates),
-        views=_text(views, templates) if current or as_of else "",
+        views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
     )
 
 

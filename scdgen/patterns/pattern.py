@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from scdgen import sql
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
-from scdgen.patterns.columns import Field, Target
+from scdgen.patterns.columns import Field, Target, field_of
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape
 from scdgen.patterns.history import Times
 from scdgen.spec.model import Spec
@@ -50,13 +50,50 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Overlay:
+    """A column of the view ``overlay``: its quoted name, what it shows of ``field``, and the names that this needs.
+
+    ``kind`` is ``first``, ``previous``, ``current`` or ``since``; ``carried`` is the column of the step that finds the
+    changes of the field: the value before one, or the start of a run.
+    """
+
+    name: str
+    kind: str
+    field: Field
+
+    @property
+    def carried(self) -> str:
+        """Return the quoted name of what is found at each change, for ``previous`` and ``since``."""
+        return sql.quote(f"_scd_{self.kind}_{sql.unquote(self.field.name)}")
+
+
+@dataclass(frozen=True)
 class Views:
-    """views.sql: the view of the current rows and the table function ``as_of``, by their quoted names."""
+    """views.sql: the views ``current`` and ``overlay`` and the table function ``as_of``, by their quoted names."""
 
     head: Head
     read: Read
     current: str | None
     as_of: str | None
+    overlay: str | None
+    overlays: tuple[Overlay, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, read: Read) -> Views:
+        """Return the views of a spec."""
+        named = (spec.views.current, spec.views.as_of, spec.views.overlay)
+        current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
+        overlays = (
+            Overlay(sql.quote(name), kind, field_of(spec, column))
+            for name, chosen in spec.overlays.items()
+            for kind, column in chosen.given
+        )
+        return cls(Head.of(spec), read, current, as_of, overlay, tuple(overlays))
+
+    @property
+    def any(self) -> bool:
+        """Whether the spec names a view."""
+        return any((self.current, self.as_of, self.overlay))
 
     @property
     def hides_at(self) -> bool:

@@ -82,7 +82,9 @@ class Scd0(Pattern):
                 ("snapshot.taken_at", "snapshot.scope", "snapshot.max_deleted"),
                 "where no key is deleted; remove it",
             ),
-            "views.as_of": "which has no history to look back on; remove it",
+            **dict.fromkeys(
+                ("views.as_of", "views.overlay", "overlays"), "which has no history to look back on; remove it"
+            ),
         }
     )  # fmt: skip
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)

@@ -163,6 +163,8 @@ class Scd1(Pattern):
                 "unchanged",
                 "late_arriving",
                 "views.as_of",
+                "views.overlay",
+                "overlays",
                 "columns.*.track",
                 "columns.*.nulls",
                 "columns.*.compare",

@@ -81,7 +81,7 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
 def find_written_names(spec: Spec) -> Iterator[Name]:
     """Yield the target and its views."""
     yield spec.target_parts
-    for name in (spec.views.current, spec.views.as_of):
+    for name in (spec.views.current, spec.views.as_of, spec.views.overlay):
         if name is not None:
             yield sql.split_name(name)
 

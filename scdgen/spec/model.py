@@ -292,6 +292,29 @@ class Views(Model):
     as_of: TableName | None = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
     )
+    overlay: TableName | None = Field(
+        default=None, description="scd2: a view of all versions, with the columns of `overlays`."
+    )
+
+
+class Overlay(Model):
+    """A column of the view ``views.overlay``: exactly one of the options, each with a column of the spec."""
+
+    first: Name | None = Field(default=None, description="Type 0: the value in the first version of the key.")
+    previous: Name | None = Field(
+        default=None, description="Type 3: the last different value before that of the version; NULL if there is none."
+    )
+    current: Name | None = Field(
+        default=None, description="Type 6: the value in the open version of the key; NULL if the key is deleted."
+    )
+    since: Name | None = Field(
+        default=None, description="The start of the run of versions with this value; a gap in time ends a run."
+    )
+
+    @property
+    def given(self) -> list[tuple[str, str]]:
+        """Return (option, column) of the options that are set."""
+        return [(option, name) for option in type(self).model_fields if (name := getattr(self, option)) is not None]
 
 
 class Stream(Model):
@@ -359,6 +382,10 @@ class Spec(Model):
     )
     checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
     views: Views = Field(default=Views(), description="Views to create.")
+    overlays: dict[Name, Overlay] = Field(
+        default_factory=dict,
+        description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
+    )
     stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 
     # The file of the spec, as given; for the header of generated files and for messages.

@@ -36,6 +36,8 @@ def to_json(spec: Spec) -> str:
         del found["source"]["effective_until"]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
+    if not spec.overlays:
+        del found["overlays"], found["views"]["overlay"]
     for option in spec.rules.without:
         above, _, name = option.rpartition(".")
         if not option.startswith("columns."):

@@ -270,15 +270,41 @@ def _names(spec: Spec) -> Found:
         if check.name in seen:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
         seen.add(check.name)
-    for option in ("current", "as_of"):
+    taken = {spec.target_parts}
+    for option in type(spec.views).model_fields:
         name = getattr(spec.views, option)
-        taken = {spec.target_parts} | ({sql.split_name(spec.views.current)} if spec.views.current else set())
-        if name and (sql.split_name(name) in (taken if option == "as_of" else {spec.target_parts})):
+        if name and sql.split_name(name) in taken:
             yield ("views", option), f"{option}: '{name}' is already taken; give the view another name"
+        taken |= {sql.split_name(name)} if name else set()
+
+
+def _overlays(spec: Spec) -> Found:
+    if not spec.keeps_history:
+        return
+    if spec.overlays and not spec.views.overlay:
+        yield ("overlays",), "overlays: are columns of a view; name it in views.overlay"
+    if spec.views.overlay and not spec.overlays:
+        yield ("views", "overlay"), "overlay: has no columns of its own; list them in overlays, or remove it"
+    taken = {name.lower() for name in _all_columns(spec)}
+    others = [name for name in spec.columns if name not in spec.keys]
+    for name, overlay in spec.overlays.items():
+        place = ("overlays", name)
+        if name.lower() in taken:
+            yield place, f"'{name}' is already a column; name the overlay otherwise"
+        taken.add(name.lower())
+        options = " and ".join(option for option, _ in overlay.given) or "none"
+        if len(overlay.given) != 1:
+            yield place, f"'{name}' has {options} of first, previous, current, since; write exactly one, with a column"
+        for option, column in overlay.given:
+            if column in spec.keys:
+                yield (*place, option), f"{option}: '{column}' is a key, which never changes; name another column"
+            elif column not in spec.columns:
+                hint = nearest(column, others) or f"; the columns are {', '.join(others)}"
+                yield (*place, option), f"{option}: '{column}' is not a column of the spec{hint}"
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names,
+    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -29,8 +29,8 @@ _PARTS = {
 _NAMES = {
     "Add": "+", "And": "AND", "Case": "CASE", "DPipe": "||", "ClusterProperty": "CLUSTER BY",
     "CommentColumnConstraint": "COMMENT", "CTE": "WITH", "Distinct": "DISTINCT", "Distribute": "DISTRIBUTE BY",
-    "Div": "/", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING", "Filter": "FILTER", "GT": ">",
-    "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN", "Interval": "INTERVAL",
+    "Div": "/", "Dot": ". of a value", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING",
+    "Filter": "FILTER", "GT": ">", "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN", "Interval": "INTERVAL",
     "Is": "IS NULL", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%", "Mul": "*",
     "NEQ": "<>", "Not": "NOT", "NotNullColumnConstraint": "NOT NULL", "NullSafeEQ": "<=>",
     "OptionsProperty": "OPTIONS", "Or": "OR", "Order": "ORDER BY", "PartitionedByProperty": "PARTITIONED BY",

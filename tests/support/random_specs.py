@@ -299,6 +299,7 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
         document["views"] = {"current": f"{document['target']}_now"}
         if not case.scd1:
             document["views"]["as_of"] = f"{document['target']}_at"
+    _add_overlays(case)
     # min and max of rows stored without the column come from later rows
     case.grows = rng.random() < 0.25 and (case.scd1 or bool({"a", "b"} & {*case.how.tracked}))
     if case.grows:
@@ -312,6 +313,17 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
     elif case.reads == "path":
         del source["table"]
         source |= {"path": f"{folder}/rows", "format": "parquet", "options": {"mergeSchema": "false"}}
+
+
+def _add_overlays(case: Case) -> None:
+    """Some overlays of the columns that a spec has from the start, drawn apart as `compare` is."""
+    drawn, document = random.Random(f"{case.seed} overlays"), case.document
+    if case.scd1 or drawn.random() < 0.3:
+        return
+    named = [(kind, name) for kind in ("first", "previous", "current", "since") for name in "ab"]
+    document.setdefault("views", {})["overlay"] = f"{document['target']}_all"
+    chosen = drawn.sample(named, drawn.randint(1, 6))
+    document["overlays"] = {f"{kind}_of_{name}": {kind: name} for kind, name in chosen}
 
 
 def source_of(spark: SparkSession, case: Case, changes: list[Change]) -> DataFrame | None:

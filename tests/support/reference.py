@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Key = tuple[Any, ...]
@@ -71,8 +71,12 @@ class Meaning:
 
     def same(self, one: Values, other: Values) -> bool:
         """Whether two rows agree in what counts of the tracked columns."""
-        counts = {column: self.compare.get(column, lambda value: value) for column in self.tracked}
-        return all(counts[column](one[column]) == counts[column](other[column]) for column in self.tracked)
+        return all(self.agree(column, one[column], other[column]) for column in self.tracked)
+
+    def agree(self, column: str, one: Any, other: Any) -> bool:
+        """Whether two values of a column are no change."""
+        counts = self.compare.get(column, lambda value: value)
+        return bool(counts(one) == counts(other))
 
 
 def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -> History:
@@ -342,6 +346,40 @@ def _each_once(group: Iterable[Change]) -> list[Change]:
         elif (last.at, last.until, last.values) != (row.at, row.until, row.values):
             raise RefusedError("conflict" if last.at == row.at else "overlap")
     return rows
+
+
+def read_versions(versions: Sequence[Version], meaning: Meaning) -> list[Version]:
+    """The versions of a key as views show them: without those of deletes; kept changes that are equal are one."""
+    found: list[Version] = []
+    for version in versions:
+        last = found[-1] if found and meaning.unchanged == "keep" else None
+        joins = last is not None and (last.end, last.deleted) == (version.start, version.deleted)
+        if last is not None and joins and meaning.same(last.values, version.values):
+            values = {**version.values, **{c: last.values[c] for c in meaning.compare}}
+            found[-1] = replace(last, end=version.end, values=values)
+        else:
+            found.append(version)
+    return [version for version in found if not version.deleted]
+
+
+def overlaid(versions: Sequence[Version], kind: str, column: str, meaning: Meaning) -> list[Any]:
+    """Section 6, overlays: the value of one overlay in each of the versions of a key, as :func:`read_versions`."""
+    last = versions[-1]
+    if kind == "first":
+        return [versions[0].values[column]] * len(versions)
+    if kind == "current":
+        return [last.values[column] if last.end is None else None] * len(versions)
+    found: list[Any] = []
+    for place, version in enumerate(versions):
+        earlier = versions[:place]
+        if kind == "previous":
+            others = [v for v in earlier if not meaning.agree(column, v.values[column], version.values[column])]
+            found.append(others[-1].values[column] if others else None)
+            continue
+        goes_on = place > 0 and earlier[-1].end == version.start
+        same = goes_on and meaning.agree(column, earlier[-1].values[column], version.values[column])
+        found.append(found[-1] if same else version.start)
+    return found
 
 
 def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:

@@ -110,6 +110,8 @@ SCD2: list[Change] = [
     ("unchanged", "keep"),
     ("late_arriving", "ignore"),
     ("views.as_of", "crm.customer_at"),
+    ("overlays", {"first_name": {"first": "name"}, "city_since": {"since": "city"}}),
+    ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
 ]
 SCD1: list[Change] = [
@@ -202,6 +204,8 @@ def changed(document: Document, option: str, value: Any) -> Document:
         found["history"] = {**found.get("history", {}), "deleted": "is_deleted" if value == "mark" else None}
         if found["pattern"] == "scd1":
             del found["history"]
+    if option == "overlays":
+        found["views"] = {**found.get("views", {}), "overlay": "crm.customer_all"}
     if ":since" in str(value):
         found.setdefault("params", {}).setdefault("since", "date")
     if option == "updated_at" or (option == "late_arriving" and found["source"]["feed"] == "snapshot"):

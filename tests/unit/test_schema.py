@@ -76,6 +76,9 @@ checks:
 views:
   current: crm.customer
   as_of: crm.customer_as_of
+  overlay: crm.customer_all
+overlays:
+  first_name: {first: name, previous: name, current: name, since: name}
 stream:
   options: {maxFilesPerTrigger: 1000}
   checkpoint: checkpoints/dim_customer
@@ -104,7 +107,7 @@ def places(node: Any, above: str = "") -> set[str]:
         return {place for item in node for place in places(item, f"{above}*.")}
     if not isinstance(node, dict):
         return set()
-    named = above in {"columns.", "params."} and {"*" for _ in node}
+    named = above in {"columns.", "params.", "overlays."} and {"*" for _ in node}
     steps = [(f"{above}*" if named else f"{above}{name}", inner) for name, inner in node.items()]
     here = set() if named else {place for place, _ in steps}
     if above in {"table.properties.", "source.options.", "stream.options."}:
