@@ -83,7 +83,8 @@ class Scd0(Pattern):
                 "where no key is deleted; remove it",
             ),
             **dict.fromkeys(
-                ("views.as_of", "views.overlay", "overlays"), "which has no history to look back on; remove it"
+                ("views.as_of", "views.overlay", "overlays", "lookups"),
+                "which has no history to look back on; remove it"
             ),
         }
     )  # fmt: skip

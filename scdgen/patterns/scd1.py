@@ -165,6 +165,7 @@ class Scd1(Pattern):
                 "views.as_of",
                 "views.overlay",
                 "overlays",
+                "lookups",
                 "columns.*.track",
                 "columns.*.nulls",
                 "columns.*.compare",

@@ -317,6 +317,31 @@ class Overlay(Model):
         return [(option, name) for option in type(self).model_fields if (name := getattr(self, option)) is not None]
 
 
+class Lookup(Model):
+    """A view of facts, each once, with the version of its key."""
+
+    fact: TableName | None = Field(default=None, description="The table of the facts; or `query`.")
+    query: Query | None = Field(default=None, description="A query of the facts; or `fact`.")
+    at: Expression | None = Field(
+        default=None, description="Over the fact: the time at which the version was valid; or `version`."
+    )
+    version: Literal["current"] | None = Field(
+        default=None, description="`current`: the open version of the key, whatever the time of the fact; or `at`."
+    )
+    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
+    columns: dict[Name, Name] | tuple[Name, ...] = Field(
+        description="Columns of the table, history columns too: their names in the view; or a list of columns."
+    )
+    before_first: Literal["none", "first"] = Field(
+        default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
+    )
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Return the columns of the table with their names in the view."""
+        return self.columns if isinstance(self.columns, dict) else {name: name for name in self.columns}
+
+
 class Stream(Model):
     """Options of ``scdgen stream``: its reader and its checkpoint."""
 
@@ -385,6 +410,10 @@ class Spec(Model):
     overlays: dict[Name, Overlay] = Field(
         default_factory=dict,
         description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
+    )
+    lookups: dict[TableName, Lookup] = Field(
+        default_factory=dict,
+        description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
     )
     stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 

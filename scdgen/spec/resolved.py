@@ -38,6 +38,8 @@ def to_json(spec: Spec) -> str:
         del found["late_arriving"]
     if not spec.overlays:
         del found["overlays"], found["views"]["overlay"]
+    if not spec.lookups:
+        del found["lookups"]
     for option in spec.rules.without:
         above, _, name = option.rpartition(".")
         if not option.startswith("columns."):

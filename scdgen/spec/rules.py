@@ -262,6 +262,13 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
             yield ("snapshot", "scope"), sql.expression, snapshot.scope
     for index, check in enumerate(spec.checks):
         yield ("checks", index, "query"), sql.query, check.query
+    for name, lookup in spec.lookups.items():
+        if lookup.query is not None:
+            yield ("lookups", name, "query"), sql.query, lookup.query
+        if lookup.at is not None:
+            yield ("lookups", name, "at"), sql.expression, lookup.at
+        for key, text in lookup.keys.items():
+            yield ("lookups", name, "keys", key), sql.expression, text
 
 
 def _names(spec: Spec) -> Found:
@@ -303,8 +310,43 @@ def _overlays(spec: Spec) -> Found:
                 yield (*place, option), f"{option}: '{column}' is not a column of the spec{hint}"
 
 
+def _lookups(spec: Spec) -> Found:
+    taken = {spec.target_parts, *(sql.split_name(name) for _, name in spec.views if name)}
+    known = _all_columns(spec)
+    for view, lookup in spec.lookups.items():
+        place = ("lookups", view)
+        if sql.split_name(view) in taken:
+            yield place, f"lookups: '{view}' is already taken; give the view another name"
+        if lookup.fact is not None and sql.split_name(lookup.fact) == sql.split_name(view):
+            yield (*place, "fact"), "fact: is the view itself; name the table of the facts"
+        for one, other in (("fact", "query"), ("at", "version")):
+            given = [option for option in (one, other) if getattr(lookup, option) is not None]
+            if len(given) != 1:
+                what = f"{one} and {other} are given" if given else "none is given"
+                yield place, f"lookups: exactly one of {one}, {other} is needed; {what}"
+        if lookup.before_first == "first" and lookup.version is not None:
+            yield (*place, "before_first"), "before_first: goes with at, which a version: current has not; remove it"
+        if set(lookup.keys) != set(spec.keys):
+            yield (
+                (*place, "keys"),
+                f"keys: must be those of the spec, {', '.join(spec.keys)}; map each to an expression",
+            )
+        if not lookup.columns:
+            yield (*place, "columns"), "columns: is empty; list columns of the table"
+        for name in lookup.columns:
+            if name not in known:
+                hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
+                yield (*place, "columns"), f"columns: '{name}' is not a column of the target{hint}"
+        names = [name.lower() for name in lookup.shown.values()]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
+    for where, read, text in sql_texts(spec):
+        if where[0] == "lookups" and read(text).params:
+            yield where, f"{where[-1]}: reads a param, which a view cannot; write the value"
+
+
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays,
+    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays, _lookups,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

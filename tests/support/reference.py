@@ -382,6 +382,15 @@ def overlaid(versions: Sequence[Version], kind: str, column: str, meaning: Meani
     return found
 
 
+def look_up(versions: Sequence[Version], at: Any, before_first: bool = False) -> Version | None:
+    """Section 6, lookups: the version of a key, as :func:`read_versions`, that was valid at the time of a fact."""
+    if at is None:
+        return None
+    if before_first and versions and at < versions[0].start:
+        return versions[0]
+    return next((v for v in versions if v.start <= at and (v.end is None or at < v.end)), None)
+
+
 def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:
     """scd0: the first row of a key is kept. Deletes are ignored; rows without an order may not differ."""
     by_key: dict[Key, list[Change]] = defaultdict(list)

@@ -76,6 +76,7 @@ EVERYWHERE: list[Change] = [
     ("views.current", "crm.customer_now"),
     ("stream", {"checkpoint": "x", "options": {"maxFilesPerTrigger": 3}}),
 ]
+_FACT_KEYS = {"id": "customer", "region": "area"}
 SCD2: list[Change] = [
     ("columns.name.track", False),
     ("columns.bucket", {"type": "int", "from": "year(valid_from)", "track": False}),
@@ -113,6 +114,30 @@ SCD2: list[Change] = [
     ("overlays", {"first_name": {"first": "name"}, "city_since": {"since": "city"}}),
     ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
+    ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
+    (
+        "lookups",
+        {
+            "sales.f": {
+                "query": "SELECT * FROM raw.f",
+                "version": "current",
+                "keys": _FACT_KEYS,
+                "columns": {"valid_from": "since"},
+            }
+        },
+    ),
+    (
+        "lookups",
+        {
+            "sales.f": {
+                "fact": "raw.f",
+                "at": "t + 1",
+                "keys": {"id": "a + 1", "region": "area"},
+                "columns": {"name": "who"},
+                "before_first": "first",
+            }
+        },
+    ),
 ]
 SCD1: list[Change] = [
     ("columns.name.merge", "first"),

@@ -79,6 +79,15 @@ views:
   overlay: crm.customer_all
 overlays:
   first_name: {first: name, previous: name, current: name, since: name}
+lookups:
+  sales.orders_as_was:
+    fact: sales.orders
+    query: SELECT * FROM sales.orders
+    at: ordered_at
+    version: current
+    keys: {id: customer_id}
+    columns: [name, id]
+    before_first: first
 stream:
   options: {maxFilesPerTrigger: 1000}
   checkpoint: checkpoints/dim_customer
@@ -107,10 +116,10 @@ def places(node: Any, above: str = "") -> set[str]:
         return {place for item in node for place in places(item, f"{above}*.")}
     if not isinstance(node, dict):
         return set()
-    named = above in {"columns.", "params.", "overlays."} and {"*" for _ in node}
+    named = above in {"columns.", "params.", "overlays.", "lookups."} and {"*" for _ in node}
     steps = [(f"{above}*" if named else f"{above}{name}", inner) for name, inner in node.items()]
     here = set() if named else {place for place, _ in steps}
-    if above in {"table.properties.", "source.options.", "stream.options."}:
+    if above in {"table.properties.", "source.options.", "stream.options.", "lookups.*.keys."}:
         return set()
     return here | {place for step, inner in steps for place in places(inner, f"{step}.")}
 

@@ -91,8 +91,9 @@ def test_changed_option_is_explained(kind: str, option: str, value: Any, lines: 
 # Options whose change does not affect stored rows.
 NEW_ROWS_ONLY = {
     "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
-    "params", "checks", "views.current", "views.as_of", "overlays", "stream", "late_arriving", "snapshot.taken_at",
-    "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format", "source.options",
+    "params", "checks", "views.current", "views.as_of", "overlays", "lookups", "stream", "late_arriving",
+    "snapshot.taken_at", "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format",
+    "source.options",
 }  # fmt: skip
 PAIRS = [
     (kind, option, value)
