@@ -93,10 +93,27 @@ compared AS (
         o._scd_until,
         COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
         CASE
+            WHEN STRUCT(
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                round(n.lon, 3) AS lon, n.tz, n.lid
+            )
+                <=> STRUCT(
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                    round(o.lon, 3) AS lon, o.tz, o.lid
+                )
+                THEN STRUCT(o.lat, o.lon)
+        END AS _scd_same,
+        CASE
             WHEN n.icao IS NULL THEN ARRAY('close')
             WHEN o.icao IS NULL THEN ARRAY('open')
-            WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
-                <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
+            WHEN STRUCT(
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                round(n.lon, 3) AS lon, n.tz, n.lid
+            )
+                <=> STRUCT(
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                    round(o.lon, 3) AS lon, o.tz, o.lid
+                )
                 THEN ARRAY('correct')
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
@@ -108,8 +125,14 @@ compared AS (
         CASE
             WHEN n.icao IS NULL THEN o._scd_until IS NULL
             WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-            ELSE NOT (STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
-                <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid))
+            ELSE NOT (STRUCT(
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                round(n.lon, 3) AS lon, n.tz, n.lid
+            )
+                <=> STRUCT(
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                    round(o.lon, 3) AS lon, o.tz, o.lid
+                ))
         END
 ),
 versions AS (
@@ -144,6 +167,23 @@ versions AS (
             ELSE TRUE
         END
 ),
+kept AS (
+    -- A version that is corrected keeps the values for which `compare` sees no change.
+    SELECT
+        icao,
+        iata,
+        name,
+        city,
+        subd,
+        country,
+        elevation,
+        IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lat, lat) AS lat,
+        IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lon, lon) AS lon,
+        tz,
+        lid,
+        _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
+    FROM versions
+),
 staged AS (
     -- Rows to write, with their history columns.
     SELECT
@@ -152,7 +192,7 @@ staged AS (
         _scd_start AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current
-    FROM versions
+    FROM kept
 )
 SELECT
     CASE _scd_action

@@ -41,6 +41,7 @@ _INTRODUCTIONS = {
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
     "checks.sql": "A query per check: no rows is good.",
     "views.sql": "Creates or replaces the views.",
+    "lookups.sql": "Creates or replaces the views of facts with their versions.",
 }
 
 

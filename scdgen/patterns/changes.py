@@ -292,6 +292,13 @@ class _Changes:
                 else:
                     why = 'a NULL that is stored means "not given" from now on, where a batch touches its key'
                 yield _line(f"columns.{name}.nulls", was, now, why)
+            judged, judges = old.columns[name].compare, new.columns[name].compare
+            if not _same(judged, judges) and old.columns[name].track and new.columns[name].track:
+                why = "stored versions that only differ in what it ignores stay until a batch of changes touches their "
+                why += "key (until then the check no_repeat fails)"
+                if judges is None:
+                    why = "stored versions stay; what the old one ignored is a change from now on"
+                yield _line(f"columns.{name}.compare", judged, judges, why)
             merged, merges = old.columns[name].merge, new.columns[name].merge
             if merged != merges and not new.keeps_history:
                 why = "what is stored came about by the old one, and goes into the new one as one value"

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option, quoted
-from scdgen.patterns.facts import Create, Head
+from scdgen.patterns.facts import Create
 from scdgen.patterns.gate import judge, way_out
-from scdgen.patterns.pattern import Rendering, Views, pattern_of
+from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
 from scdgen.patterns.queries import run_counts
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import param_variables
@@ -34,6 +34,7 @@ class Scripts:
     plan: str
     checks: str
     views: str
+    lookups: str = ""
 
     def files(self) -> dict[str, str]:
         """Return file name -> text, without the empty ones."""
@@ -89,14 +90,15 @@ def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
     pattern = pattern_of(spec)
     create = Rendering("create.sql.j2", Create.of(spec, pattern.columns(spec)))
     checks = Rendering("checks.sql.j2", pattern.checks(spec))
-    current, as_of = (sql.quote_parts(sql.split_name(n)) if n else None for n in (spec.views.current, spec.views.as_of))
-    views = Rendering("views.sql.j2", Views(Head.of(spec), pattern.read(spec), current, as_of))
+    views = Views.of(spec, pattern.read(spec))
+    lookups = Rendering("lookups.sql.j2", Lookups.of(spec, views.read))
     return Scripts(
         create=_text(create, templates),
         merge=_text(pattern.merge(spec), templates),
         plan=_text(pattern.plan(spec), templates),
         checks=_text(checks, templates),
-        views=_text(views, templates) if current or as_of else "",
+        views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
+        lookups=_text(lookups, templates) if spec.lookups else "",
     )
 
 

@@ -112,6 +112,11 @@ class VersionSteps:
         return values_of(self.fields)
 
     @property
+    def judged(self) -> tuple[Field, ...]:
+        """Return the columns of which an expression, not the value itself, shows whether they change."""
+        return tuple(field for field in self.fields if field.compare is not None)
+
+    @property
     def fills(self) -> bool:
         """Whether a first known value is written into earlier versions."""
         return any(field.nulls == "fill" for field in self.fields)

@@ -75,14 +75,17 @@ class Scd0(Pattern):
         {
             **dict.fromkeys(
                 ("history", "unchanged", "late_arriving", "updated_at", "columns.*.track", "columns.*.nulls",
-                 "columns.*.merge"),
+                 "columns.*.merge", "columns.*.compare"),
                 "where a stored row never changes; remove it",
             ),
             **dict.fromkeys(
                 ("snapshot.taken_at", "snapshot.scope", "snapshot.max_deleted"),
                 "where no key is deleted; remove it",
             ),
-            "views.as_of": "which has no history to look back on; remove it",
+            **dict.fromkeys(
+                ("views.as_of", "views.overlay", "overlays", "lookups"),
+                "which has no history to look back on; remove it"
+            ),
         }
     )  # fmt: skip
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)

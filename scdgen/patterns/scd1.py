@@ -159,7 +159,18 @@ class Scd1(Pattern):
     keeps_history = False
     without = MappingProxyType(
         dict.fromkeys(
-            ("history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"),
+            (
+                "history",
+                "unchanged",
+                "late_arriving",
+                "views.as_of",
+                "views.overlay",
+                "overlays",
+                "lookups",
+                "columns.*.track",
+                "columns.*.nulls",
+                "columns.*.compare",
+            ),
             "which keeps no versions; remove it or write pattern: scd2",
         )
     )

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
-from scdgen.patterns.columns import Field, Inputs, Target, equal, field_of, names_of
+from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, field_of, names_of
 from scdgen.patterns.facts import Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
@@ -93,7 +93,7 @@ class Scd2(Pattern):
     without = MappingProxyType(
         {
             "updated_at": "which keeps the time in history.valid_from; remove it",
-            "columns.*.merge": "where rows are versions; use nulls or track",
+            "columns.*.merge": "where rows are versions; use nulls, track or compare",
         }
     )
     deletes = ("close", "mark", "ignore")
@@ -210,7 +210,8 @@ class Scd2(Pattern):
         found, history = super().read(spec), _history(spec)
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
         start = history.times.start
-        firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived})
+        judged = names_of(field for field in history.tracked if field.compare)
+        firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived, *judged})
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
             folds=spec.unchanged == "keep", firsts=firsts,
@@ -252,7 +253,9 @@ class Scd2(Pattern):
             own=own_checks(spec),
             required=(*keys, times.start, *needed),
             times=times,
-            state=tuple([*names_of(history.tracked), *deleted]) if skips else (),
+            state=tuple([*(field.state_of(f"t.{field.name}") for field in history.tracked), *aliased(deleted, "t")])
+            if skips
+            else (),
             gap_action=gap_action or None,
             flag=columns.get("is_current"),
             hash_column=columns.get("row_hash"),

@@ -165,7 +165,7 @@ class Runner:
         with table.restore_on_failure(created, len(split_statements(evolution)), noted):
             self._engine.execute(evolution)
             # Before the MERGE, so that nothing is merged if a view cannot be created.
-            table.create_views(spec.views.current, scripts.views, created)
+            table.create_views((spec.views.current, spec.views.overlay), scripts.views, created)
             *before, merge = split_statements(scripts.merge)
             # If the plan found no changes, a MERGE at that time would have written nothing.
             needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)

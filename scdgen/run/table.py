@@ -70,10 +70,10 @@ class TargetTable:
         found = newest if newest[0].run == run_id else read_log(self.spark, self.name, _FOLLOWING)
         return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
 
-    def create_views(self, current: str | None, script: str, created: bool) -> None:
-        """Create the views if the run ``created`` the table, or if the view ``current`` does not exist."""
-        name = sql.quote_parts(sql.split_name(current)) if current else ""
-        if script and (created or (name and not self.spark.catalog.tableExists(name))):
+    def create_views(self, names: Iterable[str | None], script: str, created: bool) -> None:
+        """Create the views if the run ``created`` the table, or if one of ``names`` does not exist."""
+        views = (sql.quote_parts(sql.split_name(name)) for name in names if name)
+        if script and (created or not all(map(self.spark.catalog.tableExists, views))):
             for statement in split_statements(script):
                 self.spark.sql(statement).collect()
 

@@ -70,6 +70,9 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
      '"not given" from now on, where a batch touches its key'], []),
     ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
      '"not given" from now on, where a batch touches its key'], []),
+    ("2c", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
+     "only differ in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
+     "fails)"], []),
     ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
      "add_columns has added it; the first value that comes for a key opens a version"], []),
     ("2c", "columns.name.from", "upper(full_name)",
@@ -126,8 +129,9 @@ def test_changed_option_is_explained(kind: str, option: str, value: Any, line: l
 # Options whose change does not affect stored rows.
 NEW_ROWS_ONLY = {
     "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
-    "params", "checks", "views.current", "views.as_of", "stream", "late_arriving", "snapshot.taken_at",
-    "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format", "source.options",
+    "params", "checks", "views.current", "views.as_of", "overlays", "lookups", "stream", "late_arriving",
+    "snapshot.taken_at", "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format",
+    "source.options",
 }  # fmt: skip
 PAIRS = [
     (kind, option, value)
