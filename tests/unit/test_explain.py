@@ -34,7 +34,7 @@ GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
 MEANINGS = {option.place: option.meaning for option in options()}
 # Options set by a value instead of a mapping.
 SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
-PAIRS = {"source.options", "table.properties", "stream.options"}
+PAIRS = {"source.options", "table.properties", "stream.options", "lookups.*.keys", "lookups.*.columns"}
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,9 @@ def set_options(node: Any, place: str = "") -> set[str]:
     if not isinstance(node, dict) or place in PAIRS:
         short = "history.is_current.name" if place == "history.is_current" and node is not None else place
         return {SHORT.get(place, short)}
-    steps = [("*" if place in ("columns", "params") else name, inner) for name, inner in node.items()]
+    steps = [
+        ("*" if place in ("columns", "params", "overlays", "lookups") else name, inner) for name, inner in node.items()
+    ]
     return {found for step, inner in steps for found in set_options(inner, f"{place}.{step}".lstrip("."))}
 
 
