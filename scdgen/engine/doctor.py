@@ -18,7 +18,7 @@ from pathlib import Path
 from scdgen.engine.session import INSTALL_JAVA, find_java, local_session, remote_session, require_folder
 from scdgen.errors import ScdgenError, line_and_status
 
-_SPARK = "pip install 'delta-spark>=3.3,<5,!=4.4.1' 'deltalake>=1.6,<2' 'pyspark>=3.5,<4.3'"
+_SPARK = "pip install delta-spark==4.4.0"
 _JAVAS = (17, 21)
 _COMPARE: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "!=": operator.ne, "==": operator.eq,

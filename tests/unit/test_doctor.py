@@ -13,7 +13,7 @@ from scdgen.cli.main import main
 from scdgen.engine import doctor
 from scdgen.errors import EngineError
 
-PIP = "run: pip install 'scdgen[spark]'"
+PIP = "run: pip install delta-spark==4.4.0"
 REQUIRES = {
     "scdgen": ["click>=8.1", 'delta-spark!=4.4.1,<5,>=3.3; extra == "spark"', 'pyspark<4.3,>=3.5; extra == "spark"'],
     "delta-spark": ["pyspark<=4.2.0,>=4.0.1", "importlib_metadata>=1.0.0"],
