@@ -55,20 +55,23 @@ def _split(script: str) -> Iterator[tuple[int, list[Token]]]:
             start, found = token.end + 1, []
         else:
             found.append(token)
+    if found:
+        yield start, found
 
 
 def _named(found: Sequence[Token], kind: TokenType) -> int | None:
     """Return the place of the variable's name in a statement of the kind DECLARE or SET, ``None`` in any other."""
-    if found[0].token_type is not kind:
-        return None
-    return 1 + next(place for place, token in enumerate(found) if token.text.upper() == "VARIABLE")
+    words = [token.text.upper() for token in found[:4]]
+    ends = [place for place, word in enumerate(words) if word in ("VAR", "VARIABLE")]
+    return ends[0] + 1 if ends and found[0].token_type is kind else None
 
 
 def _localized(script: str, found: Sequence[Token], params: Collection[str]) -> str:
     """Return the text of tokens with the local names of params: where one is set, and after ``session.``"""
     pieces, at, named = [], found[0].start, _named(found, TokenType.SET)
     for place, token in enumerate(found):
-        qualified = [other.text.lower() for other in found[max(0, place - 2) : place]] == ["session", "."]
+        before = [other.text.lower() for other in found[max(0, place - 3) : place]]
+        qualified = before[-2:] == ["session", "."] and before[:-2] != ["."]  # no field of a struct
         if token.text in params and (qualified or place == named):
             pieces += [script[at : found[place - 2].start if qualified else token.start], _PARAM, token.text]
             at = token.end + 1

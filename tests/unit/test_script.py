@@ -76,6 +76,21 @@ def test_params() -> None:
     assert "-- Set before this runs: DECLARE OR REPLACE VARIABLE to_set INT DEFAULT ...;" in script
 
 
+def test_forms_that_a_custom_template_may_use() -> None:
+    merge = "-- t\n\nDECLARE VARIABLE a INT DEFAULT 1;\nSET VAR a = session.a + 1;\n"
+    merge += "MERGE INTO t USING s ON s.session.a = session.a"
+    script = render_script(merge)
+    assert script.partition("\n\n")[2].splitlines() == [
+        "BEGIN",
+        "DECLARE _scd_param_a INT DEFAULT 1;",
+        "",
+        "SET VAR _scd_param_a = _scd_param_a + 1;",
+        "",
+        "MERGE INTO t USING s ON s.session.a = _scd_param_a;",
+        "END;",
+    ]
+
+
 def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stopped:
         main([str(arg) for arg in args])
