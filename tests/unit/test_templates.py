@@ -24,6 +24,7 @@ from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.patterns.script import Script
 from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import STEPS
@@ -53,6 +54,7 @@ CONTEXTS: dict[str, type] = {
     "given.sql.j2": queries.Given,
     "diff_times.sql.j2": queries.DiffTimes,
     "diff_run.sql.j2": queries.DiffRun,
+    "script.sql.j2": Script,
     "show.html.j2": Page,
     "diff.html.j2": DiffPage,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
