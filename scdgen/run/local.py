@@ -35,6 +35,8 @@ _PLAIN = {
     "TIMESTAMP": rf"{_DAY}( {_CLOCK})?", "TIMESTAMP_NTZ": rf"{_DAY}( {_CLOCK})?",
 }  # fmt: skip
 
+# Spark writes times as INT96, which is read as nanoseconds by default; the year 9999 would become 1816.
+_SETTINGS = {"datafusion.execution.parquet.coerce_int96": "us"}
 _UTC = 'Some("UTC")'
 _ZONES = {"TIMESTAMP": _UTC, "TIMESTAMPTZ": _UTC, "TIMESTAMPLTZ": _UTC, "TIMESTAMPNTZ": "None"}  # of sqlglot's types
 
@@ -89,7 +91,7 @@ class LocalTables:
         from deltalake import QueryBuilder
 
         tree = _translate(query, spec.target_parts, more)
-        builder = QueryBuilder()
+        builder = QueryBuilder(_SETTINGS)
         for name, version in tree.meta["tables"].items():
             builder.register(name, self._open(spec, version))
         return builder.execute(tree.sql("postgres", identify=True)).read_all()

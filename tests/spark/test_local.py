@@ -36,7 +36,7 @@ TYPES = {
     "parts": (
         "struct<at:timestamp,raw:binary,days:array<date>>",
         (
-            "named_struct('at', TIMESTAMP '2024-01-01 10:00:00.5', 'raw', X'0A', 'days', array(DATE '2024-01-02'))",
+            "named_struct('at', TIMESTAMP '9999-12-31 23:59:59.5', 'raw', X'0A', 'days', array(DATE '2024-01-02'))",
             "named_struct('at', NULL, 'raw', NULL, 'days', NULL)",
             "NULL",
         ),
@@ -86,7 +86,7 @@ def merge(spark: Any, spec: Spec, batch: int) -> str:
 
 def looks(spec: Spec) -> list[Any]:
     """Everything that the commands ask: (how, filter)."""
-    first = {"date": "2024-01-15", "bigint": "5"}.get(spec.history.type, "2024-01-15 00:00:00")
+    first = {"date": "2024-02-15", "bigint": "12"}.get(spec.history.type, "2024-02-15 00:00:00")
     last = {"date": "2024-03-31", "bigint": "22"}.get(spec.history.type, "2024-03-31")
     versions = [VersionFilter(), VersionFilter({"id": "-5"}, deleted=True)]
     runs = [DiffFilter(run_id=f"{spec.target_parts[-1]}-{batch}") for batch in (0, 1)]
@@ -107,7 +107,7 @@ def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name
     local, ours = LocalTables(warehouse), SparkTables(spark)
     for wanted in looks(spec):
         read: Any = read_versions if isinstance(wanted, VersionFilter) else read_diff
-        for limit in (0, 2):
+        for limit in (0, 2) if wanted in (VersionFilter(), DiffFilter(run_id=f"{name}-1")) else (0,):
             found, expected = read(local, spec, wanted, limit), read(ours, spec, wanted, limit)
             assert repr(found) == repr(expected), wanted  # repr: NaN differs from itself, and true from 1
             assert expected.rows, wanted
