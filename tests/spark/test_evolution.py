@@ -331,6 +331,7 @@ def test_table_rebuilt_from_itself_is_as_from_its_changes(spark: SparkSession, r
     before, after, columns = REBUILDS[name]
     more = [
         (1, "Ann", "Oslo", None, 5, day(2)),
+        (2, "Bob", "Kiel", None, 7, day(4)),
         *((3, "Eve", "Rome", None, visits, day(at)) for visits, at in ((1, 1), (None, 2), (1, 4), (None, 6))),
     ]
     batch = frame(spark, *STORED, *more)
