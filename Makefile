@@ -20,8 +20,8 @@ BATCHES ?= 200
 .PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
 
 help:
-	@echo "make demo    five releases of real data through scdgen run, then checked and shown (2 minutes)"
-	@echo "make demo-visitor  page views in steps through scdgen stream (2 minutes)"
+	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
+	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
 	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make matrix but make fuzz (one and a half hours)"
