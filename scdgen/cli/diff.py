@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from scdgen.cli.options import (
     engine_options,
     limit_option,
     load_specs,
-    open_runner,
+    open_tables,
     specs_argument,
 )
 from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
@@ -59,7 +60,7 @@ def diff(
                scdgen diff specs/customer.yml --from 2024-01-31 --html customer.html
                scdgen diff specs/customer.yml --run 20240501T060000-3fa9c1 --format json
     """
-    from scdgen.run.diff import DiffFilter
+    from scdgen.run.diff import DiffFilter, read_diff
 
     loaded = load_specs(specs)
     if len(loaded) != 1:
@@ -68,8 +69,8 @@ def diff(
     kind = choose_kind(loaded, kind, html)
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
     wanted.render_query(spec, templates=engine.templates)  # refuses invalid options before Spark starts
-    with open_runner(loaded, engine) as runner, output.progress(f"comparing {spec.target}"):
-        found = runner.diff(spec, from_time, to_time, run_id, wanted.keys, limit)
+    with open_tables(loaded, engine) as read:
+        found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit, templates=engine.templates))
     if kind == "html":
         write_page(Path(str(html)), render_page(found, spec, engine.templates))
         click.echo(f"wrote {html}: {describe_diff(found)}")

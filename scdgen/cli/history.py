@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from scdgen.cli.options import (
     limit_option,
     load_specs,
     open_runner,
+    open_tables,
     specs_argument,
 )
 from scdgen.errors import UsageError
@@ -34,10 +36,12 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
     \b
     Example:  scdgen history specs/customer.yml
     """
+    from scdgen.run.versions import read_history
+
     loaded = load_specs(specs)
-    with open_runner(loaded, engine) as runner:
+    with open_tables(loaded, engine) as read:
         for spec in loaded:
-            found = runner.history(spec, limit)
+            found = read(spec, partial(read_history, spec=spec, limit=limit))
             if as_json:
                 for commit in found:
                     click.echo(output.format_json({"target": spec.target, **dataclasses.asdict(commit)}))

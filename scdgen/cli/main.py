@@ -6,22 +6,13 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
 import click
 
 from scdgen import log
-from scdgen.cli import charts as cli_charts
-from scdgen.cli import check as cli_check
-from scdgen.cli import diff as cli_diff
-from scdgen.cli import explain as cli_explain
-from scdgen.cli import generate as cli_generate
-from scdgen.cli import history as cli_history
-from scdgen.cli import init as cli_init
-from scdgen.cli import plan as cli_plan
-from scdgen.cli import run as cli_run
-from scdgen.cli import show as cli_show
-from scdgen.cli import stream as cli_stream
 from scdgen.errors import line_and_status, name_options, nearest, printable
 
 
@@ -82,8 +73,59 @@ class _ReaderGoneError(Exception):
     """The reader of stdout has closed it."""
 
 
+# In the order of the reference: command -> its module, and the first sentence of its help.
+_COMMANDS = {
+    "validate": ("generate", "Report all errors of the specs at once."),
+    "generate": ("generate", "Write the SQL of each spec to DIR/<target>/."),
+    "graph": ("charts", "Show the order in which `run` executes the specs, and what each reads."),
+    "explain": (
+        "explain",
+        "Explain a spec for a review: its options with their meanings, the steps of its MERGE.",
+    ),
+    "schema": ("init", "Print the JSON Schema of a spec, for editors."),
+    "init": ("init", "Write a first draft of a spec: from data, or from a dbt snapshot."),
+    "show": ("show", "Show the versions of a table in order."),
+    "diff": ("diff", "Show what changed in a table between two times, or by a run."),
+    "run": ("run", "Merge: create the table if it does not exist, merge the source, print what was done."),
+    "plan": ("plan", "Show what a run would do: counts, and some rows per action, old and new side by side."),
+    "check": ("check", "Check the integrity of the tables; exit 1 if a check fails."),
+    "stream": (
+        "stream",
+        "Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.",
+    ),
+    "history": ("history", "List the versions of a table, newest first, with the runs that wrote them."),
+    "undo": ("history", "Restore a table to the version before a run, after showing which versions that takes back."),
+}
+
+
+class _Loaded(Mapping[str, click.Command]):
+    """The commands by name; each is imported when it is first used, because most of them need much else."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module = import_module(f"scdgen.cli.{_COMMANDS[name][0]}")
+        found: click.Command = next(command for command in module.COMMANDS if command.name == name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
 class _Commands(click.Group):
-    """Catches a broken pipe before click does, which would exit with a failure."""
+    """Catches a broken pipe before click does, which would exit with a failure, and lists commands it does not load."""
+
+    def __init__(self, **given: Any):
+        super().__init__(**given)
+        self.commands = _Loaded()  # type: ignore[assignment]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and the first sentences."""
+        room = formatter.width - 6 - max(map(len, _COMMANDS))
+        listed = ((name, click.Command(name, help=text)) for name, (_, text) in sorted(_COMMANDS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(room)) for name, command in listed])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -105,15 +147,6 @@ def cli() -> None:
     scdgen plan specs/customer.yml     show what a run would do
     scdgen run specs/customer.yml      merge
     """
-
-
-_MODULES = (  # in the order of the reference
-    cli_generate, cli_charts, cli_explain, cli_init, cli_show, cli_diff, cli_run, cli_plan, cli_check, cli_stream,
-    cli_history,
-)  # fmt: skip
-for module in _MODULES:
-    for command in module.COMMANDS:
-        cli.add_command(command)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import functools
+import logging
 import re
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
 
     from scdgen.run.metrics import Metrics
     from scdgen.run.runner import Runner
+    from scdgen.run.versions import Tables
 
 F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
+Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _MANY = 50  # for fewer specs, processes cost more than they save
 _OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 _CHUNK = 4  # specs per task of a process
@@ -284,6 +287,38 @@ def open_runner(
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)
+
+
+@contextlib.contextmanager
+def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]:
+    """Yield a function that reads a table: without Spark if it is in the embedded warehouse, or else with Spark.
+
+    Spark starts when the first table needs it, and with settings of the user for all of them.
+    """
+    from scdgen.cli import output
+    from scdgen.engine.session import QUICK
+    from scdgen.run.local import LocalTables
+    from scdgen.run.versions import SparkTables
+
+    with contextlib.ExitStack() as stack:
+        started: list[SparkTables] = []
+
+        def read(spec: Spec, ask: Callable[[Tables], Any]) -> Any:
+            if not (options.remote or options.conf or started):
+                try:
+                    return ask(LocalTables(options.warehouse))
+                except ScdgenError:
+                    raise
+                except Exception as error:
+                    logging.getLogger(__name__).debug("%s: Spark reads it: %s", spec.target, error)
+            if not started:
+                quick = () if options.remote else (f"{name}={value}" for name, value in QUICK.items())
+                looking = replace(options, conf=(*quick, *options.conf))
+                started.append(SparkTables(stack.enter_context(open_runner(specs, looking)).spark))
+            with output.progress(f"reading {spec.target}"):
+                return ask(started[0])
+
+        yield read
 
 
 def report_error(error: Exception, debug: bool, **fields: str) -> None:

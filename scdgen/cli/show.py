@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from scdgen.cli.options import (
     engine_options,
     limit_option,
     load_specs,
-    open_runner,
+    open_tables,
     parse_pairs,
     specs_argument,
 )
@@ -71,10 +72,11 @@ def show(
     wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
-    with open_runner(loaded, engine) as runner:
+    with open_tables(loaded, engine) as read:
         for place, spec in enumerate(loaded):
-            with output.progress(f"reading {spec.target}"):
-                found = read_versions(runner.spark, spec, wanted, limit, engine.templates)
+            found = read(
+                spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit, templates=engine.templates)
+            )
             if kind == "html":
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":

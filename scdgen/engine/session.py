@@ -43,6 +43,8 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+# For a command that reads little: the quick compiler and the simple collector. A long MERGE needs the others.
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
 
 _JAVA = "install Java 17 or 21"
 # What the JVM prints if it does not start -> the message.

@@ -32,7 +32,7 @@ from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions
-from scdgen.run.versions import VersionFilter, require_table, select_versions
+from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -269,7 +269,8 @@ class Runner:
             UsageError: the arguments exclude each other, are invalid, or do not fit this spec.
             DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
         """
-        return read_diff(self.spark, spec, DiffFilter(from_time, to_time, run_id, keys or {}), limit, self.templates)
+        wanted = DiffFilter(from_time, to_time, run_id, keys or {})
+        return read_diff(SparkTables(self.spark), spec, wanted, limit, self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -317,9 +318,7 @@ class Runner:
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
         """Read the versions of the table, newest first, with the runs that wrote them."""
-        with self._engine.translated(spec):
-            require_table(self.spark, spec)
-            return delta.read_log(self.spark, sql.quote_parts(spec.target_parts), limit)
+        return read_history(SparkTables(self.spark), spec, limit)
 
     def plan_undo(self, spec: Spec, run_id: str) -> Undo:
         """Plan an :meth:`undo`, and raise the errors that it would raise; writes nothing."""

@@ -1,4 +1,4 @@
-"""Reads the stored versions of a table as plain values, through JSON that Spark writes.
+"""Reads the stored versions of a table as plain values; with Spark, through JSON that it writes.
 
 pyspark converts times to the time zone of the machine, fails for years that Python's dates do not support, and returns
 FLOAT as DOUBLE. The JSON is exact, in the session's time zone and for any year: numbers stay numbers; times, decimals
@@ -8,15 +8,17 @@ and intervals become text as by a cast, and binary becomes hex, in nested values
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError, quoted
 from scdgen.patterns.history import Times
 from scdgen.patterns.queries import given_query, versions_query
+from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
 
@@ -48,6 +50,11 @@ class VersionFilter:
         """Render the SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
         return versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
 
+    def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
+        """(option, text, type) of each given value, for :func:`require_valid`."""
+        time = [] if self.as_of is None else [("--as-of", str(self.as_of), spec.history.type.upper())]
+        return list_keys(spec, self.keys) + time
+
 
 @dataclass(frozen=True)
 class VersionRows:
@@ -68,6 +75,93 @@ class VersionRows:
         return [tuple(row[name] for name in self.columns) for row in self.rows]
 
 
+class Rows(Protocol):
+    """The rows of a query."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+
+    def read(self, limit: int = 0) -> list[dict[str, Any]]:
+        """Read up to ``limit`` rows (0: all), with values as :class:`VersionRows` has them."""
+
+    def count_by(self, column: str) -> Mapping[str, int]:
+        """Count the rows per value of a column."""
+
+
+class Tables(Protocol):
+    """Reads tables: with Spark, or those of the embedded warehouse without it."""
+
+    def reading(self, spec: Spec) -> AbstractContextManager[None]:
+        """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
+
+    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> None:
+        """Raise :class:`UsageError` if a text of ``given`` does not convert, as :func:`require_valid`."""
+
+    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> Rows:
+        """Prepare a query, with ``more`` expressions over its table ``t``: name -> text."""
+
+    def read_columns(self, spec: Spec, version: int) -> list[str]:
+        """Read the names of the columns that the table had in a version."""
+
+    def read_log(self, spec: Spec, limit: int | None = None) -> list[Commit]:
+        """Read the versions that are still in the table's log, newest first."""
+
+
+class SparkTables:
+    """The tables of a session."""
+
+    def __init__(self, spark: SparkSession):
+        self._spark = spark
+
+    @contextmanager
+    def reading(self, spec: Spec) -> Iterator[None]:
+        """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
+        with Engine(self._spark).translated(spec):
+            require_table(self._spark, spec)
+            yield
+
+    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> None:
+        """Raise :class:`UsageError` if a text of ``given`` does not convert."""
+        require_valid(self._spark, given, ordered)
+
+    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> SparkRows:
+        """Prepare a query, with ``more`` expressions over its rows ``t``: name -> text."""
+        frame = self._spark.sql(query)
+        names = [f"{text} AS {name}" for name, text in more.items()]
+        return SparkRows(frame.alias("t").selectExpr("*", *names) if names else frame)
+
+    def read_columns(self, spec: Spec, version: int) -> list[str]:
+        """Read the names of the columns that the table had in a version."""
+        return self._spark.read.option("versionAsOf", version).table(sql.quote_parts(spec.target_parts)).columns
+
+    def read_log(self, spec: Spec, limit: int | None = None) -> list[Commit]:
+        """Read the versions that are still in the table's log, newest first."""
+        return read_log(self._spark, sql.quote_parts(spec.target_parts), limit)
+
+
+class SparkRows:
+    """The rows of a frame."""
+
+    def __init__(self, frame: DataFrame):
+        self._frame = frame
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self._frame.columns)
+
+    def read(self, limit: int = 0) -> list[dict[str, Any]]:
+        """Read up to ``limit`` rows (0: all), with values as :class:`VersionRows` has them."""
+        limited = self._frame.limit(limit) if limit else self._frame
+        collected = limited.selectExpr(render_json_row(self._frame.schema.jsonValue())).collect()
+        return [json.loads(row[0]) for row in collected]
+
+    def count_by(self, column: str) -> Mapping[str, int]:
+        """Count the rows per value of a column."""
+        return {row[0]: int(row[1]) for row in self._frame.groupBy(column).count().collect()}
+
+
 def require_table(spark: SparkSession, spec: Spec) -> None:
     """Raise :class:`DataError` if the target does not exist."""
     if not TargetTable(spark, spec).exists():
@@ -82,10 +176,7 @@ def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, st
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
     """Select the rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
     query = wanted.render_query(spec, templates)
-    given = list_keys(spec, wanted.keys)
-    if wanted.as_of is not None:
-        given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
-    require_valid(spark, given)
+    require_valid(spark, wanted.list_given(spec))
     return spark.sql(query)
 
 
@@ -107,7 +198,7 @@ def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], or
 
 
 def read_versions(
-    spark: SparkSession, spec: Spec, wanted: VersionFilter, limit: int = 0, templates: str | None = None
+    tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0, templates: str | None = None
 ) -> VersionRows:
     """Read up to ``limit`` rows (0: all).
 
@@ -115,33 +206,31 @@ def read_versions(
         UsageError: the spec does not have the key column, or the key or time is invalid.
         DataError, EngineError: the table does not exist, or the engine failed.
     """
-    with Engine(spark).translated(spec):
-        require_table(spark, spec)
-        rows = select_versions(spark, spec, wanted, templates)
-        times = Times(spec)
-        more = (
-            [f"CAST({times.until()} AS STRING) AS {UNTIL}", f"{times.is_open()} AS {OPEN}"]
-            if spec.keeps_history
-            else []
-        )
-        limited = rows.limit(limit + 1) if limit else rows
-        collected = limited.alias("t").selectExpr(render_json_row(rows.schema.jsonValue(), more)).collect()
-    values = [json.loads(row[0]) for row in collected]
-    cut = bool(limit) and len(values) > limit
-    return VersionRows(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None)
+    times = Times(spec)
+    more = {UNTIL: times.until(), OPEN: times.is_open()} if spec.keeps_history else {}
+    query = wanted.render_query(spec, templates)
+    with tables.reading(spec):
+        tables.require_valid(wanted.list_given(spec))
+        found = tables.select(spec, query, more)
+        rows = found.read(limit + 1 if limit else 0)
+        columns = tuple(name for name in found.columns if name not in more)
+    cut = bool(limit) and len(rows) > limit
+    return VersionRows(columns, rows[:limit] if cut else rows, rows[limit] if cut else None)
 
 
-def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
-    """Render an expression for one JSON object with all columns of a frame.
+def read_history(tables: Tables, spec: Spec, limit: int | None = None) -> list[Commit]:
+    """Read the versions of the table, newest first. Raises :class:`DataError` if it does not exist."""
+    with tables.reading(spec):
+        return tables.read_log(spec, limit)
 
-    Args:
-        schema: the result of ``frame.schema.jsonValue()``.
-        more: further fields, each with its alias.
 
-    >>> render_json_row({"fields": [{"name": "id", "type": "integer"}, {"name": "at", "type": "date"}]}, ["1 AS one"])
-    "TO_JSON(STRUCT(id AS id, CAST(at AS STRING) AS at, 1 AS one), MAP('ignoreNullFields', 'false'))"
+def render_json_row(schema: Mapping[str, Any]) -> str:
+    """Render an expression for one JSON object with all columns of a frame: ``schema`` is ``frame.schema.jsonValue()``.
+
+    >>> render_json_row({"fields": [{"name": "id", "type": "integer"}, {"name": "at", "type": "date"}]})
+    "TO_JSON(STRUCT(id AS id, CAST(at AS STRING) AS at), MAP('ignoreNullFields', 'false'))"
     """
-    return f"TO_JSON(STRUCT({', '.join([*_render_fields('', schema), *more])}), {_OPTIONS})"
+    return f"TO_JSON(STRUCT({', '.join(_render_fields('', schema))}), {_OPTIONS})"
 
 
 def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0) -> str:

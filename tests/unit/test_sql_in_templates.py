@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 # no file shows, and messages that name a clause.
 ALLOWED = {
     "cli/explain.py": 2,
+    "cli/main.py": 2,
     "engine/engine.py": 3,
     "engine/failures.py": 1,
     "engine/session.py": 4,
@@ -38,7 +39,7 @@ ALLOWED = {
     "run/metrics.py": 8,
     "run/source.py": 3,
     "run/table.py": 11,
-    "run/versions.py": 18,
+    "run/versions.py": 16,
     "spec/load.py": 1,
     "spec/model.py": 4,
     "spec/reference.py": 1,
