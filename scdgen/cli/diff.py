@@ -145,14 +145,16 @@ def as_object(found: DiffResult) -> dict[str, Any]:
 class DiffPage:
     """The facts that the page's template prints.
 
-    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``limit`` is the number of
-    changes on the page if some were left out, else ``None``. ``data`` is what the page's script reads.
+    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``kind`` is the type of the
+    history's times, if the table keeps one. ``limit`` is the number of changes on the page if some were left out, else
+    ``None``. ``data`` is what the page's script reads.
     """
 
     target: str
     description: str | None
     compared: str
     counted: str
+    kind: str | None
     limit: int | None
     data: dict[str, Any]
 
@@ -161,13 +163,15 @@ def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> 
     """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     compared, counted = _describe_sides(found), _describe_counts(found)
     limit = len(found.rows) if found.is_cut else None
-    page = DiffPage(found.target, spec.description, compared, counted, limit, build_page_data(found))
+    kind = spec.history.type if spec.keeps_history else None
+    page = DiffPage(found.target, spec.description, compared, counted, kind, limit, build_page_data(found, kind))
     return render_template(TEMPLATE, page, templates)
 
 
-def build_page_data(found: DiffResult) -> dict[str, Any]:
+def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:
     """Build the data of the page's script. Values are text, because scripts round numbers; ``None`` for NULL."""
     return {
+        "kind": kind,
         "columns": found.columns,
         "keys": [place for place, name in enumerate(found.columns) if name in found.keys],
         "dated": found.run_id is None,

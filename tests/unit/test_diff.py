@@ -204,7 +204,8 @@ def test_page_keeps_escapes_and_filters_values(tmp_path: Path) -> None:
         ["new", "10", "Cid", "Oslo", "2024-01-20 00:00:00"],
     ]
     assert (seen["oslo"], seen["old"]) == (["1", "10"], ["1"]), "a search finds old values too"
-    assert (seen["nothing"], seen["changed"]) == ("No change here holds this text.", ["2", "10"])
+    assert seen["between"] == [["2"], ["10"], 2], "the first and the last day count"
+    assert (seen["nothing"], seen["changed"]) == ("No change here fits.", ["2", "10"])
 
 
 def nasty() -> DiffRow:
@@ -225,6 +226,15 @@ search("Oslo"); found.oslo = keys();
 search("city=OSLO"); found.old = keys().slice(0, 1);
 search("nobody"); found.nothing = document.getElementById("nothing").textContent;
 search("");
+const between = (from, to) => {
+  for (const [id, day] of Object.entries({ from, to })) {
+    document.getElementById(id).value = day;
+    document.getElementById(id).dispatchEvent(new Event("input"));
+  }
+  return keys();
+};
+found.between = [between("2024-02-01", "2024-02-29"), between("", "2024-01-20"), between("2024-03-01", "").length];
+between("", "");
 [...document.querySelectorAll("#words button")].find(button => button.textContent.endsWith("changed")).click();
 found.changed = keys();
 """
