@@ -13,7 +13,9 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +47,8 @@ _SETTINGS = {
 
 # For a command that reads little: the quick compiler and the simple collector. A long MERGE needs the others.
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
+# Settings by which a user chooses JARs; Ivy then resolves all of them together.
+_OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
 
 _JAVA = "install Java 17 or 21"
 # What the JVM prints if it does not start -> the message.
@@ -70,6 +74,7 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
     _require_java()
     try:
         from delta import configure_spark_with_delta_pip
+        from pyspark import __file__ as pyspark_file
         from pyspark.sql import SparkSession
     except ImportError as error:
         missing = "delta-spark" if error.name == "delta" else error.name
@@ -83,11 +88,20 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run Python functions with the packages of this process, not those of the first python3 on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    known = _JarList.of_environment() if _takes_class_path(conf or {}) else None
+    jars = known.read() if known else []
+    builder = (
+        builder.config("spark.driver.extraClassPath", os.pathsep.join(jars))
+        if jars
+        else configure_spark_with_delta_pip(builder)
+    )
     try:
         with _quiet_start() as noise:
-            spark: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
+            spark: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise EngineError(_start_problem(noise.text() + str(error))) from error
+    if known and not jars:
+        known.write(str(spark.conf.get("spark.jars", "")), Path(pyspark_file).parent / "jars")
     try:
         register_tables(spark, folder)
     except Exception as error:
@@ -248,6 +262,56 @@ def _require_java() -> None:
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     if found and int(found[1]) < 17:
         raise EngineError(f"Java {found[1]} at {java} is too old for Spark 4; {_JAVA}")
+
+
+def _takes_class_path(conf: Mapping[str, str]) -> bool:
+    """Whether all of Spark is in this JVM, and the user chooses no JARs.
+
+    >>> _takes_class_path({"spark.master": "local[2]"}), _takes_class_path({"spark.master": "local-cluster[2,1,1024]"})
+    (True, False)
+    """
+    in_process = re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local"))
+    return bool(in_process) and not any(key.startswith(_OWN_JARS) for key in conf)
+
+
+@dataclass(frozen=True)
+class _JarList:
+    """A file in the user's cache with the JARs of Delta that Ivy has found, because it takes seconds to look again."""
+
+    file: Path
+
+    @classmethod
+    def of_environment(cls) -> _JarList:
+        """The list for the installed versions of pyspark and delta-spark."""
+        versions = "-".join(version(package) for package in ("pyspark", "delta-spark"))
+        return cls(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scdgen", f"jars-{versions}.txt"))
+
+    def read(self) -> list[str]:
+        """The paths; none if the list or one of them is missing."""
+        try:
+            jars = self.file.read_text(encoding="utf-8").split("\n")
+        except OSError:
+            return []
+        return jars if all(Path(jar).is_file() for jar in jars) else []
+
+    def write(self, found: str, shipped: Path) -> None:
+        """Save the paths of ``spark.jars``, except JARs that Spark has too, in the folder ``shipped``.
+
+        On the class path they would come before Spark's own, which are of other versions.
+        """
+        own = {re.sub(r"-\d.*", "", jar.name) for jar in shipped.glob("*.jar")}
+        if "jcl-over-slf4j" in own:  # which has the same classes
+            own.add("commons-logging")
+        paths = [re.sub("^file:/+", "/", jar) for jar in found.split(",") if jar]
+        # Ivy's file names are <group>_<artifact>-<version>.jar
+        jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]
+        if not jars or not all(Path(jar).is_file() for jar in jars):
+            return
+        with suppress(OSError):  # no cache is no error
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            part = self.file.with_suffix(f".{os.getpid()}")
+            part.write_text("\n".join(jars), encoding="utf-8")
+            part.replace(self.file)
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
