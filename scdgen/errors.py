@@ -30,12 +30,18 @@ def printable(text: str) -> str:
     (320, 'words ; give fewer')
     """
     if not text.startswith(STATEMENT):
-        text = re.sub(r"(?<![\w'])'([^'\n]{79,})'(?!\w)", lambda found: quoted(found[1], _LONGEST_QUOTE - 2), text)
+        text = re.sub(r"(?<![\w'])'([^'\n]{79,})'(?!\w)", _cut, text)
         text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
         if len(text) > _LONGEST:
             text = f"{text[: _LONGEST - 125]} ... {text[-120:]}"
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in hidden else c for c in text)
+
+
+def _cut(found: re.Match[str]) -> str:
+    """Cut quoted text, but no path: a user needs all of it."""
+    is_path = "/" in found[1] and not re.search(r"\s", found[1])
+    return found[0] if is_path else quoted(found[1], _LONGEST_QUOTE - 2)
 
 
 @dataclass(frozen=True, order=True)

@@ -67,8 +67,13 @@ def _named(found: Sequence[Token], kind: TokenType) -> int | None:
 
 
 def _localized(script: str, found: Sequence[Token], params: Collection[str]) -> str:
-    """Return the text of tokens with the local names of params: where one is set, and after ``session.``"""
+    """Return the text of tokens with SET for SET VARIABLE, and with the local names of params.
+
+    A param is named where it is set, and after ``session.``
+    """
     pieces, at, named = [], found[0].start, _named(found, TokenType.SET)
+    if named is not None:  # in a block Spark allows neither VAR nor VARIABLE
+        pieces, at = ["SET "], found[named].start
     for place, token in enumerate(found):
         before = [other.text.lower() for other in found[max(0, place - 3) : place]]
         qualified = before[-2:] == ["session", "."] and before[:-2] != ["."]  # no field of a struct

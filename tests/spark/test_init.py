@@ -105,7 +105,7 @@ def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
         ("008", "Wien", "None", "None", "2024-02-01 08:00:00"),
     ]
     Path("spec.yml").write_text(out)
-    assert "0 inserted" in here("run", "spec.yml", "--source", "kunde.csv")[1], "the same rows by --source"
+    assert "0 opened" in here("run", "spec.yml", "--source", "kunde.csv")[1], "the same rows by --source"
 
 
 def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Called) -> None:

@@ -57,7 +57,11 @@ NAMES = [*HISTORIES, "scd1"]
 
 
 def spec_of(name: str, more: str, pattern: str = "scd2") -> Spec:
-    columns = "".join(f"  {column}: {{type: '{kind}'}}\n" for column, (kind, _) in TYPES.items())
+    columns = "".join(
+        f"  {column}: {{type: '{kind}'}}\n"
+        for column, (kind, _) in TYPES.items()
+        if pattern == "scd2" or column != "fixed"  # Delta cannot update a CHAR column by an expression over itself
+    )
     return load_spec_text(
         f"target: look.{name}\npattern: {pattern}\n"
         f"source: {{table: nowhere, effective_at: at{', delete_when: gone_by' if pattern == 'scd2' else ''}}}\n"
@@ -119,7 +123,7 @@ def test_what_might_differ_is_left_to_spark(spark: Any, warehouse: Path) -> None
     local = LocalTables(warehouse)
     maps = load_spec_text(
         "target: look.maps\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
-        "columns: {id: decimal(4,1), by_day: 'map<date,int>'}\n"
+        "columns: {id: 'decimal(4,1)', by_day: 'map<date,int>'}\n"
     )
     Runner(spark).run(maps, source=spark.sql("SELECT 1.5 AS id, MAP(DATE '2024-01-01', 3) AS by_day"))
     with pytest.raises(UnreadableError, match="Map"):

@@ -37,7 +37,7 @@ def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: in
     facts = list(_facts(case))
     kinds = ", ".join(f"who_{name} {'int' if i == 0 else 'string'}" for i, name in enumerate(case.how.keys))
     spark.createDataFrame(facts, f"fact int, {kinds}, ordered {case.kind}").createOrReplaceTempView("fact_rows")
-    spark.sql("CREATE OR REPLACE TABLE looked.facts AS SELECT * FROM fact_rows")
+    spark.sql("CREATE OR REPLACE TABLE looked.facts USING DELTA AS SELECT * FROM fact_rows")
     for statement in split_statements(render(spec).lookups):
         spark.sql(statement)
     for name in LOOKUPS:

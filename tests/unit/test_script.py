@@ -32,6 +32,7 @@ def holds(spec: Spec) -> None:
     rest = [statement for statement in statements if not DECLARE.match(statement)]
     for name in {name for name, _ in declared if not name.startswith("_scd_")}:
         rest = [re.sub(rf"\bsession\.{name}\b|(?<=^SET VARIABLE ){name}\b", f"_scd_param_{name}", s) for s in rest]
+    rest = [statement.replace("SET VARIABLE ", "SET ", 1) for statement in rest]
     local = [(name if name.startswith("_scd_") else f"_scd_param_{name}", kind) for name, kind in declared]
     lines = ["BEGIN", *(f"DECLARE {name} {kind};" for name, kind in local), *(f"{s};" for s in rest), "END;"]
     assert without_comments(script) == "\n".join(lines)
@@ -71,7 +72,7 @@ def test_params() -> None:
     """A param with a default gets a name that no column hides; one without stays a variable of the session."""
     script = render_script(render(load_spec_text(SPEC)).merge)
     assert "\nBEGIN\nDECLARE _scd_param_since INT;\nDECLARE _scd_batch_from TIMESTAMP;\n\n" in script
-    assert "\n\nSET VARIABLE _scd_param_since = CAST(1 AS INT);\n\n" in script
+    assert "\n\nSET _scd_param_since = CAST(1 AS INT);\n\n" in script
     assert "since >= _scd_param_since AND name <> 'session.since' AND x < session.to_set" in script
     assert "-- Set before this runs: DECLARE OR REPLACE VARIABLE to_set INT DEFAULT ...;" in script
 
@@ -84,7 +85,7 @@ def test_forms_that_a_custom_template_may_use() -> None:
         "BEGIN",
         "DECLARE _scd_param_a INT DEFAULT 1;",
         "",
-        "SET VAR _scd_param_a = _scd_param_a + 1;",
+        "SET _scd_param_a = _scd_param_a + 1;",
         "",
         "MERGE INTO t USING s ON s.session.a = _scd_param_a;",
         "END;",
