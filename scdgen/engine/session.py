@@ -315,6 +315,8 @@ class _JarList:
         On the class path they would come before Spark's own, which are of other versions.
         """
         own = {re.sub(r"-\d.*", "", jar.name) for jar in shipped.glob("*.jar")}
+        if "jcl-over-slf4j" in own:  # which has the same classes
+            own.add("commons-logging")
         paths = [re.sub("^file:/+", "/", jar) for jar in found.split(",") if jar]
         # Ivy's file names are <group>_<artifact>-<version>.jar
         jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]

@@ -14,12 +14,17 @@ def found(tmp_path: Path) -> list[Path]:
     """JARs as Ivy names them, and a folder with those that Spark ships."""
     jars = [
         tmp_path / name
-        for name in ("io.delta_delta-spark_4.2_2.13-4.4.0.jar", "com.fasterxml.jackson.core_jackson-core-2.13.5.jar")
+        for name in (
+            "io.delta_delta-spark_4.2_2.13-4.4.0.jar",
+            "com.fasterxml.jackson.core_jackson-core-2.13.5.jar",
+            "commons-logging_commons-logging-1.3.0.jar",
+        )
     ]
     for jar in jars:
         jar.touch()
     (tmp_path / "shipped").mkdir()
-    (tmp_path / "shipped" / "jackson-core-2.18.2.jar").touch()
+    for name in ("jackson-core-2.18.2.jar", "jcl-over-slf4j-2.0.17.jar"):
+        (tmp_path / "shipped" / name).touch()
     return jars
 
 
@@ -28,7 +33,7 @@ def test_jars_are_listed_once(tmp_path: Path, found: list[Path], monkeypatch: py
     jars = _JarList.of_environment()
     assert jars.read() == []
     jars.write(",".join(jar.as_uri() for jar in found), tmp_path / "shipped")
-    assert jars.read() == [str(found[0])], "Spark's own jackson is newer"
+    assert jars.read() == [str(found[0])], "Spark has the others"
     assert [file.name for file in jars.file.parent.iterdir()] == [jars.file.name]
     found[0].unlink()
     assert jars.read() == [], "Ivy has to look again"
