@@ -73,7 +73,7 @@ def _localized(script: str, found: Sequence[Token], params: Collection[str]) -> 
     """
     pieces, at, named = [], found[0].start, _named(found, TokenType.SET)
     if named is not None:  # in a block Spark allows neither VAR nor VARIABLE
-        pieces, at = ["SET "], found[named].start
+        pieces, at = [f"{found[0].text} "], found[named].start
     for place, token in enumerate(found):
         before = [other.text.lower() for other in found[max(0, place - 3) : place]]
         qualified = before[-2:] == ["session", "."] and before[:-2] != ["."]  # no field of a struct
