@@ -325,7 +325,9 @@ REBUILDS = {
 }
 
 
-@pytest.mark.parametrize("name", REBUILDS)
+@pytest.mark.parametrize(
+    "name", ["equal neighbours", *(pytest.param(name, marks=pytest.mark.long) for name in [*REBUILDS][1:])]
+)
 def test_table_rebuilt_from_itself_is_as_from_its_changes(spark: SparkSession, runner: Runner, name: str) -> None:
     """The advice for changes that the statements of a message cannot bring to stored versions."""
     before, after, columns = REBUILDS[name]

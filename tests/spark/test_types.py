@@ -78,7 +78,8 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
     assert [check.name for check in runner.check(spec) if check.failures] == []
 
 
-@pytest.mark.parametrize("feed", ["changes", pytest.param("snapshot", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("feed", ["changes", "snapshot"])
 def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     """One key per type: NULL, the first value, the second, the second again, NULL; -0.0 equals 0.0."""
     kinds = {**TYPES, **TRACKED}
