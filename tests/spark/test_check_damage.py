@@ -228,7 +228,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("literal", "scd1") else pytest.param(name, marks=pytest.mark.long) for name in CASES]
+    "name", [name if name == "literal" else pytest.param(name, marks=pytest.mark.long) for name in CASES]
 )
 def test_each_damage_fails_its_checks(spark: SparkSession, name: str) -> None:
     case, runner = CASES[name], Runner(spark)

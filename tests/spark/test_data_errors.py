@@ -64,10 +64,13 @@ CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int |
      "limit 50 %"),
     ("snapshot: not after the start of a gone key", snapshot(), [(1, "a")], {"taken": T1}, "taken_at", None, '"id":2'),
 ]  # fmt: skip
+QUICK = ("null key", "late", "snapshot: too many gone")
 
 
-@pytest.mark.parametrize(("text", "rows", "params", "rule", "count", "holds"), [c[1:] for c in CASES],
-                         ids=[c[0] for c in CASES])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "rows", "params", "rule", "count", "holds"),
+    [pytest.param(*given, id=name, marks=pytest.mark.long if name not in QUICK else ()) for name, *given in CASES],
+)
 def test_broken_rule_stops_the_run(
     spark: SparkSession, text: str, rows: list[tuple[Any, ...]], params: dict[str, object], rule: str,
     count: int | None, holds: str,

@@ -135,6 +135,7 @@ def test_changes_by_times_and_runs(
         runner.diff(spec, "2024-01-15", keys={"id": 9})
 
 
+@pytest.mark.long
 def test_changes_of_a_table_without_history(spark: SparkSession) -> None:
     """A column that was added later is NULL in earlier versions."""
     spark.sql("DROP TABLE IF EXISTS diffs.stock")

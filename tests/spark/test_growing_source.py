@@ -117,6 +117,7 @@ def test_run_with_growing_source_is_retried(spark: SparkSession, name: str) -> N
     assert shown(spark, f"growing.{table}") == sorted(case.table)
 
 
+@pytest.mark.long
 def test_growing_source_fails_the_last_try(spark: SparkSession) -> None:
     spec = spec_of(CASES["an earlier time"], "last")
     holds(spark, HISTORY)

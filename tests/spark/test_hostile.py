@@ -8,6 +8,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from scdgen import Runner, load_spec_text
 from scdgen.files.errors import open_files
 from tests.conftest import rows_of
@@ -58,6 +60,7 @@ FILES = [
 ]
 
 
+@pytest.mark.long
 def test_hostile_file_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
     """Each file has one row; together they are one source."""
     spec = load_spec_text(

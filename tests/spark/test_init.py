@@ -82,7 +82,10 @@ EXCEL = (
 )
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1", "windows-1252"])
+LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("utf-16", "iso-8859-1", "windows-1252")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", *LONG])
 def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
     """Semicolons, byte order marks, decimal commas and dates as a German Excel writes them: the draft runs."""
     spark.sql("DROP TABLE IF EXISTS init_excel.kunde")

@@ -90,6 +90,7 @@ def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
         assert prepared.rows.collect() == prepared.rows.collect()
 
 
+@pytest.mark.long
 def test_run_works_without_checkpoints(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise RuntimeError("[NOT_SUPPORTED_WITH_SERVERLESS] CHECKPOINT is not supported on serverless compute.")
@@ -114,7 +115,7 @@ def test_failed_query_is_not_read_again(spark: SparkSession, monkeypatch: pytest
     assert not spark.catalog.tableExists("once.failing")
 
 
-@pytest.mark.parametrize("source", ["query", "frame"])
+@pytest.mark.parametrize("source", ["frame", pytest.param("query", marks=pytest.mark.long)])
 def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plan, MERGE and retries share the SQL; only the plan of a missing table needs different SQL."""
     judged: list[str] = []

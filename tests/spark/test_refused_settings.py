@@ -33,6 +33,7 @@ def refusing(spark: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return spark
 
 
+@pytest.mark.long
 def test_run_works_without_a_note_in_the_log(refusing: Any) -> None:
     spec, runner = load_spec_text(SPEC), Runner(refusing)
     schema = "id int, name string, at string"

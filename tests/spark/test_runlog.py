@@ -125,6 +125,7 @@ def test_runs_are_listed_and_undone(
     assert [line.split()[3] for line in out.splitlines()[3:]] == ["DELETE", "MERGE"]
 
 
+@pytest.mark.long
 def test_history_has_the_time_of_each_snapshot(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,12 +100,11 @@ def _far(spec: Spec) -> str:
     ("kind", "open_end"),
     [
         ("timestamp", ""),
-        ("date", "gap"),
         *(
             pytest.param(kind, open_end, marks=pytest.mark.long)
             for kind in TIMES
             for open_end in ("", "sentinel", "gap")
-            if (kind, open_end) not in {("timestamp", ""), ("date", "gap")}
+            if (kind, open_end) != ("timestamp", "")
         ),
     ],
 )
@@ -124,7 +123,7 @@ def test_changes_skip_files_closed_before_the_batch(spark: SparkSession, kind: s
     assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
 
 
-@pytest.mark.parametrize("kind", ["timestamp", "bigint"])
+@pytest.mark.parametrize("kind", ["timestamp", pytest.param("bigint", marks=pytest.mark.long)])
 def test_script_skips_files_closed_before_the_batch(spark: SparkSession, kind: str) -> None:
     """The local variables of a script prune files as those of a session do."""
     spec = spec_of(kind, "")

@@ -164,6 +164,7 @@ columns:
         assert here("plan", "nested.yml", "--source", "new.json") == (1, "", says)
 
 
+@pytest.mark.long
 def test_csv_variants_give_the_same_rows(spark: Any, here: Called) -> None:
     """CRLF, a byte order mark, other order and case of the header, line breaks and quotes in cells, gzip."""
     write("people.csv.gz", (
@@ -289,19 +290,24 @@ EXCEL = "id;name;age;at;lsn;op\r\n1;Ann;30;2024-01-01;9;I\r\n1;Anna;31;2024-01-0
 EXCEL_STORED = [STORED[0], (2, "Bób", None, 1, dt.datetime(2024, 1, 1), None)]
 
 
+EXCEL_FILES: dict[str, tuple[bytes, list[str]]] = {
+    "bom": (("\ufeff" + EXCEL).encode(), []),
+    "utf-16": (("\ufeff" + EXCEL.replace(";", "\t")).encode("utf-16-le"), []),
+    "latin": (EXCEL.encode("windows-1252"), ["encoding=ISO-8859-1"]),
+    "windows": (EXCEL.replace("ó", "€").encode("windows-1252"), ["encoding=windows-1252"]),
+    "hat": (EXCEL.replace(";", "^").encode(), ["sep=^"]),
+    "quote": (EXCEL.replace("Anna", "'An;n''a'").encode(), ["quote='"]),
+    "comment": (EXCEL.replace("1;Ann;30", "# draft\r\n1;Ann;30").encode(), ["comment=#"]),
+    "null": (EXCEL.replace("2;Bób;;", "2;Bób;n/a;").encode(), ["nullValue=n/a"]),
+}
+
+
 @pytest.mark.parametrize(
     ("data", "options"),
     [
-        (("\ufeff" + EXCEL).encode(), []),
-        (("\ufeff" + EXCEL.replace(";", "\t")).encode("utf-16-le"), []),
-        (EXCEL.encode("windows-1252"), ["encoding=ISO-8859-1"]),
-        (EXCEL.replace("ó", "€").encode("windows-1252"), ["encoding=windows-1252"]),
-        (EXCEL.replace(";", "^").encode(), ["sep=^"]),
-        (EXCEL.replace("Anna", "'An;n''a'").encode(), ["quote='"]),
-        (EXCEL.replace("1;Ann;30", "# draft\r\n1;Ann;30").encode(), ["comment=#"]),
-        (EXCEL.replace("2;Bób;;", "2;Bób;n/a;").encode(), ["nullValue=n/a"]),
+        pytest.param(*file, id=name, marks=pytest.mark.long if name not in {"bom", "latin", "quote"} else ())
+        for name, file in EXCEL_FILES.items()
     ],
-    ids=["bom", "utf-16", "latin", "windows", "hat", "quote", "comment", "null"],
 )
 def test_csv_as_excel_writes_it(spark: Any, here: Called, data: bytes, options: list[str]) -> None:
     """Semicolons or tabs and byte order marks are detected; an option sets the rest."""
@@ -424,6 +430,7 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
     assert (status, err) == (0, ""), "one match can be planned"
 
 
+@pytest.mark.long
 def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called) -> None:
     """The encoding is given for all of them; each has a separator of its own."""
     spark.sql("DROP TABLE IF EXISTS files.extracts")

@@ -83,6 +83,7 @@ def test_system_1(spark: SparkSession) -> None:
     load.settle()
 
 
+@pytest.mark.long
 def test_system_2(spark: SparkSession) -> None:
     load = Load(spark, "specs/customer_full.yml", "customer_no string, name string")
     load([("0001", "Raymond"), ("0002", "Kontext"), ("0003", "John")], taken="2022-01-01")
@@ -99,6 +100,7 @@ def test_system_2(spark: SparkSession) -> None:
     load.settle()
 
 
+@pytest.mark.long
 def test_system_2_composite_keys_actions_and_updates_as_delete_and_insert(spark: SparkSession) -> None:
     schema = "company string, customer_no string, name string, city string, changed_at timestamp, lsn int, op string"
     load = Load(spark, "specs/customer_cdc.yml", schema)
@@ -130,6 +132,7 @@ def test_system_2_composite_keys_actions_and_updates_as_delete_and_insert(spark:
     load.settle()
 
 
+@pytest.mark.long
 def test_system_3(spark: SparkSession) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS staging")
     schema = (
