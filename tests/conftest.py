@@ -143,7 +143,12 @@ def as_of(spark: Any, query: str) -> Any:
 
 
 # Options that no random spec has, with the reason.
-_NOT_RANDOM = {"stream", "stream.options", "stream.checkpoint"}  # for streams, which have tests of their own
+_NOT_RANDOM = {
+    "stream",
+    "stream.options",
+    "stream.checkpoint",  # for streams, which have tests of their own
+    "source.sets",
+}  # has random tests of its own, tests/spark/test_partial_rows.py
 _AT_LEAST = 5
 
 

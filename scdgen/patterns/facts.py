@@ -183,7 +183,8 @@ class Evolve:
 
 def fields_of(spec: Spec) -> tuple[Field, ...]:
     """Return the columns that come from a source row, in the table's order."""
-    return tuple(field_of(spec, name) for name in source.source_columns(spec))
+    partial = source.partial_columns(spec)
+    return tuple(replace(field_of(spec, name), partial=name in partial) for name in source.source_columns(spec))
 
 
 def keys_of(spec: Spec) -> tuple[Field, ...]:

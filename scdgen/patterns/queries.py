@@ -308,7 +308,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     if not (broken or late or rule in {"conflict", "overlap"}):
         return None
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
-    sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
+    sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
     facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times)

@@ -39,7 +39,7 @@ class Scd1Batch:
 
     ``stored`` are the columns that are written besides the keys, ``updated_at`` the column that keeps the time, which
     the table has besides the spec's columns if ``adds_time``. ``conflict`` is ``None`` if no rows can conflict, or if
-    any of them may be taken (``takes_any``).
+    any of them may be taken (``takes_any``). ``partial``: a row says which columns it sets.
     """
 
     rows: Rows
@@ -50,6 +50,7 @@ class Scd1Batch:
     adds_time: bool
     has_time: bool
     flags_deletes: bool
+    partial: bool
     takes_any: bool
     conflict: str | None
 
@@ -73,6 +74,7 @@ class Scd1Batch:
             adds_time=adds_time,
             has_time=has_time,
             flags_deletes=deletes,
+            partial=spec.source.sets is not None,
             takes_any=spec.conflicts == "any",
             conflict=refuse_conflict(spec, what, at) if ordered or deletes else None,
         )
@@ -95,12 +97,13 @@ class Scd1Batch:
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
-        return tuple(field.comparable for field in self.ordered) or self.keys
+        sets = ("_scd_sets",) if self.partial and self.ordered else ()
+        return (*(field.comparable for field in self.ordered), *sets) or self.keys
 
     @property
     def combines(self) -> bool:
         """Whether the rows of a key are merged column by column."""
-        return any(field.merge != "last" for field in self.fields)
+        return self.partial or any(field.merge != "last" for field in self.fields)
 
     @property
     def keeps_oldest(self) -> bool:

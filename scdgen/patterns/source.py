@@ -27,6 +27,7 @@ SOURCE_CHANGED = "source_changed"
 _ADVICE = {
     "null_key": "fix the source or set bad_rows: skip",
     "null_time": "fix the source or set bad_rows: skip",
+    "unknown_column": "fix source.sets, or add the column to the spec",
     "gap": "the gap does not lead back to it; set a gap of less than a day, or the session's time zone to UTC",
     SOURCE_CHANGED: "run again",
     "conflict": "fix the source, order them by source.sequence_by or set conflicts: any",
@@ -136,6 +137,8 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     more = {"_scd_at": time_expression(spec)} if spec.source.effective_at is not None else {}
     if spec.source.effective_until is not None:
         more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
+    if spec.source.sets is not None:
+        more["_scd_sets"] = wrapped("ARRAY_SORT", [f"TRANSFORM({_sets(spec)}, name -> LOWER(name))"])
     if flags_deletes(spec):
         more["_scd_deleted"] = deleted_expression(spec)
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
@@ -169,6 +172,10 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     if spec.bad_rows == "fail":
         for key in spec.keys:
             yield rule("null_key", f"{sql.quote(key)} IS NULL", f"{key} is NULL")
+    if spec.source.sets is not None:
+        names = wrapped("ARRAY", [sql.text_literal(name.lower()) for name in spec.columns])
+        broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
+        yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     if spec.source.effective_at is None:
         return
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
@@ -276,6 +283,11 @@ def time_type(spec: Spec) -> str:
     return stored.type if stored else "TIMESTAMP"
 
 
+def _sets(spec: Spec) -> str:
+    """Return the array of the columns that a row sets."""
+    return cast(sql.expression(spec.source.sets or "NULL").text, "ARRAY<STRING>")
+
+
 def time_expression(spec: Spec) -> str:
     """Return the effective time of a row."""
     if spec.source.effective_at is None:
@@ -368,16 +380,25 @@ def partition_keys(spec: Spec) -> list[str]:
     """
     if spec.reads_snapshot and spec.deletes != "ignore":
         return []
-    bare = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}
-    found = []
-    for name in spec.table.partition_by:
-        if name in spec.keys:
-            found.append(name)
-        elif name in spec.columns:
-            part = fragment(spec, name)
-            if part.columns and part.columns <= bare and not part.params and not part.tables:
-                found.append(name)
-    return found
+    return [name for name in spec.table.partition_by if name in spec.columns and _follows_key(spec, name)]
+
+
+def _follows_key(spec: Spec, name: str) -> bool:
+    """Whether a column is a key, or is computed from nothing but source columns that are keys unchanged."""
+    if name in spec.keys:
+        return True
+    bare, read = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}, fragment(spec, name)
+    return bool(read.columns) and read.columns <= bare and not read.params and not read.tables
+
+
+def partial_columns(spec: Spec) -> list[str]:
+    """Return the columns that a row may leave as they are, by ``source.sets``.
+
+    Not those that every row has: keys, what follows from them, and the time of the row.
+    """
+    if spec.source.sets is None:
+        return []
+    return [name for name in source_columns(spec) if name != spec.updated_at and not _follows_key(spec, name)]
 
 
 def partition_variable(name: str, spec: Spec) -> str:

@@ -34,6 +34,8 @@ def to_json(spec: Spec) -> str:
         del found["snapshot"]
     if not spec.reads_versions:
         del found["source"]["effective_until"]
+    if spec.source.sets is None:
+        del found["source"]["sets"]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
     if not spec.overlays:

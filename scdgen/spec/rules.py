@@ -73,6 +73,12 @@ def _snapshot(spec: Spec) -> Found:
             yield ("snapshot", "scope"), message
 
 
+def _partial(spec: Spec) -> Found:
+    if spec.source.sets is not None and spec.source.feed != "changes" and spec.rules.accepts(spec.source.feed):
+        why = "every row has all columns; remove it"
+        yield ("source", "sets"), f"sets: not with feed: {spec.source.feed}, where {why}"
+
+
 def _versions(spec: Spec) -> Found:
     source = spec.source
     if not spec.reads_versions:
@@ -250,7 +256,7 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     source, snapshot = spec.source, spec.snapshot
     if source.query is not None:
         yield ("source", "query"), sql.query, source.query
-    for option in ("effective_at", "effective_until", "delete_when", "where"):
+    for option in ("effective_at", "effective_until", "delete_when", "sets", "where"):
         if getattr(source, option) is not None:
             yield ("source", option), sql.expression, getattr(source, option)
     for index, text in enumerate(source.sequence_by):
@@ -350,7 +356,8 @@ def _lookups(spec: Spec) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays, _lookups,
+    _source, _snapshot, _partial, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays,
+    _lookups,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

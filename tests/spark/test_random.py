@@ -62,7 +62,7 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_prop
         case = whole.before() if whole.grows and number == 0 else whole
         if whole.grows and number == 1:
             _widen(whole, state)
-        state = _Batch(spark, case, number, f"seed {seed}, batch {number}\n{case.text}").check(state)
+        state = Batch(spark, case, number, f"seed {seed}, batch {number}\n{case.text}").check(state)
     spec, runner = runnable(spark, load_spec_text(whole.text)), Runner(spark)
     failed = [result for result in runner.check(spec) if result.failures and result.name != "known_b"]
     assert not failed, f"seed {seed}: {failed}\n{whole.text}"
@@ -77,7 +77,7 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_prop
             spark.sql(f"DROP {kind} IF EXISTS {name}")
 
 
-class _Batch:
+class Batch:
     """One batch of a case: merged by Spark and by the reference, then merged again."""
 
     def __init__(self, spark: SparkSession, case: Case, number: int, label: str):

@@ -176,6 +176,13 @@ VARIATIONS: dict[str, list[Change]] = {
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
 _COMPARED: Change = ("columns.name.compare", "lower(trim(name))")
+_PARTIAL: list[tuple[str, list[Change]]] = [
+    ("2c", []),
+    ("2c", [_COMPARED, ("columns.city.nulls", "fill"), ("columns.bucket.track", False), ("on_delete", "mark")]),
+    ("2c", [_COMPARED, ("columns.city.nulls", "ignore"), ("unchanged", "keep"), ("conflicts", "any")]),
+    ("1c", []),
+    ("1c", [("updated_at", "updated"), ("columns.name.merge", "first"), ("columns.city.merge", "min")]),
+]
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
@@ -194,6 +201,7 @@ COMBINED: list[tuple[str, list[Change]]] = [
     *((kind, [_COMPARED, ("unchanged", "keep"), ("views.current", "crm.customer_now")]) for kind in ("2c", "2s")),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
     ("1c", [(option, "max") for option in _VALUES]),
+    *((kind, [("source.sets", "split(parts, ',')"), CHANGES[0], *more]) for kind, more in _PARTIAL),
 ]
 
 

@@ -35,7 +35,7 @@ ALLOWED = {
     "patterns/migrate.py": 4,
     "patterns/scd2.py": 1,
     "patterns/scd2_snapshot.py": 1,
-    "patterns/source.py": 28,
+    "patterns/source.py": 30,
     "run/delta.py": 7,
     "run/metrics.py": 8,
     "run/source.py": 3,
