@@ -148,7 +148,8 @@ _NOT_RANDOM = {
     "stream.options",
     "stream.checkpoint",  # for streams, which have tests of their own
     "source.sets",
-}  # has random tests of its own, tests/spark/test_partial_rows.py
+    "source.truncate_when",  # have random tests of their own, in tests/spark/test_partial_rows.py
+}
 _AT_LEAST = 5
 
 

@@ -139,6 +139,8 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
     if spec.source.sets is not None:
         more["_scd_sets"] = wrapped("ARRAY_SORT", [f"TRANSFORM({_sets(spec)}, name -> LOWER(name))"])
+    if truncates(spec):
+        more["_scd_truncates"] = _flag(spec.source.truncate_when)
     if flags_deletes(spec):
         more["_scd_deleted"] = deleted_expression(spec)
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
@@ -154,7 +156,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         where=tuple(predicates(spec)),
         sequence=tuple(sequence),
         keys=names,
-        skipped=tuple(f"{column} IS NULL" for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
+        skipped=tuple(_missing(spec, column) for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
         rules=tuple(_rules(spec)),
         known=tuple(known(spec)),
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
@@ -171,7 +173,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
 
     if spec.bad_rows == "fail":
         for key in spec.keys:
-            yield rule("null_key", f"{sql.quote(key)} IS NULL", f"{key} is NULL")
+            yield rule("null_key", _missing(spec, sql.quote(key)), f"{key} is NULL")
     if spec.source.sets is not None:
         names = wrapped("ARRAY", [sql.text_literal(name.lower()) for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
@@ -283,6 +285,11 @@ def time_type(spec: Spec) -> str:
     return stored.type if stored else "TIMESTAMP"
 
 
+def _missing(spec: Spec, name: str) -> str:
+    """Return the condition that a row lacks a key or its time; a row that empties the table needs no key."""
+    return f"{name} IS NULL" + (" AND NOT _scd_truncates" if truncates(spec) and name != "_scd_at" else "")
+
+
 def _sets(spec: Spec) -> str:
     """Return the array of the columns that a row sets."""
     return cast(sql.expression(spec.source.sets or "NULL").text, "ARRAY<STRING>")
@@ -335,12 +342,22 @@ def _storable(spec: Spec, time: str, option: str) -> str:
 
 def flags_deletes(spec: Spec) -> bool:
     """Whether the rows have a flag for deletes."""
-    return spec.source.delete_when is not None and spec.deletes != "ignore"
+    return truncates(spec) or (spec.source.delete_when is not None and spec.deletes != "ignore")
+
+
+def truncates(spec: Spec) -> bool:
+    """Whether a row may empty the table."""
+    return spec.source.truncate_when is not None
 
 
 def deleted_expression(spec: Spec) -> str:
-    """Return the condition of a delete; NULL is not a delete."""
-    return f"COALESCE({sql.expression(spec.source.delete_when or 'FALSE').text}, FALSE)"
+    """Return the condition of a delete."""
+    return _flag(spec.source.delete_when)
+
+
+def _flag(condition: str | None) -> str:
+    """Return a condition on a row; NULL does not fulfil it."""
+    return f"COALESCE({sql.expression(condition).text}, FALSE)" if condition else "FALSE"
 
 
 def predicates(spec: Spec) -> list[str]:
@@ -376,9 +393,9 @@ def partition_keys(spec: Spec) -> list[str]:
     """Return the partition columns derived from the key: a row and its stored versions have the same value.
 
     These are key columns, and columns whose expression reads only source columns that are keys unchanged. A snapshot
-    whose missing keys are deleted has none: they may be in partitions that it does not mention.
+    whose missing keys are deleted has none, nor has a batch that may empty the table: they reach other partitions.
     """
-    if spec.reads_snapshot and spec.deletes != "ignore":
+    if truncates(spec) or (spec.reads_snapshot and spec.deletes != "ignore"):
         return []
     return [name for name in spec.table.partition_by if name in spec.columns and _follows_key(spec, name)]
 

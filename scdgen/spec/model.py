@@ -145,6 +145,11 @@ class Source(Model):
     )
     sequence_by: Expressions = Field(default=(), description="Among rows of one key and time, the greatest wins.")
     delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
+    truncate_when: Expression | None = Field(
+        default=None,
+        description="scd1 changes: which rows empty the table. What comes before such a row does not count; it needs "
+        "no key.",
+    )
     sets: Expression | None = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "

@@ -17,7 +17,7 @@ Found = Iterator[tuple[Location, str]]
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
-    "neighbours", "folded", "incoming", "judged", "kept", "t", "s", "c", "n", "o",
+    "neighbours", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
 
 
@@ -74,6 +74,9 @@ def _snapshot(spec: Spec) -> Found:
 
 
 def _partial(spec: Spec) -> Found:
+    if spec.source.truncate_when is not None and spec.source.feed == "snapshot":
+        message = "truncate_when: not with feed: snapshot, where a missing key is the delete; remove it"
+        yield ("source", "truncate_when"), message
     if spec.source.sets is not None and spec.source.feed != "changes" and spec.rules.accepts(spec.source.feed):
         why = "every row has all columns; remove it"
         yield ("source", "sets"), f"sets: not with feed: {spec.source.feed}, where {why}"
@@ -256,7 +259,7 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     source, snapshot = spec.source, spec.snapshot
     if source.query is not None:
         yield ("source", "query"), sql.query, source.query
-    for option in ("effective_at", "effective_until", "delete_when", "sets", "where"):
+    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
         if getattr(source, option) is not None:
             yield ("source", option), sql.expression, getattr(source, option)
     for index, text in enumerate(source.sequence_by):

@@ -1,4 +1,4 @@
-"""Random histories of rows that set only some columns, through Spark and the reference."""
+"""Random rows that set only some columns, or empty an scd1 table, through Spark and the reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CHANGES = [seed for seed in range(1, 80) if seed % 8 in {0, 1, 3, 4, 5}]
 # scd2 with compare, nulls, mark, untracked columns; scd1 with and without updated_at.
-FEW = (1, 3, 4, 11)
+FEW = (1, 3, 4, 11, 19)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

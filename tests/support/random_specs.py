@@ -69,6 +69,7 @@ class Case:
     reads: str = "frame"  # the source: a frame, a table, a query, or files at a path
     grows: bool = False  # the column c is added to the spec after the first batch
     partial: bool = False  # rows say which columns they set
+    truncates: bool = False  # some rows empty the table
 
     @property
     def scd1(self) -> bool:
@@ -136,7 +137,7 @@ class Case:
     def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
         return [
             (*c.key, *(c.values[name] for name in "abc"), c.at, c.sequence[0] if c.sequence else None,
-             "D" if c.deleted else None, self.written_end(c.until),
+             "T" if c.truncates else "D" if c.deleted else None, self.written_end(c.until),
              *([self.listed(c)] if self.partial else []))
             for c in changes
         ]  # fmt: skip
@@ -161,6 +162,12 @@ def make_cdc_case(seed: int, target: str, folder: str) -> Case:
     case.document.pop("schema_evolution", None)
     case.grows, case.partial = False, True
     case.document["source"]["sets"] = "parts"
+    if case.scd1 and case.meaning.on_delete != "ignore":
+        case.truncates = True
+        case.document["source"]["truncate_when"] = "op = 'T'"
+        if seed % 3 == 0:
+            case.partial = False
+            del case.document["source"]["sets"]
     return case
 
 
@@ -381,6 +388,12 @@ def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
     # The batches overlap in time, so the second and third have late rows; if those are refused, only the third.
     overlap = 15 if case.meaning.late_arriving != "fail" or number == 2 or case.scd1 else 9
     found = changes(case, keys, range(10 * number, 10 * number + overlap))
+    if case.truncates and number > 0:
+        place = case.random.randint(10 * number, 10 * number + 9)
+        # Above all others, unless a row of its place is just left out.
+        sequence = case.random.randint(1, 3) if case.meaning.conflicts == "any" else 4
+        nothing = dict.fromkeys(values(case, (0,)))
+        found += [Change((None,), case.time(at), nothing, (sequence,), truncates=True) for at in (place - 3, place)]
     return _in_parts(case, found) if case.partial else found, case.time(100 + number)
 
 

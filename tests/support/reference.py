@@ -26,7 +26,7 @@ class RefusedError(Exception):
 class Change:
     """One row of a batch. ``sequence`` is compared item by item, NULL being the smallest.
 
-    ``sets`` are the columns that the row sets, ``None`` for all of them.
+    ``truncates``: it empties the table, and needs no key. ``sets`` are the columns that the row sets, ``None`` for all.
     ``until`` is the end of a row of ``feed: versions``: the time from which it no longer holds, ``None`` while open.
     """
 
@@ -37,6 +37,7 @@ class Change:
     deleted: bool = False
     until: Any = None
     sets: frozenset[str] | None = None
+    truncates: bool = False
 
     def gives(self, column: str) -> bool:
         """Whether the row sets a column."""
@@ -110,7 +111,7 @@ def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -
 def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
     found = []
     for change in batch:
-        if any(part is None for part in change.key) or change.at is None:
+        if (any(part is None for part in change.key) and not change.truncates) or change.at is None:
             if meaning.bad_rows == "skip":
                 continue
             raise RefusedError("null_key" if any(part is None for part in change.key) else "null_time")
@@ -424,7 +425,7 @@ def merge_current(
 ) -> dict[Key, Values]:
     """scd1, feed: changes: one row per key. ``merges`` is column -> last, first, min or max."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
-    for change in _usable(batch, meaning):
+    for change in _after_truncate(_usable(batch, meaning), table, meaning):
         if not (change.deleted and meaning.on_delete == "ignore"):
             by_key[change.key].append(change)
     result = dict(table)
@@ -445,6 +446,22 @@ def merge_current(
             row = _with_stored(stored, row, live, merges, updated_at)
         result[key] = row
     return result
+
+
+def _after_truncate(rows: list[Change], table: Iterable[Key], meaning: Meaning) -> list[Change]:
+    """The rows after the last one that empties the table, and a delete of each stored key at its time."""
+
+    def place(change: Change) -> tuple[Any, ...]:
+        return change.at, tuple((item is not None, item) for item in change.sequence)
+
+    last = max((change for change in rows if change.truncates), key=place, default=None)
+    if last is None:
+        return rows
+    tied = [row for row in rows if place(row) == place(last) and not (row.truncates or row.deleted)]
+    if tied and meaning.conflicts == "fail":
+        raise RefusedError("conflict")
+    gone = [Change(key, last.at, {}, last.sequence, deleted=True) for key in table]
+    return [*(row for row in rows if place(row) > place(last)), *gone]
 
 
 def merge_current_snapshot(

@@ -183,6 +183,10 @@ _PARTIAL: list[tuple[str, list[Change]]] = [
     ("1c", []),
     ("1c", [("updated_at", "updated"), ("columns.name.merge", "first"), ("columns.city.merge", "min")]),
 ]
+_TRUNCATED: list[list[Change]] = [
+    [("table.partition_by", ["bucket"])],
+    [("updated_at", "updated"), ("columns.name.merge", "first"), ("source.sets", "parts"), ("conflicts", "any")],
+]
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
@@ -202,6 +206,7 @@ COMBINED: list[tuple[str, list[Change]]] = [
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
     ("1c", [(option, "max") for option in _VALUES]),
     *((kind, [("source.sets", "split(parts, ',')"), CHANGES[0], *more]) for kind, more in _PARTIAL),
+    *(("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"]), *more]) for more in _TRUNCATED),
 ]
 
 

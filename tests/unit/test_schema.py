@@ -32,6 +32,7 @@ source:
   effective_until: end_date
   sequence_by: [lsn]
   delete_when: op = 'D'
+  truncate_when: op = 'T'
   sets: changed_columns
   where: user_id IS NOT NULL
 keys: [id]
