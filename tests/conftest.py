@@ -147,6 +147,11 @@ _NOT_RANDOM = {
     "stream",
     "stream.options",
     "stream.checkpoint",  # for streams, which have tests of their own
+    "expectations",
+    "expectations.*.name",
+    "expectations.*.expect",
+    "expectations.*.on_violation",
+    "quarantine",
     "source.sets",
     "source.truncate_when",  # have random tests of their own, in tests/spark/test_partial_rows.py
 }

@@ -78,12 +78,15 @@ class Engine:
         for statement in split_statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
-    def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
-        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is skipped."""
+    def rows_and_skipped(self, query: str) -> tuple[int | None, int, list[int]]:
+        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is skipped.
+
+        The last are the numbers of rows that expectations leave out.
+        """
         if not query:
-            return None, 0
-        rows, skipped = self.spark.sql(query).collect()[0]
-        return int(rows), int(skipped)
+            return None, 0, []
+        rows, skipped, *rejected = map(int, self.spark.sql(query).collect()[0])
+        return rows, skipped, rejected
 
     @contextmanager
     def translated(self, spec: Spec) -> Iterator[None]:
@@ -170,7 +173,7 @@ def rule_name(text: str) -> tuple[str, str] | None:
     ('null_key', 'crm.t: id is NULL')
     """
     found = re.search(
-        r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
+        r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z0-9_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
     )
     return (found[1].lower(), first_line(Exception(found[2]))) if found else None
 

@@ -11,9 +11,11 @@ from scdgen.patterns.columns import cast, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
+from scdgen.sql.tokens import with_column
 
 SOURCE_VIEW = "_scd_source"
 TAKEN_AT = "_scd_taken_at"
+RUN = "_scd_run"  # the id of the run, in rejects.sql
 # By default Spark's readers turn malformed values into NULL, drop cells and match columns by position; with column
 # pruning they do not check the number of cells in a row.
 _STRICT = {
@@ -22,6 +24,8 @@ _STRICT = {
 }
 # The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
+
+EXPECTATION = "expectation_"  # and its name: the rule for rows that break an expectation
 
 # The fix for a row or a batch that breaks a rule. The runner adds it to the short message in the SQL.
 _ADVICE = {
@@ -69,6 +73,8 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     what, _, sample = message.partition(": {")
     shown = f"{what}, such as {{{sample}" if sample else message
     advice = _ADVICE.get(rule)
+    if rule.startswith(EXPECTATION):
+        advice = "fix the source, or set on_violation: skip or quarantine"
     if rule == "late" and spec.reads_snapshot:
         advice = _LATE_IN_SNAPSHOT
     elif rule == "conflict" and spec.reads_versions:
@@ -97,12 +103,23 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """An expectation: the condition for breaking it, and the refusal; ``None`` if the row is just left out."""
+
+    name: str
+    broken: str
+    refusal: str | None
+    quarantined: bool
+
+
+@dataclass(frozen=True)
 class Rows:
     """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
 
     ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
     ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
-    (``changed`` refuses any other). ``empty`` is the refusal of a source without rows; it is in column number
+    (``changed`` refuses any other). ``expected`` are the expectations, those that stop the statement first. ``empty``
+    is the refusal of a source without rows; it is in column number
     ``key_place``, because a column that nothing reads is not evaluated.
     """
 
@@ -120,6 +137,12 @@ class Rows:
     changed: str
     empty: str | None = None
     key_place: int = 0
+    expected: tuple[Expected, ...] = ()
+
+    @property
+    def tests_rows(self) -> bool:
+        """Whether a row may break a rule."""
+        return bool(self.rules or self.known or self.expected)
 
     @property
     def newest_first(self) -> list[str]:
@@ -162,7 +185,34 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         empty=empty,
         key_place=list(spec.columns).index(spec.keys[0]),
+        expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
     )
+
+
+def _expected(spec: Spec) -> Iterator[Expected]:
+    """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
+    partial = partial_columns(spec)
+    flags = [("_scd_truncates", truncates(spec)), ("_scd_deleted", flags_deletes(spec))]
+    tested = [f"NOT {flag}" for flag, wanted in flags if wanted]
+    for rule in spec.expectations:
+        text = sql.expression(rule.expect).text
+        for name in partial:
+            label = sql.text_literal(name.lower())
+            given = f"IF(ARRAY_CONTAINS(_scd_sets, {label}) IS NOT FALSE, {sql.quote(name)}, NULL)"
+            text = with_column(text, name, given)
+        stops = rule.on_violation == "fail"
+        what = f"a row breaks the expectation {rule.name} ({' '.join(rule.expect.split())})"
+        yield Expected(
+            rule.name,
+            " AND ".join([*tested, f"NOT ({text})"]),
+            refusal(spec, f"{EXPECTATION}{rule.name}", what) if stops else None,
+            rule.on_violation == "quarantine",
+        )
+
+
+def left_out(spec: Spec) -> tuple[str, ...]:
+    """Return the names of the expectations that leave rows out, in the order of their counts."""
+    return tuple(rule.name for rule in spec.expectations if rule.on_violation != "fail")
 
 
 def _rules(spec: Spec) -> Iterator[Rule]:

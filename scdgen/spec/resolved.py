@@ -41,6 +41,9 @@ def to_json(spec: Spec) -> str:
         del found["late_arriving"]
     if not spec.overlays:
         del found["overlays"], found["views"]["overlay"]
+    for option in ("expectations", "quarantine"):
+        if not getattr(spec, option):
+            del found[option]
     if not spec.lookups:
         del found["lookups"]
     for option in spec.rules.without:

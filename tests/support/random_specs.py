@@ -132,7 +132,7 @@ class Case:
     @staticmethod
     def listed(change: Change) -> list[str] | None:
         """The columns that a row sets, as the source has them."""
-        return None if change.sets is None else [name.upper() for name in sorted(change.sets) if name in "abc"]
+        return None if change.sets is None else [name.upper() for name in sorted(change.sets)]
 
     def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
         return [
@@ -401,8 +401,8 @@ def _in_parts(case: Case, found: list[Change]) -> list[Change]:
     """Most rows set only some of the columns; copies of a row set the same, and every row has its bucket."""
     drawn = random.Random(f"{case.seed} parts {len(found)}")
     chosen = {id(row): None if drawn.random() < 0.3 else drawn.sample("abc", drawn.randint(0, 2)) for row in found}
-    sets = {row: None if names is None else frozenset([*names, "bucket"]) for row, names in chosen.items()}
-    return [replace(row, sets=sets[id(row)]) for row in found]
+    sets = {row: None if names is None else frozenset(names) for row, names in chosen.items()}
+    return [replace(row, sets=sets[id(row)], computed=frozenset({"bucket"})) for row in found]
 
 
 def changes(case: Case, keys: int, ticks: range) -> list[Change]:

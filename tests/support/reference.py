@@ -26,7 +26,8 @@ class RefusedError(Exception):
 class Change:
     """One row of a batch. ``sequence`` is compared item by item, NULL being the smallest.
 
-    ``truncates``: it empties the table, and needs no key. ``sets`` are the columns that the row sets, ``None`` for all.
+    ``truncates``: it empties the table, and needs no key. ``sets`` are the columns that the row sets, ``None`` for all,
+    ``computed`` those that follow from the key, which every row sets.
     ``until`` is the end of a row of ``feed: versions``: the time from which it no longer holds, ``None`` while open.
     """
 
@@ -38,10 +39,11 @@ class Change:
     until: Any = None
     sets: frozenset[str] | None = None
     truncates: bool = False
+    computed: frozenset[str] = frozenset()
 
     def gives(self, column: str) -> bool:
         """Whether the row sets a column."""
-        return self.sets is None or column in self.sets
+        return self.sets is None or column in self.sets or column in self.computed
 
 
 @dataclass

@@ -183,6 +183,18 @@ _PARTIAL: list[tuple[str, list[Change]]] = [
     ("1c", []),
     ("1c", [("updated_at", "updated"), ("columns.name.merge", "first"), ("columns.city.merge", "min")]),
 ]
+_RULES = [
+    {"name": "short", "expect": "length(name) < 100", "on_violation": "quarantine"},
+    {"name": "known", "expect": "id IS NOT NULL AND region <> ''", "on_violation": "skip"},
+    {"name": "named", "expect": "name <> city OR id = 0"},
+]
+_EXPECTED: list[tuple[str, list[Change]]] = [
+    ("2c", [CHANGES[0], ("bad_rows", "skip"), ("source.sets", "parts")]),
+    ("2s", [("on_delete", "ignore")]),
+    ("2v", [("on_delete", "ignore")]),
+    ("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"])]),
+    ("1c", [("source.query", "SELECT * FROM raw.rows"), ("params", {"since": "date"}), ("bad_rows", "skip")]),
+]
 _TRUNCATED: list[list[Change]] = [
     [("table.partition_by", ["bucket"])],
     [("updated_at", "updated"), ("columns.name.merge", "first"), ("source.sets", "parts"), ("conflicts", "any")],
@@ -207,6 +219,7 @@ COMBINED: list[tuple[str, list[Change]]] = [
     ("1c", [(option, "max") for option in _VALUES]),
     *((kind, [("source.sets", "split(parts, ',')"), CHANGES[0], *more]) for kind, more in _PARTIAL),
     *(("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"]), *more]) for more in _TRUNCATED),
+    *((kind, [("expectations", _RULES), ("quarantine", "crm.rejected"), *more]) for kind, more in _EXPECTED),
 ]
 
 
