@@ -1,4 +1,4 @@
-"""Random rows that set only some columns, or empty an scd1 table, through Spark and the reference."""
+"""Random rows that set only some columns, empty a table or break an expectation, through Spark and the reference."""
 
 from __future__ import annotations
 
@@ -34,4 +34,8 @@ def test_random_partial_rows(spark: SparkSession, tmp_path: Path, seed: int) -> 
     spec = runnable(spark, load_spec_text(case.text))
     failed = [result for result in Runner(spark).check(spec) if result.failures and result.name != "known_b"]
     assert not failed, f"seed {seed}: {failed}\n{case.text}"
+    if spec.quarantine is not None:
+        kept = spark.table(spec.quarantine)
+        assert 0 < kept.count() == kept.select("rule", "row_json").distinct().count()
+        spark.sql(f"DROP TABLE {spec.quarantine}")
     spark.sql(f"DROP TABLE {spec.target}")

@@ -107,6 +107,8 @@ class Batch:
         bad = [row for row in self.kept if row.at is None or (None in row.key and not row.truncates)]
         skipped = [row for row in bad if row.at is not None or "effective_at" in self.case.document["source"]]
         assert result.skipped == len(skipped), self.label
+        rejected = [row for row in self.case.selected(self.rows) if self.case.is_rejected(row)]
+        assert sum(result.rejected.values()) == len(rejected), self.label
         if self.case.meaning.late_arriving == "fail" and not self.case.snapshot and not self.case.scd1:
             with pytest.raises(DataError, match="not later than the newest start or delete"):
                 self.run()  # every row is late by now

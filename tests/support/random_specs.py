@@ -70,6 +70,7 @@ class Case:
     grows: bool = False  # the column c is added to the spec after the first batch
     partial: bool = False  # rows say which columns they set
     truncates: bool = False  # some rows empty the table
+    rejects: bool = False  # an expectation leaves out rows
 
     @property
     def scd1(self) -> bool:
@@ -126,8 +127,17 @@ class Case:
         return {name: value for name, value in declared.items() if name in self.document.get("params", {})}
 
     def read(self, changes: list[Change]) -> list[Change]:
+        """The rows that source.where selects, without those that the expectation leaves out."""
+        return [c for c in self.selected(changes) if not self.is_rejected(c)]
+
+    def selected(self, changes: list[Change]) -> list[Change]:
         """The rows that source.where selects."""
         return [c for c in changes if self.least is None or c.values["b"] is None or c.values["b"] >= self.least]
+
+    def is_rejected(self, row: Change) -> bool:
+        """Whether a row breaks ``c <> 'q'``. Rows without key or time, deletes and truncates are not tested."""
+        tested = self.rejects and not row.deleted and not row.truncates and None not in (row.at, *row.key)
+        return tested and row.gives("c") and row.values["c"] == "q"
 
     @staticmethod
     def listed(change: Change) -> list[str] | None:
@@ -168,6 +178,10 @@ def make_cdc_case(seed: int, target: str, folder: str) -> Case:
         if seed % 3 == 0:
             case.partial = False
             del case.document["source"]["sets"]
+    if random.Random(f"{seed} expectations").random() < 0.6:
+        case.rejects = True
+        case.document["expectations"] = [{"name": "not_q", "expect": "c <> 'q'", "on_violation": "quarantine"}]
+        case.document["quarantine"] = f"{target}_rejected"
     return case
 
 
