@@ -106,6 +106,9 @@ def _describe_more(plan: PlanResult) -> Iterator[str]:
         yield f"{plan.late} {'version' if plan.pattern.keeps_history else 'row'}{'s' * (plan.late != 1)} late"
     if plan.skipped:
         yield f"{plan.skipped} row{'s' * (plan.skipped != 1)} of the source skipped"
+    for name, number in plan.rejected.items():
+        if number:
+            yield f"{number} row{'s' * (number != 1)} rejected by {name}"
 
 
 def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
@@ -124,6 +127,7 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
         "deleted_share": plan.share(plan.counts.keys.get("deleted", 0)),
         "max_deleted": plan.limit,
         "skipped": plan.skipped,
+        **({"rejected": dict(plan.rejected)} if plan.rejected else {}),
         "counts": _old_counts(plan),
         "closed_keys": plan.closed_keys,
         "closed_share": plan.share(plan.closed_keys),

@@ -78,12 +78,15 @@ class Engine:
         for statement in split_statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
-    def rows_and_skipped(self, query: str) -> tuple[int | None, int]:
-        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is skipped."""
+    def rows_and_skipped(self, query: str) -> tuple[int | None, int, list[int]]:
+        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is skipped.
+
+        The last are the numbers of rows that expectations leave out.
+        """
         if not query:
-            return None, 0
-        rows, skipped = self.spark.sql(query).collect()[0]
-        return int(rows), int(skipped)
+            return None, 0, []
+        rows, skipped, *rejected = map(int, self.spark.sql(query).collect()[0])
+        return rows, skipped, rejected
 
     @contextmanager
     def translated(self, spec: Spec) -> Iterator[None]:
@@ -144,7 +147,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
             count, sample = spark.sql(query).collect()[0]
             sample = _with_user_names(spec, str(sample))
             shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
-            message += f" ({count} in all{shown})"
+            message += f" ({count} in all{shown})" if count else ""
         except Exception:  # the message names the rule even without numbers
             count = None
     return DataError(message, rule=rule, count=count, sample=sample)
@@ -170,7 +173,7 @@ def rule_name(text: str) -> tuple[str, str] | None:
     ('null_key', 'crm.t: id is NULL')
     """
     found = re.search(
-        r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
+        r"(?:USER_RAISED_EXCEPTION\]|RuntimeException:)\s*\[SCDGEN_([A-Z0-9_]+)\] (.*?)(?:\.? SQLSTATE|\n|$)", text
     )
     return (found[1].lower(), first_line(Exception(found[2]))) if found else None
 
@@ -178,7 +181,11 @@ def rule_name(text: str) -> tuple[str, str] | None:
 def _with_user_names(spec: Spec, text: str) -> str:
     """Replace names of the generated SQL in a message or a sample with those that the user knows."""
     started = spec.history.valid_from if spec.keeps_history else "updated_at"
-    text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
+    text = (
+        text.replace('"_scd_at":', '"effective_at":')
+        .replace('"_scd_from":', f'"{started}":')
+        .replace('"_scd_sets":', '"sets":')
+    )
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 

@@ -261,6 +261,9 @@ class _Changes:
             ("source.effective_at", old.source.effective_at, new.source.effective_at, times),
             ("source.delete_when", old.source.delete_when, new.source.delete_when,
              "deletes of before are not looked at again"),
+            ("source.truncate_when", old.source.truncate_when, new.source.truncate_when,
+             "what emptied the table before is not looked at again"),
+            ("source.sets", old.source.sets, new.source.sets, "rows of before are not looked at again"),
         )  # fmt: skip
         for option, before, after, what in options:
             if not _same(before, after):

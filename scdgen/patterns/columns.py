@@ -20,7 +20,8 @@ from scdgen.sql.tokens import with_column
 class Field:
     """A column of the target that comes from a source row, for the templates; ``name`` is quoted.
 
-    ``compare`` is an expression over the column: values for which it gives the same are no change.
+    ``compare`` is an expression over the column: values for which it gives the same are no change. ``partial``: a row
+    may leave the column as it is (``source.sets``).
     """
 
     name: str
@@ -30,6 +31,7 @@ class Field:
     nulls: str
     merge: str
     compare: str | None = None
+    partial: bool = False
 
     @property
     def comparable(self) -> str:
@@ -54,6 +56,11 @@ class Field:
     def state(self) -> str:
         """Return the column in the form that distinguishes two versions, for a struct."""
         return self.state_of(self.name)
+
+    @property
+    def label(self) -> str:
+        """Return the column's name as a text literal in lower case, to find it in the array of ``source.sets``."""
+        return sql.text_literal(sql.unquote(self.name).lower())
 
     @property
     def is_map(self) -> bool:

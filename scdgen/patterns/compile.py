@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option, quoted
-from scdgen.patterns.facts import Create
+from scdgen.patterns.facts import Create, Rejects
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
 from scdgen.patterns.queries import run_counts
@@ -35,6 +35,7 @@ class Scripts:
     checks: str
     views: str
     lookups: str = ""
+    rejects: str = ""
 
     def files(self) -> dict[str, str]:
         """Return file name -> text, without the empty ones."""
@@ -99,6 +100,7 @@ def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
         checks=_text(checks, templates),
         views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
         lookups=_text(lookups, templates) if spec.lookups else "",
+        rejects=_text(Rendering("rejects.sql.j2", Rejects.of(spec)), templates) if spec.quarantine else "",
     )
 
 

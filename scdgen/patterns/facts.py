@@ -14,7 +14,7 @@ from scdgen.errors import printable
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
 from scdgen.patterns.history import History
-from scdgen.patterns.source import Rows, Variable, refusal
+from scdgen.patterns.source import Expected, Rows, Variable, refusal
 from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
@@ -173,6 +173,38 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
 
 
 @dataclass(frozen=True)
+class Rejects:
+    """rejects.sql: the rows that break the expectations ``rules``, whose columns are ``content``."""
+
+    head: Head
+    session: Session
+    target: str
+    quarantine: str
+    schema: str | None
+    rules: tuple[Expected, ...]
+    content: tuple[str, ...]
+
+    @classmethod
+    def of(cls, spec: Spec) -> Rejects:
+        """Return the facts of a spec with a quarantine; only params are variables of the statement."""
+        rows, parts = source.rows(spec, "changes"), sql.split_name(spec.quarantine or "")
+        session = replace(Session.of(spec, rows), taken_at=None, last_run=None, batch=())
+        more = [
+            *(["_scd_at"] if spec.source.effective_at is not None else []),
+            *(["_scd_sets"] if spec.source.sets else []),
+        ]
+        return cls(
+            head=Head.of(spec),
+            session=session,
+            target=".".join(spec.target_parts),
+            quarantine=sql.quote_parts(parts),
+            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
+            rules=tuple(rule for rule in rows.expected if rule.quarantined),
+            content=(*names_of(fields_of(spec)), *more),
+        )
+
+
+@dataclass(frozen=True)
 class Evolve:
     """evolve.sql: the columns to add to a table, and the properties to set."""
 
@@ -183,7 +215,8 @@ class Evolve:
 
 def fields_of(spec: Spec) -> tuple[Field, ...]:
     """Return the columns that come from a source row, in the table's order."""
-    return tuple(field_of(spec, name) for name in source.source_columns(spec))
+    partial = source.partial_columns(spec)
+    return tuple(replace(field_of(spec, name), partial=name in partial) for name in source.source_columns(spec))
 
 
 def keys_of(spec: Spec) -> tuple[Field, ...]:

@@ -36,6 +36,7 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "check_all.sql": (_QUERY, _QUERY),
     "views.sql": ((exp.Create,), (exp.Create,)),
     "lookups.sql": ((exp.Create,), (exp.Create,)),
+    "rejects.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
     "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }
 
@@ -71,7 +72,9 @@ class _Gate:
     def __init__(self, spec: Spec):
         self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
         self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
-        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] not in ("checks", "lookups"))
+        texts = (
+            how(text) for place, how, text in sql_texts(spec) if place[0] not in ("checks", "lookups", "expectations")
+        )
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         self.read = sorted(bare.union(*(text.columns for text in texts)))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
@@ -99,10 +102,13 @@ class _Gate:
             yield from self._plan(trees)
         for tree in trees:
             if isinstance(tree, exp.Merge):
-                yield from self._merge(tree)
+                yield from self._merge(tree, own_columns=name != "rejects.sql")
 
-    def _merge(self, tree: exp.Merge) -> Iterator[str]:
-        """Check a MERGE: it has an ON, each list has the spec's columns, and all columns exist."""
+    def _merge(self, tree: exp.Merge, own_columns: bool) -> Iterator[str]:
+        """Check a MERGE: it has an ON, each list has the spec's columns, and all columns exist.
+
+        Without ``own_columns`` it is not into the target.
+        """
         if tree.args.get("on") is None:
             yield "the MERGE has no ON"
             return
@@ -115,6 +121,8 @@ class _Gate:
             given = self._columns_of(query)
         except Exception as error:
             yield _unresolved_text(error)
+            return
+        if not own_columns:
             return
         yield from self._whens(tree)
         yield from self._places(tree, {"t": {name.lower() for name in self.target}, "s": set(given)})

@@ -79,6 +79,8 @@ def lineage(spec: Spec) -> Lineage:
     rules = (
         ("which rows are read", _all([seen.inputs(given.where) if given.where else (), left_out])),
         ("which rows are deletes", deletes),
+        ("which rows empty the table", seen.inputs(given.truncate_when) if given.truncate_when else ()),
+        ("which columns a row sets", seen.inputs(given.sets) if given.sets else ()),
         ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]

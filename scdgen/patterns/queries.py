@@ -41,12 +41,12 @@ def source_rows(spec: Spec) -> str:
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> str:
-    """Return the query that counts the rows of the source, and those that ``bad_rows: skip`` leaves out.
+    """Return the query that counts the rows of the source, and those that ``bad_rows: skip`` or a rule leaves out.
 
     It is '' if no row is skipped, unless the number is ``wanted`` and the source is not a query, which would be
     evaluated again. Runs after the statements before the MERGE, in the same session.
     """
-    if spec.bad_rows != "skip" and not (wanted and spec.source.query is None):
+    if spec.bad_rows != "skip" and not source.left_out(spec) and not (wanted and spec.source.query is None):
         return ""
     return _query(Rendering("source_counts.sql.j2", Source(source.rows(spec, "incoming"))))
 
@@ -304,11 +304,12 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
     pattern, rows = pattern_of(spec), source.rows(spec, "incoming")
     broken = tuple(found.broken for found in rows.rules if found.name == rule)
+    broken += tuple(found.broken for found in rows.expected if f"{source.EXPECTATION}{found.name.lower()}" == rule)
     late = rule == "late" and times is not None and not spec.reads_snapshot
     if not (broken or late or rule in {"conflict", "overlap"}):
         return None
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
-    sample = (*rows.keys, *(("_scd_at",) if by_time else ()))
+    sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
     facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times)

@@ -74,8 +74,8 @@ class Scd0(Pattern):
     without = MappingProxyType(
         {
             **dict.fromkeys(
-                ("history", "unchanged", "late_arriving", "updated_at", "columns.*.track", "columns.*.nulls",
-                 "columns.*.merge", "columns.*.compare"),
+                ("history", "unchanged", "late_arriving", "updated_at", "source.sets", "source.truncate_when",
+                 "columns.*.track", "columns.*.nulls", "columns.*.merge", "columns.*.compare"),
                 "where a stored row never changes; remove it",
             ),
             **dict.fromkeys(

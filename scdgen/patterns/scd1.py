@@ -24,6 +24,7 @@ from scdgen.patterns.facts import (
     refuse_conflict,
     refuse_early,
     refuse_empty,
+    refuse_rows,
     values_of,
 )
 from scdgen.patterns.pattern import Pattern, Rendering
@@ -39,7 +40,7 @@ class Scd1Batch:
 
     ``stored`` are the columns that are written besides the keys, ``updated_at`` the column that keeps the time, which
     the table has besides the spec's columns if ``adds_time``. ``conflict`` is ``None`` if no rows can conflict, or if
-    any of them may be taken (``takes_any``).
+    any of them may be taken (``takes_any``). ``partial``: a row says which columns it sets.
     """
 
     rows: Rows
@@ -50,6 +51,7 @@ class Scd1Batch:
     adds_time: bool
     has_time: bool
     flags_deletes: bool
+    partial: bool
     takes_any: bool
     conflict: str | None
 
@@ -73,6 +75,7 @@ class Scd1Batch:
             adds_time=adds_time,
             has_time=has_time,
             flags_deletes=deletes,
+            partial=spec.source.sets is not None,
             takes_any=spec.conflicts == "any",
             conflict=refuse_conflict(spec, what, at) if ordered or deletes else None,
         )
@@ -95,18 +98,32 @@ class Scd1Batch:
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
-        return tuple(field.comparable for field in self.ordered) or self.keys
+        sets = ("_scd_sets",) if self.partial and self.ordered else ()
+        return (*(field.comparable for field in self.ordered), *sets) or self.keys
 
     @property
     def combines(self) -> bool:
         """Whether the rows of a key are merged column by column."""
-        return any(field.merge != "last" for field in self.fields)
+        return self.partial or any(field.merge != "last" for field in self.fields)
 
     @property
     def keeps_oldest(self) -> bool:
         """Whether ``updated_at`` is the time of the oldest row."""
         merges = {field.merge for field in self.values}
         return "last" not in merges and "first" in merges
+
+
+@dataclass(frozen=True)
+class Scd1Changes:
+    """templates/scd1/changes.sql.j2. ``truncates``: a row may empty the table; ``tied`` refuses a row of its time.
+
+    ``tied`` is ``None`` if such a row is left out.
+    """
+
+    batch: Scd1Batch
+    target: str
+    truncates: bool
+    tied: str | None
 
 
 @dataclass(frozen=True)
@@ -128,7 +145,7 @@ class Scd1Merge:
     session: Session
     target: str
     batch: Scd1Batch
-    staging: Scd1Batch | Scd1Snapshot
+    staging: Scd1Changes | Scd1Snapshot
     steps: str
     on: tuple[str, ...]
     columns: tuple[str, ...]
@@ -179,7 +196,7 @@ class Scd1(Pattern):
     deleting_action = "deleted"
     contexts = MappingProxyType(
         {
-            "scd1/changes.sql.j2": Scd1Batch,
+            "scd1/changes.sql.j2": Scd1Changes,
             "scd1/snapshot.sql.j2": Scd1Snapshot,
             "scd1/merge.sql.j2": Scd1Merge,
             "scd1/counts.sql.j2": Scd1Merge,
@@ -233,8 +250,20 @@ class Scd1(Pattern):
         """Yield broken rules of ``updated_at``."""
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
+        source = spec.source
+        if source.truncate_when is not None:
+            place = ("source", "truncate_when")
+            if source.effective_at is None and not source.sequence_by:
+                yield place, "truncate_when: nothing orders it among the rows; write effective_at or sequence_by"
+            if spec.deletes == "ignore":
+                yield place, "truncate_when: not with on_delete: ignore, by which no row is removed; remove one of them"
         if spec.updated_at in spec.keys:
             yield ("updated_at",), "updated_at: is a key; name another column"
+
+
+def _place(spec: Spec) -> list[str]:
+    """Return the time of a row for a sample."""
+    return ["_scd_at"] if spec.source.effective_at is not None else []
 
 
 def _merge(spec: Spec) -> Scd1Merge:
@@ -245,11 +274,14 @@ def _merge(spec: Spec) -> Scd1Merge:
         removes = spec.deletes == "remove"
         early = refuse_early(spec, "row that it removes", "_scd_updated_at")
         early_if_timed = early if removes and source.taken_at(spec) else None
-        staging: Scd1Batch | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
+        staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
         steps = "scd1/snapshot.sql.j2"
     else:
         rows = source.rows(spec, "changes")
-        staging = batch = Scd1Batch.of(spec, rows)
+        batch = Scd1Batch.of(spec, rows)
+        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", _place(spec))
+        taken = spec.conflicts == "any"
+        staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
         steps = "scd1/changes.sql.j2"
     names = [field.name for field in batch.fields]
     return Scd1Merge(

@@ -93,6 +93,7 @@ class Scd2(Pattern):
     without = MappingProxyType(
         {
             "updated_at": "which keeps the time in history.valid_from; remove it",
+            "source.truncate_when": "which keeps what was removed; remove it or write pattern: scd1",
             "columns.*.merge": "where rows are versions; use nulls, track or compare",
         }
     )

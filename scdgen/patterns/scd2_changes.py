@@ -17,11 +17,12 @@ from scdgen.spec.model import Spec
 class Scd2Changes(VersionSteps):
     """The steps from a batch of changes to the versions to write.
 
-    ``reachable`` are the conditions on a stored version that the batch can affect. ``conflict`` is ``None`` if any of
-    several different rows may be taken.
+    ``partial``: a row says which columns it sets. ``reachable`` are the conditions on a stored version that the batch
+    can affect. ``conflict`` is ``None`` if any of several different rows may be taken.
     """
 
     flags_deletes: bool
+    partial: bool
     keeps: bool
     late: str
     winner: str | None
@@ -42,6 +43,7 @@ class Scd2Changes(VersionSteps):
             action=action,
             deleted=deleted,
             flags_deletes=source.flags_deletes(spec),
+            partial=spec.source.sets is not None,
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
@@ -54,7 +56,8 @@ class Scd2Changes(VersionSteps):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
-        return tuple(field.comparable for field in self.values) or self.keys
+        sets = ("_scd_sets",) if self.partial else ()
+        return (*(field.comparable for field in self.values), *sets) or self.keys
 
     @property
     def tracked(self) -> tuple[Field, ...]:
@@ -68,5 +71,5 @@ class Scd2Changes(VersionSteps):
 
     @property
     def has_lives(self) -> bool:
-        """Whether NULL means "not given" in some column, so that a value stays until the next delete."""
-        return any(field.nulls != "value" for field in self.fields)
+        """Whether a change may not give a column, so that its value stays until the next delete."""
+        return self.partial or any(field.nulls != "value" for field in self.fields)

@@ -11,9 +11,11 @@ from scdgen.patterns.columns import cast, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
+from scdgen.sql.tokens import with_column
 
 SOURCE_VIEW = "_scd_source"
 TAKEN_AT = "_scd_taken_at"
+RUN = "_scd_run"  # the id of the run, in rejects.sql
 # By default Spark's readers turn malformed values into NULL, drop cells and match columns by position; with column
 # pruning they do not check the number of cells in a row.
 _STRICT = {
@@ -23,10 +25,13 @@ _STRICT = {
 # The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
 
+EXPECTATION = "expectation_"  # and its name: the rule for rows that break an expectation
+
 # The fix for a row or a batch that breaks a rule. The runner adds it to the short message in the SQL.
 _ADVICE = {
     "null_key": "fix the source or set bad_rows: skip",
     "null_time": "fix the source or set bad_rows: skip",
+    "unknown_column": "fix source.sets, or add the column to the spec",
     "gap": "the gap does not lead back to it; set a gap of less than a day, or the session's time zone to UTC",
     SOURCE_CHANGED: "run again",
     "conflict": "fix the source, order them by source.sequence_by or set conflicts: any",
@@ -68,6 +73,8 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     what, _, sample = message.partition(": {")
     shown = f"{what}, such as {{{sample}" if sample else message
     advice = _ADVICE.get(rule)
+    if rule.startswith(EXPECTATION):
+        advice = "fix the source, or set on_violation: skip or quarantine"
     if rule == "late" and spec.reads_snapshot:
         advice = _LATE_IN_SNAPSHOT
     elif rule == "conflict" and spec.reads_versions:
@@ -96,12 +103,23 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """An expectation: the condition for breaking it, and the refusal; ``None`` if the row is just left out."""
+
+    name: str
+    broken: str
+    refusal: str | None
+    quarantined: bool
+
+
+@dataclass(frozen=True)
 class Rows:
     """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
 
     ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
     ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
-    (``changed`` refuses any other). ``empty`` is the refusal of a source without rows; it is in column number
+    (``changed`` refuses any other). ``expected`` are the expectations, those that stop the statement first. ``empty``
+    is the refusal of a source without rows; it is in column number
     ``key_place``, because a column that nothing reads is not evaluated.
     """
 
@@ -119,6 +137,12 @@ class Rows:
     changed: str
     empty: str | None = None
     key_place: int = 0
+    expected: tuple[Expected, ...] = ()
+
+    @property
+    def tests_rows(self) -> bool:
+        """Whether a row may break a rule."""
+        return bool(self.rules or self.known or self.expected)
 
     @property
     def newest_first(self) -> list[str]:
@@ -136,6 +160,10 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     more = {"_scd_at": time_expression(spec)} if spec.source.effective_at is not None else {}
     if spec.source.effective_until is not None:
         more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
+    if spec.source.sets is not None:
+        more["_scd_sets"] = wrapped("ARRAY_SORT", [f"TRANSFORM({_sets(spec)}, name -> LOWER(name))"])
+    if truncates(spec):
+        more["_scd_truncates"] = _flag(spec.source.truncate_when)
     if flags_deletes(spec):
         more["_scd_deleted"] = deleted_expression(spec)
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
@@ -151,13 +179,40 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         where=tuple(predicates(spec)),
         sequence=tuple(sequence),
         keys=names,
-        skipped=tuple(f"{column} IS NULL" for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
+        skipped=tuple(_missing(spec, column) for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
         rules=tuple(_rules(spec)),
         known=tuple(known(spec)),
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         empty=empty,
         key_place=list(spec.columns).index(spec.keys[0]),
+        expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
     )
+
+
+def _expected(spec: Spec) -> Iterator[Expected]:
+    """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
+    partial = partial_columns(spec)
+    flags = [("_scd_truncates", truncates(spec)), ("_scd_deleted", flags_deletes(spec))]
+    tested = [f"NOT {flag}" for flag, wanted in flags if wanted]
+    for rule in spec.expectations:
+        text = sql.expression(rule.expect).text
+        for name in partial:
+            label = sql.text_literal(name.lower())
+            given = f"IF(ARRAY_CONTAINS(_scd_sets, {label}) IS NOT FALSE, {sql.quote(name)}, NULL)"
+            text = with_column(text, name, given)
+        stops = rule.on_violation == "fail"
+        what = f"a row breaks the expectation {rule.name} ({' '.join(rule.expect.split())})"
+        yield Expected(
+            rule.name,
+            " AND ".join([*tested, f"NOT ({text})"]),
+            refusal(spec, f"{EXPECTATION}{rule.name}", what) if stops else None,
+            rule.on_violation == "quarantine",
+        )
+
+
+def left_out(spec: Spec) -> tuple[str, ...]:
+    """Return the names of the expectations that leave rows out, in the order of their counts."""
+    return tuple(rule.name for rule in spec.expectations if rule.on_violation != "fail")
 
 
 def _rules(spec: Spec) -> Iterator[Rule]:
@@ -168,7 +223,11 @@ def _rules(spec: Spec) -> Iterator[Rule]:
 
     if spec.bad_rows == "fail":
         for key in spec.keys:
-            yield rule("null_key", f"{sql.quote(key)} IS NULL", f"{key} is NULL")
+            yield rule("null_key", _missing(spec, sql.quote(key)), f"{key} is NULL")
+    if spec.source.sets is not None:
+        names = wrapped("ARRAY", [sql.text_literal(name.lower()) for name in spec.columns])
+        broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
+        yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     if spec.source.effective_at is None:
         return
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
@@ -276,6 +335,16 @@ def time_type(spec: Spec) -> str:
     return stored.type if stored else "TIMESTAMP"
 
 
+def _missing(spec: Spec, name: str) -> str:
+    """Return the condition that a row lacks a key or its time; a row that empties the table needs no key."""
+    return f"{name} IS NULL" + (" AND NOT _scd_truncates" if truncates(spec) and name != "_scd_at" else "")
+
+
+def _sets(spec: Spec) -> str:
+    """Return the array of the columns that a row sets."""
+    return cast(sql.expression(spec.source.sets or "NULL").text, "ARRAY<STRING>")
+
+
 def time_expression(spec: Spec) -> str:
     """Return the effective time of a row."""
     if spec.source.effective_at is None:
@@ -323,12 +392,22 @@ def _storable(spec: Spec, time: str, option: str) -> str:
 
 def flags_deletes(spec: Spec) -> bool:
     """Whether the rows have a flag for deletes."""
-    return spec.source.delete_when is not None and spec.deletes != "ignore"
+    return truncates(spec) or (spec.source.delete_when is not None and spec.deletes != "ignore")
+
+
+def truncates(spec: Spec) -> bool:
+    """Whether a row may empty the table."""
+    return spec.source.truncate_when is not None
 
 
 def deleted_expression(spec: Spec) -> str:
-    """Return the condition of a delete; NULL is not a delete."""
-    return f"COALESCE({sql.expression(spec.source.delete_when or 'FALSE').text}, FALSE)"
+    """Return the condition of a delete."""
+    return _flag(spec.source.delete_when)
+
+
+def _flag(condition: str | None) -> str:
+    """Return a condition on a row; NULL does not fulfil it."""
+    return f"COALESCE({sql.expression(condition).text}, FALSE)" if condition else "FALSE"
 
 
 def predicates(spec: Spec) -> list[str]:
@@ -364,20 +443,29 @@ def partition_keys(spec: Spec) -> list[str]:
     """Return the partition columns derived from the key: a row and its stored versions have the same value.
 
     These are key columns, and columns whose expression reads only source columns that are keys unchanged. A snapshot
-    whose missing keys are deleted has none: they may be in partitions that it does not mention.
+    whose missing keys are deleted has none, nor has a batch that may empty the table: they reach other partitions.
     """
-    if spec.reads_snapshot and spec.deletes != "ignore":
+    if truncates(spec) or (spec.reads_snapshot and spec.deletes != "ignore"):
         return []
-    bare = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}
-    found = []
-    for name in spec.table.partition_by:
-        if name in spec.keys:
-            found.append(name)
-        elif name in spec.columns:
-            part = fragment(spec, name)
-            if part.columns and part.columns <= bare and not part.params and not part.tables:
-                found.append(name)
-    return found
+    return [name for name in spec.table.partition_by if name in spec.columns and _follows_key(spec, name)]
+
+
+def _follows_key(spec: Spec, name: str) -> bool:
+    """Whether a column is a key, or is computed from nothing but source columns that are keys unchanged."""
+    if name in spec.keys:
+        return True
+    bare, read = {b.lower() for key in spec.keys if (b := fragment(spec, key).bare) is not None}, fragment(spec, name)
+    return bool(read.columns) and read.columns <= bare and not read.params and not read.tables
+
+
+def partial_columns(spec: Spec) -> list[str]:
+    """Return the columns that a row may leave as they are, by ``source.sets``.
+
+    Not those that every row has: keys, what follows from them, and the time of the row.
+    """
+    if spec.source.sets is None:
+        return []
+    return [name for name in source_columns(spec) if name != spec.updated_at and not _follows_key(spec, name)]
 
 
 def partition_variable(name: str, spec: Spec) -> str:

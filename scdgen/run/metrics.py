@@ -7,6 +7,7 @@ is not undone.
 from __future__ import annotations
 
 import datetime as dt
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ COLUMNS = (
     ("error", "STRING", "Why it failed, which left the table unchanged; NULL if it succeeded"),
     ("rows_in", "BIGINT", "Rows of the source that pass `where`; NULL if a query is read directly"),
     ("skipped", "BIGINT", "Rows among them that `bad_rows: skip` left out"),
+    ("rejected", "STRING", "Rows that expectations left out: JSON of expectation and number; NULL without such rules"),
     ("inserted", "BIGINT", "Rows that the MERGE inserted; for scd2 the versions that it opened"),
     ("updated", "BIGINT", "Rows that it updated, except those in `refreshed`"),
     ("deleted", "BIGINT", "Rows that it removed: folded versions, not deleted keys, which are in `keys`"),
@@ -95,6 +97,7 @@ class RunRecord:
                 counts = pattern_of(self.spec).split_counts(self.spec, self.planned)
                 known["keys"] = {word: counts.keys.get(word) for word in KEYS}
                 known["versions"] = {word: counts.versions[word] for word in VERSIONS} if counts.versions else None
+            known["rejected"] = json.dumps(dict(done.rejected)) if done.rejected else None
             known["closed"] = self.planned.get(pattern_of(self.spec).closing_action or "")
             commit = done.commit
             known["version"] = commit.version if commit else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scdgen.patterns.pattern import Pattern, pattern_of
@@ -23,7 +23,8 @@ class RunResult:
     (``bad_rows: skip``). ``version`` is the Delta version after the run, or the one before it if nothing changed;
     ``created`` whether the run created the table, ``added`` the columns that it added, ``seconds`` the duration of the
     whole run, ``retries`` how often it started over after conflicts, ``run_id`` its id in Delta's log. ``commit`` is
-    its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted.
+    its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted,
+    ``rejected`` expectation -> number of rows that it left out.
     """
 
     target: str
@@ -40,6 +41,7 @@ class RunResult:
     run_id: str = ""
     commit: Commit | None = None
     rows_in: int | None = None
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_merge(
@@ -69,6 +71,7 @@ class RunResult:
             "removed": self.deleted,
             **({"refreshed": self.refreshed} if spec.history.open_end == "last_run" else {}),
             **({"skipped": self.skipped} if spec.bad_rows == "skip" else {}),
+            **({"rejected": dict(self.rejected)} if self.rejected else {}),
             "unchanged": planned["unchanged"],
             "version": self.version,
             "created": self.created,
@@ -127,6 +130,7 @@ class PlanResult:
     skipped: int
     sample: tuple[PlanRow, ...]
     limit: float | None = None
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
     def share(self, keys: int) -> float | None:
         """The share of the current keys that so many of them are; ``None`` without current keys."""

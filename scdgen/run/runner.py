@@ -22,6 +22,7 @@ from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts, taken_query
+from scdgen.patterns.source import RUN, left_out
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
@@ -141,7 +142,7 @@ class Runner:
         def attempt() -> RunResult:
             ready = self._engine.ready(prepared.compiled.spec, prepared.rows)
             with ready, delta.note_run(self.spark, spec, run_id) as noted:
-                return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, record.planned)
+                return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, run_id, record.planned)
 
         result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
         record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
@@ -154,6 +155,7 @@ class Runner:
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
         noted: str,
+        run_id: str,
         planned: Mapping[str, int],
     ) -> RunResult:
         """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
@@ -172,7 +174,9 @@ class Runner:
             counted = source_counts(bound, wanted=self._metrics is not None)
             if counted or not needless:
                 self._engine.execute(before)
-            rows_in, skipped = self._engine.rows_and_skipped(counted)
+            rows_in, skipped, rejected = self._engine.rows_and_skipped(counted)
+            if scripts.rejects:
+                self._quarantine(scripts.rejects, run_id)
             counts: dict[str, Any] = {}
             if not needless:
                 if is_small_merge(self.spark, compiled, written_share(spec, planned)):
@@ -189,7 +193,13 @@ class Runner:
             skipped=skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
             rows_in=rows_in,
+            rejected=dict(zip(left_out(bound), rejected, strict=False)),
         )  # fmt: skip
+
+    def _quarantine(self, script: str, run_id: str) -> None:
+        """Keep the rows that are rejected. If the run fails later, the next one finds them there."""
+        *before, merge = split_statements(script)
+        self._engine.execute([*before, f"SET VARIABLE {RUN} = {sql.text_literal(run_id)}", merge])
 
     def _note_taken(self, spec: Spec, bound: Spec, noted: str) -> AbstractContextManager[object]:
         """Add the time of the snapshot to the commits of this block; custom templates may not have its variable."""
@@ -219,8 +229,10 @@ class Runner:
         with own._prepare(spec, source, params) as prepared:
 
             def read(plan: PlanView) -> PlanResult:
-                _, skipped = own._engine.rows_and_skipped(source_counts(prepared.compiled.spec))
-                return plan.summarize(spec.target, sample, skipped)
+                bound = prepared.compiled.spec
+                _, skipped, rejected = own._engine.rows_and_skipped(source_counts(bound))
+                found = plan.summarize(spec.target, sample, skipped)
+                return replace(found, rejected=dict(zip(left_out(bound), rejected, strict=False)))
 
             return own._read_plan(read, spec, prepared)
 

@@ -145,6 +145,16 @@ class Source(Model):
     )
     sequence_by: Expressions = Field(default=(), description="Among rows of one key and time, the greatest wins.")
     delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
+    truncate_when: Expression | None = Field(
+        default=None,
+        description="scd1 changes: which rows empty the table. What comes before such a row does not count; it needs "
+        "no key.",
+    )
+    sets: Expression | None = Field(
+        default=None,
+        description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
+        "their previous values. NULL: the row sets all.",
+    )
     where: Expression | None = Field(default=None, description="Which rows are read.")
 
 
@@ -285,6 +295,18 @@ class Check(Model):
     query: Query = Field(description="Returns the rows that break it.")
 
 
+class Expectation(Model):
+    """A rule that each row of the source is to meet, in the names and types of the target; NULL meets it."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = Field(description="The name of the rule.")
+    expect: Expression = Field(description="A condition over the columns of the spec; deletes are not tested.")
+    on_violation: Literal["fail", "skip", "quarantine"] = Field(
+        default="fail",
+        description="`fail`: the run stops; `skip`: the row is left out and counted; `quarantine`: it is also kept in "
+        "the table `quarantine`.",
+    )
+
+
 class Views(Model):
     """Names of the views to create."""
 
@@ -414,6 +436,12 @@ class Spec(Model):
     lookups: dict[TableName, Lookup] = Field(
         default_factory=dict,
         description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
+    )
+    expectations: tuple[Expectation, ...] = Field(
+        default=(), description="Rules for the rows of the source, tested before they are used."
+    )
+    quarantine: TableName | None = Field(
+        default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
     stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 

@@ -34,10 +34,16 @@ def to_json(spec: Spec) -> str:
         del found["snapshot"]
     if not spec.reads_versions:
         del found["source"]["effective_until"]
+    for option in ("truncate_when", "sets"):
+        if getattr(spec.source, option) is None:
+            del found["source"][option]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
     if not spec.overlays:
         del found["overlays"], found["views"]["overlay"]
+    for option in ("expectations", "quarantine"):
+        if not getattr(spec, option):
+            del found[option]
     if not spec.lookups:
         del found["lookups"]
     for option in spec.rules.without:

@@ -17,7 +17,7 @@ Found = Iterator[tuple[Location, str]]
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
-    "neighbours", "folded", "incoming", "judged", "kept", "t", "s", "c", "n", "o",
+    "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
 
 
@@ -71,6 +71,15 @@ def _snapshot(spec: Spec) -> Found:
             hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
             message = f"scope: '{name}' is not a column of the target{hint}"
             yield ("snapshot", "scope"), message
+
+
+def _partial(spec: Spec) -> Found:
+    if spec.source.truncate_when is not None and spec.source.feed == "snapshot":
+        message = "truncate_when: not with feed: snapshot, where a missing key is the delete; remove it"
+        yield ("source", "truncate_when"), message
+    if spec.source.sets is not None and spec.source.feed != "changes" and spec.rules.accepts(spec.source.feed):
+        why = "every row has all columns; remove it"
+        yield ("source", "sets"), f"sets: not with feed: {spec.source.feed}, where {why}"
 
 
 def _versions(spec: Spec) -> Found:
@@ -250,7 +259,7 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     source, snapshot = spec.source, spec.snapshot
     if source.query is not None:
         yield ("source", "query"), sql.query, source.query
-    for option in ("effective_at", "effective_until", "delete_when", "where"):
+    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
         if getattr(source, option) is not None:
             yield ("source", option), sql.expression, getattr(source, option)
     for index, text in enumerate(source.sequence_by):
@@ -266,6 +275,8 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
             yield ("snapshot", "scope"), sql.expression, snapshot.scope
     for index, check in enumerate(spec.checks):
         yield ("checks", index, "query"), sql.query, check.query
+    for index, rule in enumerate(spec.expectations):
+        yield ("expectations", index, "expect"), sql.expression, rule.expect
     for name, lookup in spec.lookups.items():
         if lookup.query is not None:
             yield ("lookups", name, "query"), sql.query, lookup.query
@@ -349,8 +360,41 @@ def _lookups(spec: Spec) -> Found:
             yield where, f"{where[-1]}: reads a param, which a view cannot; write the value"
 
 
+def _expectations(spec: Spec) -> Found:
+    start = spec.history.valid_from.lower()
+    known = [
+        name
+        for name, column in spec.columns.items()
+        if not (spec.keeps_history and column.from_ and sql.expression(column.from_).columns == {start})
+    ]
+    seen: set[str] = set()
+    for index, rule in enumerate(spec.expectations):
+        place, read = ("expectations", index), sql.expression(rule.expect)
+        if rule.name.lower() in seen:
+            yield (*place, "name"), f"the expectation '{rule.name}' is there already; give it another name"
+        seen.add(rule.name.lower())
+        if read.tables:
+            yield (*place, "expect"), "expect: reads a table; write a condition over one row, or a query under checks"
+        for name in sorted(read.columns - {name.lower() for name in known}):
+            hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
+            yield (*place, "expect"), f"expect: '{name}' is not a column that a row gives{hint}"
+        if rule.on_violation != "fail" and spec.source.feed != "changes" and spec.deletes != "ignore":
+            why = "a row that is left out counts as a delete; write fail, or on_delete: ignore"
+            yield (*place, "on_violation"), f"on_violation: {rule.on_violation}: with feed: {spec.source.feed}, {why}"
+    wanted = any(rule.on_violation == "quarantine" for rule in spec.expectations)
+    if wanted and spec.quarantine is None:
+        yield ("expectations",), "expectations: rows go to quarantine; name its table in 'quarantine:'"
+    if spec.quarantine is not None:
+        if not wanted:
+            yield ("quarantine",), "quarantine: no expectation has on_violation: quarantine; remove it or write one"
+        source = (sql.split_name(spec.source.table),) if spec.source.table else ()
+        if sql.split_name(spec.quarantine) in (spec.target_parts, *source):
+            yield ("quarantine",), "quarantine: is the target or the source itself; name another table"
+
+
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays, _lookups,
+    _source, _snapshot, _partial, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays,
+    _lookups, _expectations,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -68,6 +68,9 @@ class Case:
     least: int | None = None  # the param of source.where: rows with a smaller b are not read
     reads: str = "frame"  # the source: a frame, a table, a query, or files at a path
     grows: bool = False  # the column c is added to the spec after the first batch
+    partial: bool = False  # rows say which columns they set
+    truncates: bool = False  # some rows empty the table
+    rejects: bool = False  # an expectation leaves out rows
 
     @property
     def scd1(self) -> bool:
@@ -108,7 +111,9 @@ class Case:
     def source_schema(self) -> str:
         keys = ", ".join(f"{key} {'int' if i == 0 else 'string'}" for i, key in enumerate(self.how.keys))
         kind = TYPES[self.kind]
-        return f"{keys}, src_a string, b int, c string, happened {kind}, lsn int, op string, ended {kind}"
+        return f"{keys}, src_a string, b int, c string, happened {kind}, lsn int, op string, ended {kind}" + (
+            ", parts array<string>" if self.partial else ""
+        )
 
     def written_end(self, until: Any) -> Any:
         """An end as the target has it: of open rows NULL or, every other time, the open end."""
@@ -122,13 +127,28 @@ class Case:
         return {name: value for name, value in declared.items() if name in self.document.get("params", {})}
 
     def read(self, changes: list[Change]) -> list[Change]:
+        """The rows that source.where selects, without those that the expectation leaves out."""
+        return [c for c in self.selected(changes) if not self.is_rejected(c)]
+
+    def selected(self, changes: list[Change]) -> list[Change]:
         """The rows that source.where selects."""
         return [c for c in changes if self.least is None or c.values["b"] is None or c.values["b"] >= self.least]
+
+    def is_rejected(self, row: Change) -> bool:
+        """Whether a row breaks ``c <> 'q'``. Rows without key or time, deletes and truncates are not tested."""
+        tested = self.rejects and not row.deleted and not row.truncates and None not in (row.at, *row.key)
+        return tested and row.gives("c") and row.values["c"] == "q"
+
+    @staticmethod
+    def listed(change: Change) -> list[str] | None:
+        """The columns that a row sets, as the source has them."""
+        return None if change.sets is None else [name.upper() for name in sorted(change.sets)]
 
     def rows(self, changes: list[Change]) -> list[tuple[Any, ...]]:
         return [
             (*c.key, *(c.values[name] for name in "abc"), c.at, c.sequence[0] if c.sequence else None,
-             "D" if c.deleted else None, self.written_end(c.until))
+             "T" if c.truncates else "D" if c.deleted else None, self.written_end(c.until),
+             *([self.listed(c)] if self.partial else []))
             for c in changes
         ]  # fmt: skip
 
@@ -143,6 +163,25 @@ def make_case(seed: int, target: str, folder: str) -> Case:
     feed = {2: "snapshot", 7: "snapshot", 6: "versions"}.get(seed % 8, "changes")
     case = make(rng, seed, target, feed)
     _add_common(case, rng, f"{folder}/{seed}")
+    return case
+
+
+def make_cdc_case(seed: int, target: str, folder: str) -> Case:
+    """The random spec of a seed with options of change feeds, apart, so that the spec of the seed stays as it is."""
+    case = make_case(seed, target, folder)
+    case.document.pop("schema_evolution", None)
+    case.grows, case.partial = False, True
+    case.document["source"]["sets"] = "parts"
+    if case.scd1 and case.meaning.on_delete != "ignore":
+        case.truncates = True
+        case.document["source"]["truncate_when"] = "op = 'T'"
+        if seed % 3 == 0:
+            case.partial = False
+            del case.document["source"]["sets"]
+    if random.Random(f"{seed} expectations").random() < 0.6:
+        case.rejects = True
+        case.document["expectations"] = [{"name": "not_q", "expect": "c <> 'q'", "on_violation": "quarantine"}]
+        case.document["quarantine"] = f"{target}_rejected"
     return case
 
 
@@ -362,7 +401,22 @@ def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
         return histories(case, keys, number), case.time(100 + number)
     # The batches overlap in time, so the second and third have late rows; if those are refused, only the third.
     overlap = 15 if case.meaning.late_arriving != "fail" or number == 2 or case.scd1 else 9
-    return changes(case, keys, range(10 * number, 10 * number + overlap)), case.time(100 + number)
+    found = changes(case, keys, range(10 * number, 10 * number + overlap))
+    if case.truncates and number > 0:
+        place = case.random.randint(10 * number, 10 * number + 9)
+        # Above all others, unless a row of its place is just left out.
+        sequence = case.random.randint(1, 3) if case.meaning.conflicts == "any" else 4
+        nothing = dict.fromkeys(values(case, (0,)))
+        found += [Change((None,), case.time(at), nothing, (sequence,), truncates=True) for at in (place - 3, place)]
+    return _in_parts(case, found) if case.partial else found, case.time(100 + number)
+
+
+def _in_parts(case: Case, found: list[Change]) -> list[Change]:
+    """Most rows set only some of the columns; copies of a row set the same, and every row has its bucket."""
+    drawn = random.Random(f"{case.seed} parts {len(found)}")
+    chosen = {id(row): None if drawn.random() < 0.3 else drawn.sample("abc", drawn.randint(0, 2)) for row in found}
+    sets = {row: None if names is None else frozenset(names) for row, names in chosen.items()}
+    return [replace(row, sets=sets[id(row)], computed=frozenset({"bucket"})) for row in found]
 
 
 def changes(case: Case, keys: int, ticks: range) -> list[Change]:

@@ -26,6 +26,8 @@ class RefusedError(Exception):
 class Change:
     """One row of a batch. ``sequence`` is compared item by item, NULL being the smallest.
 
+    ``truncates``: it empties the table, and needs no key. ``sets`` are the columns that the row sets, ``None`` for all,
+    ``computed`` those that follow from the key, which every row sets.
     ``until`` is the end of a row of ``feed: versions``: the time from which it no longer holds, ``None`` while open.
     """
 
@@ -35,6 +37,13 @@ class Change:
     sequence: tuple[Any, ...] = ()
     deleted: bool = False
     until: Any = None
+    sets: frozenset[str] | None = None
+    truncates: bool = False
+    computed: frozenset[str] = frozenset()
+
+    def gives(self, column: str) -> bool:
+        """Whether the row sets a column."""
+        return self.sets is None or column in self.sets or column in self.computed
 
 
 @dataclass
@@ -104,7 +113,7 @@ def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -
 def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
     found = []
     for change in batch:
-        if any(part is None for part in change.key) or change.at is None:
+        if (any(part is None for part in change.key) and not change.truncates) or change.at is None:
             if meaning.bad_rows == "skip":
                 continue
             raise RefusedError("null_key" if any(part is None for part in change.key) else "null_time")
@@ -145,17 +154,19 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
     best = max(map(rank, group))
     first, *rest = [change for change in group if rank(change) == best]
     for other in rest:
-        same = (first.deleted and other.deleted) or (first.deleted, first.at, first.values) == (
+        same = (first.deleted and other.deleted) or (first.deleted, first.at, first.values, first.sets) == (
             other.deleted,
             other.at,
             other.values,
+            other.sets,
         )
         if not same and meaning.conflicts == "fail":
             raise RefusedError("conflict")
 
     # With conflicts: any a delete wins, then the least row by its values, NULL before all others.
     def least(change: Change) -> tuple[Any, ...]:
-        return (not change.deleted, *((value is not None, value) for value in change.values.values()))
+        values = (*change.values.values(), None if change.sets is None else sorted(change.sets))
+        return (not change.deleted, *((value is not None, value) for value in values))
 
     return min([first, *rest], key=least)
 
@@ -200,9 +211,10 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
             life = []
             found.append(change)
             continue
-        values = dict(change.values)
-        for column, how in meaning.nulls.items():
-            if values[column] is None and life:
+        values = {column: value if change.gives(column) else None for column, value in change.values.items()}
+        for column in values:
+            how, unset = meaning.nulls.get(column), not change.gives(column)
+            if values[column] is None and life and (how or unset):
                 values[column] = life[-1].values[column]
             if values[column] is None and how == "fill":
                 values[column] = stored.get(at, values)[column]
@@ -415,7 +427,7 @@ def merge_current(
 ) -> dict[Key, Values]:
     """scd1, feed: changes: one row per key. ``merges`` is column -> last, first, min or max."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
-    for change in _usable(batch, meaning):
+    for change in _after_truncate(_usable(batch, meaning), table, meaning):
         if not (change.deleted and meaning.on_delete == "ignore"):
             by_key[change.key].append(change)
     result = dict(table)
@@ -433,9 +445,25 @@ def merge_current(
             continue
         row = _combined(live, merges, updated_at)
         if stored is not None and not starts_again:
-            row = _with_stored(stored, row, merges, updated_at)
+            row = _with_stored(stored, row, live, merges, updated_at)
         result[key] = row
     return result
+
+
+def _after_truncate(rows: list[Change], table: Iterable[Key], meaning: Meaning) -> list[Change]:
+    """The rows after the last one that empties the table, and a delete of each stored key at its time."""
+
+    def place(change: Change) -> tuple[Any, ...]:
+        return change.at, tuple((item is not None, item) for item in change.sequence)
+
+    last = max((change for change in rows if change.truncates), key=place, default=None)
+    if last is None:
+        return rows
+    tied = [row for row in rows if place(row) == place(last) and not (row.truncates or row.deleted)]
+    if tied and meaning.conflicts == "fail":
+        raise RefusedError("conflict")
+    gone = [Change(key, last.at, {}, last.sequence, deleted=True) for key in table]
+    return [*(row for row in rows if place(row) > place(last)), *gone]
 
 
 def merge_current_snapshot(
@@ -472,28 +500,36 @@ def _oldest_counts(merges: Mapping[str, str]) -> bool:
 def _combined(live: Sequence[Change], merges: Mapping[str, str], updated_at: str | None) -> Values:
     row: Values = {}
     for column, how in merges.items():
-        known = [change.values[column] for change in live if change.values[column] is not None]
+        given = [change.values[column] for change in live if change.gives(column)]
         if how in {"min", "max"}:
+            known = [value for value in given if value is not None]
             row[column] = (min if how == "min" else max)(known, default=None)
         else:
-            row[column] = live[-1 if how == "last" else 0].values[column]
+            row[column] = given[-1 if how == "last" else 0] if given else None
     if updated_at is not None:
         row[updated_at] = live[0 if _oldest_counts(merges) else -1].at
     return row
 
 
-def _with_stored(stored: Values, row: Values, merges: Mapping[str, str], updated_at: str | None) -> Values:
+def _with_stored(
+    stored: Values, row: Values, live: Sequence[Change], merges: Mapping[str, str], updated_at: str | None
+) -> Values:
+    """The stored row counts as one that sets all columns at ``updated_at``."""
     result: Values = {}
     for column, how in merges.items():
+        times = [change.at for change in live if change.gives(column)]
+        if not times:
+            result[column] = stored[column]
+            continue
         pair = [value for value in (stored[column], row[column]) if value is not None]
         if how in {"min", "max"}:
             result[column] = (min if how == "min" else max)(pair, default=None)
         elif updated_at is None:
             result[column] = row[column] if how == "last" else stored[column]
         elif how == "last":
-            result[column] = row[column] if row[updated_at] >= stored[updated_at] else stored[column]
+            result[column] = row[column] if times[-1] >= stored[updated_at] else stored[column]
         elif _oldest_counts(merges):
-            result[column] = row[column] if row[updated_at] < stored[updated_at] else stored[column]
+            result[column] = row[column] if times[0] < stored[updated_at] else stored[column]
         else:
             result[column] = stored[column]
     if updated_at is not None:

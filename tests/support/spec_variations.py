@@ -176,6 +176,29 @@ VARIATIONS: dict[str, list[Change]] = {
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
 _COMPARED: Change = ("columns.name.compare", "lower(trim(name))")
+_PARTIAL: list[tuple[str, list[Change]]] = [
+    ("2c", []),
+    ("2c", [_COMPARED, ("columns.city.nulls", "fill"), ("columns.bucket.track", False), ("on_delete", "mark")]),
+    ("2c", [_COMPARED, ("columns.city.nulls", "ignore"), ("unchanged", "keep"), ("conflicts", "any")]),
+    ("1c", []),
+    ("1c", [("updated_at", "updated"), ("columns.name.merge", "first"), ("columns.city.merge", "min")]),
+]
+_RULES = [
+    {"name": "short", "expect": "length(name) < 100", "on_violation": "quarantine"},
+    {"name": "known", "expect": "id IS NOT NULL AND region <> ''", "on_violation": "skip"},
+    {"name": "named", "expect": "name <> city OR id = 0"},
+]
+_EXPECTED: list[tuple[str, list[Change]]] = [
+    ("2c", [CHANGES[0], ("bad_rows", "skip"), ("source.sets", "parts")]),
+    ("2s", [("on_delete", "ignore")]),
+    ("2v", [("on_delete", "ignore")]),
+    ("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"])]),
+    ("1c", [("source.query", "SELECT * FROM raw.rows"), ("params", {"since": "date"}), ("bad_rows", "skip")]),
+]
+_TRUNCATED: list[list[Change]] = [
+    [("table.partition_by", ["bucket"])],
+    [("updated_at", "updated"), ("columns.name.merge", "first"), ("source.sets", "parts"), ("conflicts", "any")],
+]
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
@@ -194,6 +217,9 @@ COMBINED: list[tuple[str, list[Change]]] = [
     *((kind, [_COMPARED, ("unchanged", "keep"), ("views.current", "crm.customer_now")]) for kind in ("2c", "2s")),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
     ("1c", [(option, "max") for option in _VALUES]),
+    *((kind, [("source.sets", "split(parts, ',')"), CHANGES[0], *more]) for kind, more in _PARTIAL),
+    *(("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"]), *more]) for more in _TRUNCATED),
+    *((kind, [("expectations", _RULES), ("quarantine", "crm.rejected"), *more]) for kind, more in _EXPECTED),
 ]
 
 

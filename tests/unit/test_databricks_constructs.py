@@ -14,7 +14,7 @@ from scdgen import load_spec, load_spec_text, render
 from tests.conftest import ROOT
 from tests.support.constructs import constructs, trees
 from tests.support.random_specs import make_case
-from tests.support.spec_variations import BASES, VARIATIONS, changed, load
+from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load
 
 TABLE = YAML(typ="safe").load((ROOT / "tests/cases/databricks_constructs.yml").read_text())
 KNOWN = {
@@ -41,6 +41,8 @@ def _files() -> Iterator[tuple[str, Mapping[str, str]]]:
     for kind, listed in VARIATIONS.items():
         for option, value in listed:
             yield f"{kind} {option}", render(load(changed(BASES[kind], option, value))).files()
+    for kind, options in COMBINED:
+        yield f"{kind} {options}", render(load(combined(kind, options))).files()
 
 
 def test_used_and_listed_constructs_match(

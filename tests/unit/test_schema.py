@@ -32,6 +32,8 @@ source:
   effective_until: end_date
   sequence_by: [lsn]
   delete_when: op = 'D'
+  truncate_when: op = 'T'
+  sets: changed_columns
   where: user_id IS NOT NULL
 keys: [id]
 columns:
@@ -73,6 +75,9 @@ params:
   day: date
 checks:
   - {name: known_country, query: "SELECT * FROM crm.dim_customer WHERE country IS NULL"}
+expectations:
+  - {name: positive, expect: price > 0, on_violation: quarantine}
+quarantine: crm.rejected
 views:
   current: crm.customer
   as_of: crm.customer_as_of

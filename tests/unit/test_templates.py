@@ -41,6 +41,7 @@ def patterns() -> list[Pattern]:
 CONTEXTS: dict[str, type] = {
     "create.sql.j2": facts.Create,
     "evolve.sql.j2": facts.Evolve,
+    "rejects.sql.j2": facts.Rejects,
     "migrate.sql.j2": migrate.Migrate,
     "views.sql.j2": Views,
     "lookups.sql.j2": Lookups,

@@ -1,0 +1,41 @@
+"""Random rows that set only some columns, empty a table or break an expectation, through Spark and the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import Runner, load_spec_text
+from tests.conftest import runnable, seeds
+from tests.spark.test_random import BATCHES, Batch
+from tests.support.random_specs import make_cdc_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CHANGES = [seed for seed in range(1, 80) if seed % 8 in {0, 1, 3, 4, 5}]
+# scd2 with compare, nulls, mark, untracked columns; scd1 with and without updated_at.
+FEW = (1, 3, 4, 11, 19)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        more: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in CHANGES if seed not in FEW]
+        metafunc.parametrize("seed", seeds(metafunc.config, [*more, *FEW]))
+
+
+def test_random_partial_rows(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    case = make_cdc_case(seed, f"partial.t{seed}", str(tmp_path))
+    state: Any = {}
+    for number in range(BATCHES):
+        state = Batch(spark, case, number, f"seed {seed}, batch {number}\n{case.text}").check(state)
+    spec = runnable(spark, load_spec_text(case.text))
+    failed = [result for result in Runner(spark).check(spec) if result.failures and result.name != "known_b"]
+    assert not failed, f"seed {seed}: {failed}\n{case.text}"
+    if spec.quarantine is not None:
+        kept = spark.table(spec.quarantine)
+        assert 0 < kept.count() == kept.select("rule", "row_json").distinct().count()
+        spark.sql(f"DROP TABLE {spec.quarantine}")
+    spark.sql(f"DROP TABLE {spec.target}")
