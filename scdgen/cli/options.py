@@ -24,6 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
+from scdgen.spec.joins import fill_joins
 from scdgen.spec.load import Lines, load_spec
 from scdgen.spec.model import Spec
 
@@ -454,7 +455,7 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
         owners.setdefault(name, spec)
     if problems:
         raise SpecError(problems) from first
-    return specs
+    return [fill_joins(spec, specs) if spec.source.join else spec for spec in specs]
 
 
 def _load_or_error(path: Path) -> Spec | SpecError:

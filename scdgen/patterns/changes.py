@@ -334,7 +334,18 @@ def _same(one: str | None, other: str | None) -> bool:
 
 
 def _place(source: Source) -> tuple[object, ...]:
-    return source.table, source.path, source.format, source.options
+    return source.table, source.path, source.format, source.options, _joined(source)
+
+
+def _joined(source: Source) -> str:
+    """Describe the tables of a join, with the options that decide what is read of them."""
+    listed = []
+    for alias, joined in source.join.items():
+        options = {"valid_from": joined.start, "valid_to": joined.end, "open_end": joined.open_end, "gap": joined.gap}
+        options |= {"where": joined.where, **{f"keys.{key}": column for key, column in joined.keys.items()}}
+        shown = (f"{name} {' '.join(str(value).split())}" for name, value in options.items() if value is not None)
+        listed.append(f"{alias}: {joined.table} ({', '.join(shown)})")
+    return "; ".join(listed)
 
 
 def _rows_from(source: Source) -> str | None:
@@ -342,7 +353,7 @@ def _rows_from(source: Source) -> str | None:
     if source.path is not None:
         options = (f", {name}: {value}" for name, value in source.options.items())
         return f"{source.path} ({source.format}{''.join(options)})"
-    return source.table or source.query
+    return source.table or source.query or _joined(source)
 
 
 def _added_columns(spec: Spec) -> dict[str, str]:

@@ -113,6 +113,11 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     :class:`UsageError` for a param that the spec does not have, for a value that is not valid for its type, and for
     params without value or default.
     """
+    if view is not None and spec.source.join:
+        given = option("--source", "source=")
+        raise UsageError(
+            f"{spec.origin}: source.join reads tables, for which no source can be given; leave out {given}"
+        )
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
@@ -122,10 +127,10 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         if form := find_form(text, kind):
             message = f"{quoted(text)} is not a valid {kind}; write it as {form}"
             raise UsageError(f"{spec.origin}: the param '{name}': {message}")
-    given = {
+    filled = {
         name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
     }
-    changed: dict[str, object] = {"params": {**spec.params, **given}}
+    changed: dict[str, object] = {"params": {**spec.params, **filled}}
     if view is not None:
         plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
         changed["source"] = spec.source.model_copy(update=plain)

@@ -32,7 +32,11 @@ def to_json(spec: Spec) -> str:
             del found["snapshot"]["taken_at"]
     else:
         del found["snapshot"]
-    if not spec.reads_versions:
+    if not spec.source.join:
+        del found["source"]["join"], found["source"]["changed_since"]
+    for alias, joined in spec.source.join.items():
+        found["source"]["join"][alias] |= {"valid_from": joined.start, "valid_to": joined.end}
+    if not spec.reads_versions or spec.source.join:
         del found["source"]["effective_until"]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
