@@ -24,8 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.spec.joins import fill_joins
-from scdgen.spec.load import Lines, load_spec
+from scdgen.spec.load import Lines, fill_joins, load_spec
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:

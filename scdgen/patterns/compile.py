@@ -114,10 +114,8 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     params without value or default.
     """
     if view is not None and spec.source.join:
-        given = option("--source", "source=")
-        raise UsageError(
-            f"{spec.origin}: source.join reads tables, for which no source can be given; leave out {given}"
-        )
+        what = "source.join reads its tables, which no other source replaces"
+        raise UsageError(f"{spec.origin}: {what}; leave out {option('--source', 'source=')}")
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
@@ -127,10 +125,10 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         if form := find_form(text, kind):
             message = f"{quoted(text)} is not a valid {kind}; write it as {form}"
             raise UsageError(f"{spec.origin}: the param '{name}': {message}")
-    filled = {
+    given = {
         name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
     }
-    changed: dict[str, object] = {"params": {**spec.params, **filled}}
+    changed: dict[str, object] = {"params": {**spec.params, **given}}
     if view is not None:
         plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
         changed["source"] = spec.source.model_copy(update=plain)

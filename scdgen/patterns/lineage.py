@@ -76,11 +76,9 @@ def lineage(spec: Spec) -> Lineage:
             of, by = (time, columns[shown]) if kind == "since" else (columns[shown], time)
             made.append(Made(f"{spec.views.overlay}.{name}", of, tuple(item for item in by if item not in of)))
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
+    read = _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()])
     rules = (
-        (
-            "which rows are read",
-            _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()]),
-        ),
+        ("which rows are read", read),
         ("which rows are deletes", deletes),
         ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
     )

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scdgen import sql
-from scdgen.errors import Problem, SpecError
 from scdgen.spec.graph import find_writer, full_name
 from scdgen.spec.model import JoinedTable, Spec
+from scdgen.spec.rules import Location
 
 
-def fill_joins(spec: Spec, others: Iterable[Spec]) -> Spec:
+def fill_in(spec: Spec, others: Iterable[Spec]) -> tuple[Spec, list[tuple[Location, str]]]:
     """Fill in the options of joined tables that the spec leaves out and the spec of the table knows.
 
-    The versions of deletes (``on_delete: mark``) are left out. Raises :class:`SpecError` for a table without versions,
-    for one with times of another kind, and for one that is the target of several specs.
+    The versions of deletes (``on_delete: mark``) are left out. Also returns the problems: a table without versions, or
+    with times of another type. Raises :class:`SpecError` for a table that can be the target of several specs.
     """
+    found: list[tuple[Location, str]] = []
     writers = [(full_name(other.target_parts), other) for other in others if other.target_parts != spec.target_parts]
     join = {}
     for alias, joined in spec.source.join.items():
         parts = sql.split_name(joined.table)
         owner = find_writer(spec, full_name(parts), parts, writers)
         if owner is not None and (problem := _problem(spec, joined, owner)):
-            raise SpecError([Problem(spec.origin, 0, 0, f"source.join.{alias}: {problem}")])
+            found.append((("source", "join", alias, "table"), f"table: {problem}"))
         join[alias] = _filled(joined, owner) if owner is not None and _same_times(spec, owner) else joined
-    return spec.model_copy(update={"source": spec.source.model_copy(update={"join": join})})
+    return spec.model_copy(update={"source": spec.source.model_copy(update={"join": join})}), found
 
 
 def _problem(spec: Spec, joined: JoinedTable, owner: Spec) -> str | None:

@@ -17,7 +17,7 @@ from ruamel.yaml.reader import ReaderError
 
 from scdgen import sql
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
-from scdgen.spec.joins import fill_joins
+from scdgen.spec.joins import fill_in
 from scdgen.spec.model import Model, ShortForm, Spec, find_model
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, rule_problems
@@ -77,6 +77,18 @@ def load_spec(path: str | Path) -> Spec:
         raise UsageError(of_system(error, path)) from error
     spec = load_spec_text(text, name=path.as_posix())
     return fill_joins(spec, _find_joined(spec, path)) if spec.source.join else spec
+
+
+def fill_joins(spec: Spec, others: Iterable[Spec]) -> Spec:
+    """Fill in how joined tables that are targets of ``others`` write their versions.
+
+    Raises :class:`SpecError` for a table that cannot be joined. The spec is one of a file.
+    """
+    filled, found = fill_in(spec, others)
+    if found:
+        tree = parse(Path(spec.origin).read_text(encoding="utf-8"), spec.origin)
+        raise SpecError(Problem(spec.origin, *_position(tree, place), message) for place, message in found)
+    return filled
 
 
 def _find_joined(spec: Spec, path: Path) -> Iterator[Spec]:

@@ -122,9 +122,9 @@ def _join(spec: Spec) -> Found:
             yield ("source", option), message
     if spec.bad_rows == "skip":
         yield ("bad_rows",), "bad_rows: skip is not for join; leave rows out by the where of their table"
-    if source.changed_since and (read := sql.expression(source.changed_since)).columns and not read.tables:
-        message = f"'{min(read.columns)}' is a column, and the time is one for all rows; write a param, such as :since"
-        yield ("source", "changed_since"), f"changed_since: {message}"
+    if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
+        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
+        yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
     yield from _joined_tables(spec)
     yield from _joined_columns(spec)
 
@@ -171,16 +171,16 @@ def _joined_columns(spec: Spec) -> Found:
             yield place, f"'{name}' has no from, which names its table; write for example from: {first}.{name}"
         else:
             texts.append(((*place, "from"), column.from_))
-    for place, text in texts:
-        read = sql.expression(text)
-        if read.tables:
+    for where, text in texts:
+        found = sql.expression(text)
+        if found.tables:
             continue  # a column may be of a table in the subquery
-        for parts in sorted(read.names):
+        for parts in sorted(found.names):
             if len(parts) == 1:
-                yield place, f"{place[-1]}: '{parts[0]}' has no alias; write for example {first}.{parts[0]}"
+                yield where, f"{where[-1]}: '{parts[0]}' has no alias; write for example {first}.{parts[0]}"
             elif parts[0] not in {*known, "session"}:
                 hint = nearest(parts[0], join) or f"; the aliases are {listed}"
-                yield place, f"{place[-1]}: '{parts[0]}' is not an alias of source.join{hint}"
+                yield where, f"{where[-1]}: '{parts[0]}' is not an alias of source.join{hint}"
 
 
 def _pattern(spec: Spec) -> Found:
