@@ -108,7 +108,8 @@ class JoinedTable:
     """A table of a join, by its quoted names.
 
     ``keys`` are the keys of the spec in the target's types, ``start`` and ``until`` the times of a version, the second
-    NULL while it is open. ``where`` are the conditions on a row.
+    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the
+    alias.
     """
 
     alias: str
@@ -117,6 +118,7 @@ class JoinedTable:
     start: str
     until: str
     where: tuple[str, ...]
+    named: bool
 
     @property
     def label(self) -> str:
@@ -218,6 +220,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
 def _join(spec: Spec) -> Join:
     tables = []
     for alias, joined in spec.source.join.items():
+        texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
         form = {"gap": joined.gap, "open_end": joined.open_end}
         stored = spec.model_copy(update={"history": spec.history.model_copy(update=form)})
         tables.append(
@@ -228,6 +231,7 @@ def _join(spec: Spec) -> Join:
                 start=cast(sql.expression(joined.start).text, time_type(spec)),
                 until=_until_expression(stored, joined.end),
                 where=tuple(_conditions(joined.where)),
+                named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
             )
         )
     since = spec.source.changed_since
@@ -244,9 +248,9 @@ def _rules_of_join(spec: Spec) -> Iterator[Rule]:
     keys = tuple(map(sql.quote, spec.keys))
     shown = ["_scd_table AS alias", *keys, "_scd_from AS starts", "_scd_until AS ends"]
     rules = (
-        ("null_key", " OR ".join(f"{key} IS NULL" for key in keys), "a version of a joined table has no key"),
-        ("null_time", "_scd_from IS NULL", "a version of a joined table has no start"),
-        ("end_before_start", "_scd_until <= _scd_from", "a version of a joined table does not end after its start"),
+        ("null_key", " OR ".join(f"{key} IS NULL" for key in keys), "a joined version has no key"),
+        ("null_time", "_scd_from IS NULL", "a joined version has no start"),
+        ("end_before_start", "_scd_until <= _scd_from", "a joined version does not end after its start"),
     )
     for name, broken, what in rules:
         yield Rule(name, broken, refusal(spec, name, what, [f"TO_JSON({struct(shown)})"]))
