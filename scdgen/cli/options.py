@@ -24,6 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
+from scdgen.patterns.compile import refuse_other_source
 from scdgen.spec.load import Lines, fill_joins, load_spec
 from scdgen.spec.model import Spec
 
@@ -478,6 +479,7 @@ def open_source(
     if path is None:
         yield None
         return
+    refuse_other_source(spec)
     source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows

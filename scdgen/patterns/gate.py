@@ -241,7 +241,7 @@ def _joined_columns(spec: Spec) -> Iterator[tuple[tuple[str, ...], set[str]]]:
         columns = {name.lower() for name in joined.keys.values()}
         of_rows = [text for place, _, text in texts if place[:3] == ("source", "join", alias)]
         for read in map(sql.expression, [*of_rows, joined.start, joined.end]):
-            columns |= {parts[-1] for parts in read.names}
+            columns |= {parts[-1] if parts[0] == alias.lower() else parts[0] for parts in read.names}
         for place, how, text in texts:
             if place[0] == "columns" or place == ("source", "where"):
                 columns |= {parts[1] for parts in how(text).names if parts[0] == alias.lower() and len(parts) > 1}

@@ -140,7 +140,7 @@ class _Names:
             return Input("table", ".".join(part.name for part in node.parts))
         assert isinstance(node, exp.Column)
         parts = [part.name for part in node.parts]
-        if alias and parts[0].lower() != alias:
+        if alias and parts[0].lower() != alias and not node.find_ancestor(exp.Select):
             parts.insert(0, alias)
         if joined := self._join.get(parts[0].lower()):
             name = f"{joined.table}.{parts[1]}"
