@@ -30,7 +30,7 @@ def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
 
 def _source(spec: Spec) -> Found:
     source = spec.source
-    given = [name for name in ("table", "query", "path", "join") if getattr(source, name)]
+    given = [name for name in ("table", "query", "path", "join") if getattr(source, name) not in (None, {})]
     if len(given) != 1:
         what = f"{' and '.join(given)} are given" if given else "none is given"
         yield ("source",), f"source: exactly one of table, query, path, join names where rows come from; {what}"
