@@ -48,24 +48,24 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     boundaries AS (
         -- Each start and each end is a boundary. A version that breaks a rule stops the statement.
-        SELECT DISTINCT p.id, _scd_at
+        SELECT DISTINCT b.id, _scd_at
         FROM periods AS p
         LEFT SEMI JOIN changed AS c
             ON p.id <=> c.id
-            LATERAL VIEW EXPLODE(ARRAY(_scd_from, _scd_until)) b AS _scd_at
+            LATERAL VIEW STACK(2, p.id, _scd_from, p.id, _scd_until) b AS id, _scd_at
         WHERE
             CASE
-                WHEN id IS NULL THEN RAISE_ERROR(
+                WHEN b.id IS NULL THEN RAISE_ERROR(
                     '[SCDGEN_NULL_KEY] crm.customer_profile: a joined version has no key: '
-                    || TO_JSON(STRUCT(_scd_table AS alias, id, _scd_from AS starts, _scd_until AS ends))
+                    || TO_JSON(STRUCT(_scd_table AS alias, b.id, _scd_from AS starts, _scd_until AS ends))
                 )
                 WHEN _scd_from IS NULL THEN RAISE_ERROR(
                     '[SCDGEN_NULL_TIME] crm.customer_profile: a joined version has no start: '
-                    || TO_JSON(STRUCT(_scd_table AS alias, id, _scd_from AS starts, _scd_until AS ends))
+                    || TO_JSON(STRUCT(_scd_table AS alias, b.id, _scd_from AS starts, _scd_until AS ends))
                 )
                 WHEN _scd_until <= _scd_from THEN RAISE_ERROR(
                     '[SCDGEN_END_BEFORE_START] crm.customer_profile: a joined version does not end after its start: '
-                    || TO_JSON(STRUCT(_scd_table AS alias, id, _scd_from AS starts, _scd_until AS ends))
+                    || TO_JSON(STRUCT(_scd_table AS alias, b.id, _scd_from AS starts, _scd_until AS ends))
                 )
                 ELSE _scd_at IS NOT NULL
             END

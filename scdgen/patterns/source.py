@@ -245,7 +245,7 @@ def _join(spec: Spec) -> Join:
 
 def _rules_of_join(spec: Spec) -> Iterator[Rule]:
     """Yield the rules for a version of a joined table."""
-    keys = tuple(map(sql.quote, spec.keys))
+    keys = [f"b.{sql.quote(key)}" for key in spec.keys]
     shown = ["_scd_table AS alias", *keys, "_scd_from AS starts", "_scd_until AS ends"]
     rules = (
         ("null_key", " OR ".join(f"{key} IS NULL" for key in keys), "a joined version has no key"),
