@@ -189,7 +189,7 @@ JOIN: list[Change] = [
     ("source.join.a.open_end", "2999-12-31"),
     ("source.join.a.gap", "1 day"),
     ("source.join.c.where", "c.kind = 1 OR kind = 2"),
-    ("source.join.`o d`", {"table": "raw.other", "keys": {"id": "id", "region": "r g"}}),
+    ("source.join.other", {"table": "raw.other", "keys": {"id": "id", "region": "r g"}}),
     ("source.changed_since", ":since"),
     ("source.changed_since", "current_date() - 3"),
     ("source.where", "c.a = 1 OR a.b\n  = 2"),

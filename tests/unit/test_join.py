@@ -139,6 +139,15 @@ def test_lineage_names_the_tables() -> None:
     assert made["which rows are read"] == ([], ["crm.customer.name", "crm.address.kind"])
 
 
+def test_names_are_quoted() -> None:
+    text = WIDE.replace(
+        "    a: {table: crm.address, keys: {id: customer_id}", "    o d: {table: crm.`x y`, keys: {id: an id}"
+    )
+    merge = render(load_spec_text(text.replace("upper(a.city)", "upper(`o d`.city)"))).merge
+    assert "`o d` AS (\n" in merge and "CAST(`an id` AS INT) AS _scd_key_1" in merge and "FROM crm.`x y`\n" in merge
+    assert "LEFT JOIN `o d`\n" in merge and "SELECT 'o d' AS _scd_table" in merge
+
+
 def test_partitions_come_from_the_first_table() -> None:
     text = WIDE.replace("{id: id}}", "{id: id}, where: c.kind = 1 OR c.kind = 2}") + "table: {partition_by: [id]}\n"
     merge = render(load_spec_text(text)).merge
