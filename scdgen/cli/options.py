@@ -24,7 +24,8 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.spec.load import Lines, load_spec
+from scdgen.patterns.compile import refuse_other_source
+from scdgen.spec.load import Lines, fill_joins, load_spec
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -454,7 +455,7 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
         owners.setdefault(name, spec)
     if problems:
         raise SpecError(problems) from first
-    return specs
+    return [fill_joins(spec, specs) if spec.source.join else spec for spec in specs]
 
 
 def _load_or_error(path: Path) -> Spec | SpecError:
@@ -478,6 +479,7 @@ def open_source(
     if path is None:
         yield None
         return
+    refuse_other_source(spec)
     source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows

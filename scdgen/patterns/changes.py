@@ -249,6 +249,8 @@ class _Changes:
         stay = f"stored rows stay, and rows of before are not read again{gone}"
         if _place(old.source) != _place(new.source) or not _same(old.source.query, new.source.query):
             yield _line("source", _rows_from(old.source), _rows_from(new.source), stay)
+        if old.source.join and new.source.join:
+            yield from self._joined()
         if not _same(old.source.where, new.source.where):
             yield _line("source.where", old.source.where, new.source.where, stay)
         deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
@@ -277,6 +279,27 @@ class _Changes:
             if new.unchanged == "keep":
                 why = f"changes of before that changed nothing were not stored; {self.from_source}"
             yield _line("unchanged", old.unchanged, new.unchanged, why)
+
+    def _joined(self) -> Iterator[str]:
+        """Yield lines about the tables of a join."""
+        old, new = self.old.source.join, self.new.source.join
+        why = "stored versions are of the old one until their key is read again"
+        if self.new.source.changed_since:
+            why += ", so let changed_since be NULL in the next run"
+        for alias in dict.fromkeys([*old, *new]):
+            if alias not in old or alias not in new:
+                was, now = (join[alias].table if alias in join else None for join in (old, new))
+                yield _line(f"source.join.{alias}", was, now, why)
+                continue
+            for option in type(old[alias]).model_fields:
+                was, now = (
+                    {"valid_from": join[alias].start, "valid_to": join[alias].end}.get(
+                        option, getattr(join[alias], option)
+                    )
+                    for join in (old, new)
+                )
+                if was != now:
+                    yield _line(f"source.join.{alias}.{option}", was, now, why)
 
     def values(self) -> Iterator[str]:
         """Yield lines about how the values of a column are computed."""
@@ -337,7 +360,7 @@ def _same(one: str | None, other: str | None) -> bool:
 
 
 def _place(source: Source) -> tuple[object, ...]:
-    return source.table, source.path, source.format, source.options
+    return source.table, source.path, source.format, source.options, not source.join
 
 
 def _rows_from(source: Source) -> str | None:
@@ -345,6 +368,8 @@ def _rows_from(source: Source) -> str | None:
     if source.path is not None:
         options = (f", {name}: {value}" for name, value in source.options.items())
         return f"{source.path} ({source.format}{''.join(options)})"
+    if source.join:
+        return f"join of {', '.join(joined.table for joined in source.join.values())}"
     return source.table or source.query
 
 

@@ -115,6 +115,8 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     :class:`UsageError` for a param that the spec does not have, for a value that is not valid for its type, and for
     params without value or default.
     """
+    if view is not None:
+        refuse_other_source(spec)
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
@@ -137,6 +139,13 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
         line = "{}: the param '{}' ({}) has no value; pass {}"
         raise UsageError("\n".join(line.format(spec.origin, name, kind, _param(name, "=...")) for name, kind in needed))
     return bound
+
+
+def refuse_other_source(spec: Spec) -> None:
+    """Raise :class:`UsageError` if no rows can replace the source of the spec."""
+    if spec.source.join:
+        what = "source.join reads its tables, which no other source replaces"
+        raise UsageError(f"{spec.origin}: {what}; leave out {option('--source', 'source=')}")
 
 
 def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[str, V]]:

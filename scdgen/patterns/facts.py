@@ -54,7 +54,8 @@ class Session:
     def of(cls, spec: Spec, rows: Rows) -> Session:
         """Return the variables of a spec; the batch's are computed from ``rows``."""
         params, needed = source.param_variables(spec)
-        where = tuple(source.predicates(spec))
+        # The keys of a join are those of its first table.
+        where = rows.join.tables[0].where if rows.join else tuple(source.predicates(spec))
         taken_at, last_run = source.taken_at(spec), source.last_run(spec)
         return cls(tuple(needed), tuple(params), taken_at, last_run, tuple(source.batch_variables(spec)), where, rows)
 

@@ -78,6 +78,11 @@ class _Gate:
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         self.read = sorted(bare.union(*(text.columns for text in texts)))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
+        # Joined tables get a name of one part, and the columns that the spec reads of them.
+        self.joined: dict[str, set[str]] = {}
+        for parts, columns in _joined_columns(spec):
+            name = self.tables.setdefault(parts, f"_scd_joined_{len(self.joined) + 1}")
+            self.joined[name] = self.joined.get(name, set()) | columns
         # Tables that the user's expressions read in subqueries: their columns are not known here.
         self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
 
@@ -199,6 +204,7 @@ class _Gate:
         listed: dict[str, object] = {
             _TARGET: {name.lower(): kind for name, kind in self.target.items()},
             SOURCE_VIEW: dict.fromkeys(self.read, "STRING"),
+            **{name: dict.fromkeys(sorted(columns), "STRING") for name, columns in self.joined.items()},
             **{view: dict.fromkeys(columns, "STRUCT<_scd_any STRING>") for view, columns in (views or {}).items()},
         }
         schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
@@ -234,6 +240,20 @@ def _kinds(name: str, trees: Sequence[exp.Expression]) -> Iterator[str]:
 
 def _unresolved_text(error: Exception) -> str:
     return f"a name does not resolve ({first_line(error)})"
+
+
+def _joined_columns(spec: Spec) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Yield (table in parts, its columns that the spec reads, in lower case) for each table of a join."""
+    texts = list(sql_texts(spec))
+    for alias, joined in spec.source.join.items():
+        columns = {name.lower() for name in joined.keys.values()}
+        of_rows = [text for place, _, text in texts if place[:3] == ("source", "join", alias)]
+        for read in map(sql.expression, [*of_rows, joined.start, joined.end]):
+            columns |= {parts[-1] if parts[0] == alias.lower() else parts[0] for parts in read.names}
+        for place, how, text in texts:
+            if place[0] == "columns" or place == ("source", "where"):
+                columns |= {parts[1] for parts in how(text).names if parts[0] == alias.lower() and len(parts) > 1}
+        yield sql.split_name(joined.table), columns
 
 
 def _source_parts(spec: Spec) -> tuple[str, ...]:

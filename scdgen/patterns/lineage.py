@@ -76,8 +76,9 @@ def lineage(spec: Spec) -> Lineage:
             of, by = (time, columns[shown]) if kind == "since" else (columns[shown], time)
             made.append(Made(f"{spec.views.overlay}.{name}", of, tuple(item for item in by if item not in of)))
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
+    read = _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()])
     rules = (
-        ("which rows are read", _all([seen.inputs(given.where) if given.where else (), left_out])),
+        ("which rows are read", read),
         ("which rows are deletes", deletes),
         ("which rows empty the table", seen.inputs(given.truncate_when) if given.truncate_when else ()),
         ("which columns a row sets", seen.inputs(given.sets) if given.sets else ()),
@@ -85,13 +86,14 @@ def lineage(spec: Spec) -> Lineage:
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]
     parts = sorted(sql.query(given.query).tables) if given.query else []
-    called = given.table or given.path or "the SELECT of the spec"
+    parts += dict.fromkeys(sql.split_name(joined.table) for joined in given.join.values())
+    called = given.table or given.path or ("the join of the spec" if given.join else "the SELECT of the spec")
     return Lineage(called, spec.target, tuple(".".join(name) for name in parts), tuple(made))
 
 
 def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
     """Return the inputs of the time of a version or row."""
-    own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else ()
+    own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else seen.times_of_join()
     # A key that returns, or is missing, has the time of the snapshot.
     taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.reads_snapshot and spec.keeps_history else ()
     return _all([own, taken])
@@ -108,22 +110,43 @@ class _Names:
     def __init__(self, spec: Spec):
         given = spec.source
         self._relation = "source" if given.query else sql.split_name(given.table)[-1].lower() if given.table else ""
+        self._join = {alias.lower(): joined for alias, joined in given.join.items()}
+        self._since = given.changed_since
         self._spelled: dict[str, str] = {}
 
-    def inputs(self, text: str) -> tuple[Input, ...]:
-        """Return the inputs of an expression, in the order of its text; the expression itself if it has none."""
+    def times_of_join(self) -> tuple[Input, ...]:
+        """Return the inputs of the boundaries of a join: each start and each end of a version of its tables."""
+        texts = ((alias, text) for alias, joined in self._join.items() for text in (joined.start, joined.end))
+        return _all(self.inputs(text, alias) for alias, text in texts)
+
+    def conditions_of_join(self) -> tuple[Input, ...]:
+        """Return the inputs of what decides which rows of the joined tables are read."""
+        texts = [(alias, joined.where) for alias, joined in self._join.items() if joined.where]
+        texts += [("", self._since)] if self._since else []
+        return _all(self.inputs(text, alias) for alias, text in texts)
+
+    def inputs(self, text: str, alias: str = "") -> tuple[Input, ...]:
+        """Return the inputs of an expression, in the order of its text; the expression itself if it has none.
+
+        ``alias`` is the joined table that it is over, if it need not say so.
+        """
         tree = sqlglot.parse_one(text, dialect=DIALECT)
         found = [read for node in tree.find_all(exp.Column, exp.Placeholder, exp.Table, bfs=False)
-                 if (read := self._input(node))]  # fmt: skip
+                 if (read := self._input(node, alias))]  # fmt: skip
         return tuple(dict.fromkeys(found)) or (Input("value", " ".join(text.split())),)
 
-    def _input(self, node: exp.Expression) -> Input | None:
+    def _input(self, node: exp.Expression, alias: str) -> Input | None:
         if isinstance(node, exp.Placeholder):
             return Input("param", f":{node.name}")
         if isinstance(node, exp.Table):
             return Input("table", ".".join(part.name for part in node.parts))
         assert isinstance(node, exp.Column)
         parts = [part.name for part in node.parts]
+        if alias and parts[0].lower() != alias and not node.find_ancestor(exp.Select):
+            parts.insert(0, alias)
+        if joined := self._join.get(parts[0].lower()):
+            name = f"{joined.table}.{parts[1]}"
+            return Input("column", self._spelled.setdefault(name.lower(), name))
         qualified = len(parts) > 1 and parts[0].lower() == self._relation
         if node.find_ancestor(exp.Select) and not qualified:
             return None

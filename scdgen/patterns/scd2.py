@@ -341,13 +341,10 @@ def _assigned(
 
 def _history_problems(spec: Spec) -> Found:
     history = spec.history
-    message = _gap_problem(history.type, history.gap)
-    if message:
-        yield ("history", "gap"), f"gap: '{history.gap}' {message}"
-    if history.open_end not in (None, "last_run") and not _fits(history.type, history.open_end):
-        example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
-        message = f"open_end: '{history.open_end}' is not a valid {history.type}; write null or {example[history.type]}"
-        yield ("history", "open_end"), message
+    yield from _end_problems(history.type, history.gap, None if history.open_end == "last_run" else history.open_end)
+    for alias, joined in spec.source.join.items():
+        for place, message in _end_problems(history.type, joined.gap, joined.open_end):
+            yield ("source", "join", alias, place[-1]), message
     if history.open_end == "last_run" and history.is_current is None:
         message = "needs is_current, which identifies the open version; keep the default of is_current"
         yield ("history", "open_end"), f"open_end: last_run {message}"
@@ -362,6 +359,14 @@ def _history_problems(spec: Spec) -> Found:
         for option, value in (("open", flag.open), ("closed", flag.closed)):
             if not isinstance(value, kinds) or (kinds == (int,) and isinstance(value, bool)):
                 yield place, f"is_current: {option}: '{value}' is not a valid {flag.type}; write a value of that type"
+
+
+def _end_problems(kind: str, gap: str | int | None, open_end: object) -> Found:
+    if message := _gap_problem(kind, gap):
+        yield ("history", "gap"), f"gap: '{gap}' {message}"
+    if open_end is not None and not _fits(kind, open_end):
+        example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
+        yield ("history", "open_end"), f"open_end: '{open_end}' is not a valid {kind}; write null or {example[kind]}"
 
 
 def _gap_problem(kind: str, gap: str | int | None) -> str:

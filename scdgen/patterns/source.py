@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns.columns import cast, wrapped
+from scdgen.patterns.columns import cast, struct, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -42,6 +42,12 @@ _ADVICE = {
     "max_deleted": "raise snapshot.max_deleted if that is right",
     "taken_at": "run snapshots in the order in which they were taken",
 }
+_ADVICE_IN_JOIN = {
+    "null_key": "fix that table or leave such rows out by its where",
+    "null_time": "fix that table or leave such rows out by its where",
+    "end_before_start": "fix that table or leave such rows out by its where",
+    "conflict": "fix the joined tables, each of which must have one version of a key at a time",
+}
 _CONFLICT_IN_VERSIONS = "fix the source, which must have one row of each start"
 _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effective_at or set late_arriving: ignore"
 
@@ -75,7 +81,9 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     advice = _ADVICE.get(rule)
     if rule.startswith(EXPECTATION):
         advice = "fix the source, or set on_violation: skip or quarantine"
-    if rule == "late" and spec.reads_snapshot:
+    if spec.source.join and rule in _ADVICE_IN_JOIN:
+        advice = _ADVICE_IN_JOIN[rule]
+    elif rule == "late" and spec.reads_snapshot:
         advice = _LATE_IN_SNAPSHOT
     elif rule == "conflict" and spec.reads_versions:
         advice = _CONFLICT_IN_VERSIONS
@@ -113,6 +121,48 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class JoinedTable:
+    """A table of a join, by its quoted names.
+
+    ``keys`` are the keys of the spec in the target's types, ``start`` and ``until`` the times of a version, the second
+    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the
+    alias.
+    """
+
+    alias: str
+    table: str
+    keys: tuple[str, ...]
+    start: str
+    until: str
+    where: tuple[str, ...]
+    named: bool
+
+    @property
+    def label(self) -> str:
+        """Return the alias as a text literal."""
+        return sql.text_literal(sql.unquote(self.alias))
+
+
+@dataclass(frozen=True)
+class Join:
+    """The steps from several tables with versions to the rows of one history.
+
+    ``keys`` are the quoted keys of the target; the tables have them as ``stored``. ``since`` is the time from which a
+    version must start or end for its key to be read; ``rules`` are those for a version of a table.
+    """
+
+    tables: tuple[JoinedTable, ...]
+    keys: tuple[str, ...]
+    since: str | None
+    rules: tuple[Rule, ...]
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """Return the names of the keys in the step of a table, whose columns may have any other name."""
+        return tuple(f"_scd_key_{number}" for number in range(1, len(self.keys) + 1))
+
+
+@dataclass(frozen=True)
 class Rows:
     """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
 
@@ -120,7 +170,8 @@ class Rows:
     ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
     (``changed`` refuses any other). ``expected`` are the expectations, those that stop the statement first. ``empty``
     is the refusal of a source without rows; it is in column number
-    ``key_place``, because a column that nothing reads is not evaluated.
+    ``key_place``, because a column that nothing reads is not evaluated. With ``join``, the rows are its spans, and
+    ``relation`` is its first table.
     """
 
     name: str
@@ -138,6 +189,7 @@ class Rows:
     empty: str | None = None
     key_place: int = 0
     expected: tuple[Expected, ...] = ()
+    join: Join | None = None
 
     @property
     def tests_rows(self) -> bool:
@@ -154,10 +206,14 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     """Return the typed rows and the rules for them."""
     relation, query, view = _relation(spec)
     select = [
-        f"{cast(fragment(spec, column).text, spec.columns[column].type)} AS {sql.quote(column)}"
+        f"spans.{sql.quote(column)}"
+        if spec.source.join and column in spec.keys
+        else f"{cast(fragment(spec, column).text, spec.columns[column].type)} AS {sql.quote(column)}"
         for column in source_columns(spec)
     ]
     more = {"_scd_at": time_expression(spec)} if spec.source.effective_at is not None else {}
+    if spec.source.join:
+        select += ["spans._scd_at", "spans._scd_until"]
     if spec.source.effective_until is not None:
         more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
     if spec.source.sets is not None:
@@ -186,6 +242,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         empty=empty,
         key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
+        join=_join(spec) if spec.source.join else None,
     )
 
 
@@ -215,12 +272,58 @@ def left_out(spec: Spec) -> tuple[str, ...]:
     return tuple(rule.name for rule in spec.expectations if rule.on_violation != "fail")
 
 
+def _join(spec: Spec) -> Join:
+    tables = []
+    for alias, joined in spec.source.join.items():
+        texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
+        form = {"gap": joined.gap, "open_end": joined.open_end}
+        stored = spec.model_copy(update={"history": spec.history.model_copy(update=form)})
+        tables.append(
+            JoinedTable(
+                alias=sql.quote(alias),
+                table=sql.quote_parts(sql.split_name(joined.table)),
+                keys=tuple(cast(sql.quote(joined.keys[key]), spec.columns[key].type) for key in spec.keys),
+                start=cast(sql.expression(joined.start).text, time_type(spec)),
+                until=_until_expression(stored, joined.end),
+                where=tuple(_conditions(joined.where)),
+                named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
+            )
+        )
+    since = spec.source.changed_since
+    return Join(
+        tables=tuple(tables),
+        keys=tuple(map(sql.quote, spec.keys)),
+        since=cast(sql.expression(since).text, time_type(spec)) if since else None,
+        rules=tuple(_rules_of_join(spec)),
+    )
+
+
+def _rules_of_join(spec: Spec) -> Iterator[Rule]:
+    """Yield the rules for a version of a joined table."""
+    keys = [f"b.{sql.quote(key)}" for key in spec.keys]
+    shown = ["_scd_table AS alias", *keys, "_scd_from AS starts", "_scd_until AS ends"]
+    rules = (
+        ("null_key", " OR ".join(f"{key} IS NULL" for key in keys), "a joined version has no key"),
+        ("null_time", "_scd_from IS NULL", "a joined version has no start"),
+        ("end_before_start", "_scd_until <= _scd_from", "a joined version does not end after its start"),
+    )
+    for name, broken, what in rules:
+        yield Rule(name, broken, refusal(spec, name, what, [f"TO_JSON({struct(shown)})"]))
+
+
 def _rules(spec: Spec) -> Iterator[Rule]:
     """Yield the rules for a row, in names of the table."""
 
     def rule(name: str, broken: str, what: str) -> Rule:
         return Rule(name, broken, refusal(spec, name, what))
 
+    if spec.source.join:  # the versions of its tables have rules of their own
+        times = Times(spec)
+        if times.open_end is not None:
+            yield rule("null_time", f"_scd_at >= {times.open_end}", "a version starts or ends after the open end")
+        if misread := times.misread("_scd_at"):
+            yield rule("gap", misread, f"a version starts or ends {spec.history.gap} after a change of the clock")
+        return
     if spec.bad_rows == "fail":
         for key in spec.keys:
             yield rule("null_key", _missing(spec, sql.quote(key)), f"{key} is NULL")
@@ -412,13 +515,16 @@ def _flag(condition: str | None) -> str:
 
 def predicates(spec: Spec) -> list[str]:
     """Return the conditions on a source row, each ready to be joined by AND."""
-    found = []
-    if spec.source.where is not None:
-        part = sql.expression(spec.source.where)
-        found.append(f"({part.text})" if part.loose else part.text)
+    found = list(_conditions(spec.source.where))
     if spec.source.delete_when is not None and spec.deletes == "ignore":
         found.append(f"NOT {deleted_expression(spec)}")
     return found
+
+
+def _conditions(where: str | None) -> Iterator[str]:
+    if where is not None:
+        part = sql.expression(where)
+        yield f"({part.text})" if part.loose else part.text
 
 
 def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
@@ -428,6 +534,9 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
         return sql.quote_parts(sql.split_name(source.table)), None, None
     if source.query is not None:
         return "source", sql.query(source.query).text, None
+    if source.join:
+        (alias, joined), *_ = source.join.items()
+        return f"{sql.quote_parts(sql.split_name(joined.table))} AS {sql.quote(alias)}", None, None
     assert source.path is not None and source.format is not None
     if source.format in {"delta", "parquet"} and not source.options:
         return f"{source.format}.{sql.quote(source.path)}", None, None

@@ -98,6 +98,8 @@ def find_read_names(spec: Spec) -> Iterator[Name]:
     """
     if spec.source.table is not None:
         yield sql.split_name(spec.source.table)
+    for joined in spec.source.join.values():
+        yield sql.split_name(joined.table)
     for place, read, text in sql_texts(spec):
         if place[0] not in _NOT_RUN:
             yield from _named_in(read(text))
@@ -128,13 +130,13 @@ def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]]) -> tuple[Read, ...]
     names: dict[Name, Name] = {}
     for parts in find_read_names(spec):
         names.setdefault(full_name(parts), parts)
-    found = [Read(sql.quote_parts(parts), _writer(spec, name, parts, writers)) for name, parts in names.items()]
+    found = [Read(sql.quote_parts(parts), find_writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:
         found.insert(0, Read(spec.source.path))
     return tuple(found)
 
 
-def _writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, Spec]]) -> Spec | None:
+def find_writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, Spec]]) -> Spec | None:
     """Find the spec that writes a table; raises :class:`SpecError` if it could be several."""
     same = [(other, writer) for other, writer in writers if other == name]
     if not same:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -14,7 +15,9 @@ from ruamel.yaml.comments import TaggedScalar
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 
+from scdgen import sql
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
+from scdgen.spec.joins import fill_in
 from scdgen.spec.model import Model, ShortForm, Spec, find_model
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, rule_problems
@@ -72,7 +75,32 @@ def load_spec(path: str | Path) -> Spec:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
         raise UsageError(of_system(error, path)) from error
-    return load_spec_text(text, name=path.as_posix())
+    spec = load_spec_text(text, name=path.as_posix())
+    return fill_joins(spec, _find_joined(spec, path)) if spec.source.join else spec
+
+
+def fill_joins(spec: Spec, others: Iterable[Spec]) -> Spec:
+    """Fill in how joined tables that are targets of ``others`` write their versions.
+
+    Raises :class:`SpecError` for a table that cannot be joined. The spec is one of a file.
+    """
+    filled, found = fill_in(spec, others)
+    if found:
+        tree = parse(Path(spec.origin).read_text(encoding="utf-8"), spec.origin)
+        raise SpecError(Problem(spec.origin, *_position(tree, place), message) for place, message in found)
+    return filled
+
+
+def _find_joined(spec: Spec, path: Path) -> Iterator[Spec]:
+    """Yield the specs next to a spec's file that mention a table of its join; a spec with mistakes is left out."""
+    tables = [sql.split_name(joined.table)[-1].lower() for joined in spec.source.join.values()]
+    for other in sorted(path.parent.iterdir()):
+        if other.suffix not in {".yml", ".yaml"} or other == path:
+            continue
+        with suppress(OSError, UnicodeDecodeError, SpecError):
+            text = other.read_text(encoding="utf-8")
+            if any(table in text.lower() for table in tables):
+                yield load_spec_text(text, name=other.as_posix())
 
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
@@ -298,6 +326,8 @@ def _holder(place: Location) -> str:
     """Name what an option belongs to: an entry by its kind, a mapping by its name."""
     named = [step for step in place if isinstance(step, str)]
     kinds = {"columns": "column", "params": "param", "checks": "check"}
+    if named[:2] == ["source", "join"]:
+        return "table of a join"
     return kinds.get(named[0], named[-1]) if named else "spec"
 
 

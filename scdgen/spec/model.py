@@ -116,8 +116,40 @@ Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
 
 
+class JoinedTable(Model):
+    """A table with versions, whose history is joined with those of others."""
+
+    table: TableName = Field(description="A table with a row per version; it may be the target of a spec.")
+    keys: dict[Name, Name] = Field(description="Each key of the spec: the column of the table that has it.")
+    valid_from: Expression | None = Field(
+        default=None, description="When a version starts; by default as in the spec of the table, else `valid_from`."
+    )
+    valid_to: Expression | None = Field(
+        default=None, description="When a version ends; by default as in the spec of the table, else `valid_to`."
+    )
+    open_end: Scalar = Field(
+        default=None, description="The end of an open version; by default as in the spec of the table, else null."
+    )
+    gap: Annotated[str | int | None, BeforeValidator(_plain)] = Field(
+        default=None,
+        description="How much earlier than the next start an end is; by default as in the spec of the table, else "
+        "null: an end is the next start.",
+    )
+    where: Expression | None = Field(default=None, description="Which rows of the table are read.")
+
+    @property
+    def start(self) -> str:
+        """Return the expression of the start of a version."""
+        return self.valid_from or "valid_from"
+
+    @property
+    def end(self) -> str:
+        """Return the expression of the end of a version, as it is stored."""
+        return self.valid_to or "valid_to"
+
+
 class Source(Model):
-    """Where rows come from: a table, a SELECT or a path."""
+    """Where rows come from: a table, a SELECT, a path, or several tables with versions."""
 
     table: TableName | None = Field(default=None, description="The table to read, in one to three parts.")
     query: Query | None = Field(default=None, description="A SELECT to read.")
@@ -129,6 +161,16 @@ class Source(Model):
         default=None, description="The format of the files at `path`."
     )
     options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
+    join: dict[Name, JoinedTable] = Field(
+        default_factory=dict,
+        description="With `feed: versions`: alias -> a table with versions. Their histories become one; the first "
+        "table decides which keys exist, and when.",
+    )
+    changed_since: Expression | None = Field(
+        default=None,
+        description="For `join`: only keys of which a version starts or ends at this time or later are read; all keys "
+        "if it is NULL.",
+    )
     feed: Literal["changes", "snapshot", "versions"] = Field(
         default="changes",
         description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
@@ -381,7 +423,7 @@ class Spec(Model):
     description: Text | None = Field(default=None, description="A comment on the table.")
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
-        description="Where rows come from, and how to read them. Exactly one of `table`, `query`, `path`."
+        description="Where rows come from, and how to read them. Exactly one of `table`, `query`, `path`, `join`."
     )
     keys: Names = Field(description="The natural key: one or more target columns.")
     columns: dict[Name, Column] = Field(

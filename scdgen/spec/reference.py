@@ -25,6 +25,8 @@ from scdgen.sql.expression import data_type
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
     "source.effective_at": "",
+    "source.join.*.valid_from": "`valid_from`",
+    "source.join.*.valid_to": "`valid_to`",
     "columns.*.from": "the same name",
     "history.is_current": "`is_current`",
     "table.properties": "deletion vectors on",
@@ -127,7 +129,7 @@ def build_schema() -> dict[str, Any]:
         definition.pop("title", None)
     definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
     # The most frequent mistake is a source without one of the three.
-    definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path")]
+    definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path", "join")]
     return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
 
 

@@ -32,7 +32,11 @@ def to_json(spec: Spec) -> str:
             del found["snapshot"]["taken_at"]
     else:
         del found["snapshot"]
-    if not spec.reads_versions:
+    if not spec.source.join:
+        del found["source"]["join"], found["source"]["changed_since"]
+    for alias, joined in spec.source.join.items():
+        found["source"]["join"][alias] |= {"valid_from": joined.start, "valid_to": joined.end}
+    if not spec.reads_versions or spec.source.join:
         del found["source"]["effective_until"]
     for option in ("truncate_when", "sets"):
         if getattr(spec.source, option) is None:

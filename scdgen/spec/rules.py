@@ -19,6 +19,8 @@ STEPS = {
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
     "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
 }  # fmt: skip
+# Those of source.join, besides its aliases.
+JOIN_STEPS = {"periods", "changed", "boundaries", "spans"}
 
 
 def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
@@ -28,10 +30,10 @@ def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
 
 def _source(spec: Spec) -> Found:
     source = spec.source
-    given = [name for name in ("table", "query", "path") if getattr(source, name) is not None]
+    given = [name for name in ("table", "query", "path", "join") if getattr(source, name) not in (None, {})]
     if len(given) != 1:
         what = f"{' and '.join(given)} are given" if given else "none is given"
-        yield ("source",), f"source: exactly one of table, query, path names where rows come from; {what}"
+        yield ("source",), f"source: exactly one of table, query, path, join names where rows come from; {what}"
     if source.path is not None and not source.path.strip():
         yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
@@ -39,7 +41,7 @@ def _source(spec: Spec) -> Found:
     for option in ("format", "options"):
         if getattr(source, option) and source.path is None:
             yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
-    if source.effective_at is None and spec.rules.needs_time(spec):
+    if source.effective_at is None and not source.join and spec.rules.needs_time(spec):
         yield (
             ("source",),
             f"source: {spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true",
@@ -91,7 +93,7 @@ def _versions(spec: Spec) -> Found:
         return
     if not spec.rules.accepts("versions"):
         return
-    if source.effective_until is None:
+    if source.effective_until is None and not source.join:
         message = "source: feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
         yield ("source",), message
     refused: list[tuple[Location, object, str]] = [
@@ -113,6 +115,81 @@ def _versions(spec: Spec) -> Found:
     for place, given, why in refused:
         if given:
             yield place, f"{place[-1]}: not with feed: versions, where {why}"
+
+
+def _join(spec: Spec) -> Found:
+    source, place = spec.source, ("source", "join")
+    if not source.join:
+        if source.changed_since is not None:
+            yield ("source", "changed_since"), "changed_since: goes with 'join:' only; remove it, or write where"
+        return
+    if not spec.reads_versions:
+        yield place, "join: gives whole histories; write feed: versions"
+    for option, column in (("effective_at", "valid_from"), ("effective_until", "valid_to")):
+        if getattr(source, option) is not None:
+            message = f"{option}: not with join, where each table has its {column}; remove it"
+            yield ("source", option), message
+    if spec.bad_rows == "skip":
+        yield ("bad_rows",), "bad_rows: skip is not for join; leave rows out by the where of their table"
+    if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
+        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
+        yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
+    yield from _joined_tables(spec)
+    yield from _joined_columns(spec)
+
+
+def _joined_tables(spec: Spec) -> Found:
+    first, seen = next(iter(spec.source.join)), set[str]()
+    for alias, joined in spec.source.join.items():
+        place = ("source", "join", alias)
+        if alias.lower() in {*STEPS, *JOIN_STEPS, "session"} and len(alias) > 1:
+            yield place, f"join: '{alias}' is a name of the generated SQL; give the alias another name"
+        if alias.lower() in seen:
+            yield place, f"join: '{alias}' is there already, ignoring case; give the alias another name"
+        seen.add(alias.lower())
+        parts = sql.split_name(joined.table)
+        if parts == spec.target_parts:
+            message = "table: is the target itself, which cannot be merged into itself; name another table"
+            yield (*place, "table"), message
+        taken = {*STEPS, *JOIN_STEPS, *map(str.lower, spec.source.join)}
+        if len(parts) == 1 and parts[0].lower() in taken:
+            message = f"'{joined.table}' is the name of a step of the generated SQL; write its schema before it"
+            yield (*place, "table"), message
+        if set(joined.keys) != set(spec.keys if alias == first else spec.source.join[first].keys):
+            owner, keys = ("the spec", spec.keys) if alias == first else (first, spec.source.join[first].keys)
+            message = f"keys: must be those of {owner}, {', '.join(keys)}; map each to a column of {joined.table}"
+            yield (*place, "keys"), message
+
+
+def _joined_columns(spec: Spec) -> Found:
+    """Yield columns and conditions that do not name their table by its alias."""
+    join = spec.source.join
+    (first, keyed), *_ = join.items()
+    known, listed = {alias.lower() for alias in join}, ", ".join(join)
+    texts: list[tuple[Location, str]] = [(("source", "where"), spec.source.where)] if spec.source.where else []
+    for name, column in spec.columns.items():
+        place, read = ("columns", name), sql.expression(column.from_) if column.from_ else None
+        start = spec.history.valid_from.lower()
+        if read is not None and not column.track and read.columns == {start} and read.bare is None:
+            continue  # computed from the start of the version
+        if name in keyed.keys and name in spec.keys:
+            own = f"{sql.quote(first)}.{sql.quote(keyed.keys[name])}"
+            if read is None or read.text.replace("`", "").lower() != own.replace("`", "").lower():
+                yield place, f"'{name}' is a key, which {first} decides; write from: {own}"
+        elif read is None or column.from_ is None:
+            yield place, f"'{name}' has no from, which names its table; write for example from: {first}.{name}"
+        else:
+            texts.append(((*place, "from"), column.from_))
+    for where, text in texts:
+        found = sql.expression(text)
+        if found.tables:
+            continue  # a column may be of a table in the subquery
+        for parts in sorted(found.names):
+            if len(parts) == 1:
+                yield where, f"{where[-1]}: '{parts[0]}' has no alias; write for example {first}.{parts[0]}"
+            elif parts[0] not in {*known, "session"}:
+                hint = nearest(parts[0], join) or f"; the aliases are {listed}"
+                yield where, f"{where[-1]}: '{parts[0]}' is not an alias of source.join{hint}"
 
 
 def _pattern(spec: Spec) -> Found:
@@ -262,6 +339,12 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
         if getattr(source, option) is not None:
             yield ("source", option), sql.expression, getattr(source, option)
+    if source.changed_since is not None:
+        yield ("source", "changed_since"), sql.expression, source.changed_since
+    for alias, joined in source.join.items():
+        for option in ("valid_from", "valid_to", "where"):
+            if getattr(joined, option) is not None:
+                yield ("source", "join", alias, option), sql.expression, getattr(joined, option)
     for index, text in enumerate(source.sequence_by):
         yield ("source", "sequence_by", index), sql.expression, text
     for name, column in spec.columns.items():
@@ -393,8 +476,8 @@ def _expectations(spec: Spec) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _partial, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays,
-    _lookups, _expectations,
+    _source, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params, _names,
+    _overlays, _lookups, _expectations,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

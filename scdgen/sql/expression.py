@@ -131,7 +131,8 @@ def split_name(text: str) -> tuple[str, ...]:
 class Fragment:
     """A user's expression or query: its text for the generated SQL, and what it reads.
 
-    ``columns`` are the lower-case names of the columns it refers to, ``params`` the names after a colon.
+    ``columns`` are the lower-case names of the columns it refers to, ``params`` the names after a colon. ``names`` are
+    the columns with their qualifiers, up to two parts each, in lower case.
     """
 
     text: str
@@ -140,6 +141,7 @@ class Fragment:
     bare: str | None = None  # the column's name if the expression is just a column
     loose: bool = False  # an OR at the top level: needs parentheses next to an AND
     tables: frozenset[tuple[str, ...]] = frozenset()
+    names: frozenset[tuple[str, ...]] = frozenset()
 
 
 @functools.lru_cache(maxsize=4096)
@@ -324,8 +326,9 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
         for table in tree.find_all(exp.Table)
         if len(table.parts) > 1 or table.name.lower() not in ctes
     }
-    columns = frozenset(column.parts[0].name.lower() for column in tree.find_all(exp.Column))
-    return Fragment(written, columns, frozenset(names), bare, loose, frozenset(tables))
+    read = [tuple(part.name.lower() for part in column.parts) for column in tree.find_all(exp.Column)]
+    columns, qualified = frozenset(parts[0] for parts in read), frozenset(parts[:2] for parts in read)
+    return Fragment(written, columns, frozenset(names), bare, loose, frozenset(tables), qualified)
 
 
 def _bind_params(text: str) -> tuple[str, set[str]]:

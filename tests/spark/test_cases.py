@@ -97,7 +97,7 @@ class _Table:
         failed = [check for check in self.runner.check(self.spec) if check.failures]
         assert not failed, f"{self.case.name}: {failed}"
 
-    def _refused(self, place: str, rule: str, source: DataFrame, params: dict[str, Any]) -> None:
+    def _refused(self, place: str, rule: str, source: DataFrame | None, params: dict[str, Any]) -> None:
         before = self.rows()
         with pytest.raises(DataError) as caught:
             self.runner.run(self.spec, source, params)
@@ -105,9 +105,15 @@ class _Table:
         assert self.rows() == before, f"{place}: the table is not as it was"
 
 
-def _source(spark: SparkSession, case: Case, batch: Batch) -> DataFrame:
-    """The rows in the types of the source; Spark parses the cells, so times are in its session's zone."""
-    block, types = block_of(batch.rows), case.types
+def _source(spark: SparkSession, case: Case, batch: Batch) -> DataFrame | None:
+    """The rows of the source. Those of a join's tables become views, and nothing is returned."""
+    for alias, text in batch.tables.items():
+        _typed(spark, block_of(text), case.table_types(alias)).createOrReplaceTempView(case.view(alias))
+    return None if batch.tables else _typed(spark, block_of(batch.rows), case.types)
+
+
+def _typed(spark: SparkSession, block: Block, types: dict[str, str]) -> DataFrame:
+    """The rows in the types of their table; Spark parses the cells, so times are in its session's zone."""
     given = [
         "(" + ", ".join(["0", *("NULL" if cell is None else text_literal(cell) for cell in row)]) + ")"
         for row in block.rows

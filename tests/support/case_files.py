@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -165,9 +166,10 @@ class Again(_Model):
 
 
 class Batch(_Model):
-    """Rows to load, and the table afterwards."""
+    """Rows to load, and the table afterwards. A join has the rows of each of its ``tables`` instead."""
 
-    rows: str
+    rows: str = ""
+    tables: dict[str, str] = Field(default_factory=dict)
     params: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     table: str | None = None
@@ -195,7 +197,8 @@ class Case(_Model):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
     why: Text
     spec: dict[str, Any]
-    schema_: Text = Field(alias="source schema")
+    schema_: str = Field(default="", alias="source schema")
+    tables: dict[str, Text] = Field(default_factory=dict)
     batches: Annotated[list[Batch], Field(min_length=1)]
     table: str | None = None
     queries: list[Query] = Field(default_factory=list)
@@ -216,30 +219,51 @@ class Case(_Model):
     @property
     def types(self) -> dict[str, str]:
         """``name -> type`` of the source's columns."""
-        listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", self.schema_)]
-        if any(len(part) != 2 for part in listed):
-            raise CaseError(f"source schema: '{self.schema_}' is not 'name type, name type'")
-        return {name: kind.strip() for name, kind in listed}
+        return _types("source schema", self.schema_)
+
+    def table_types(self, alias: str) -> dict[str, str]:
+        """``name -> type`` of the columns of a joined table."""
+        return _types(f"tables {alias}", self.tables[alias])
+
+    def view(self, alias: str) -> str:
+        """The view that stands for a joined table."""
+        return f"case_{self.name}_{alias}"
 
     def spec_text(self, options: Mapping[str, Any]) -> str:
         """The spec as YAML text, with target, source table and the options of a batch filled in."""
         given = {"target": self.target, "pattern": "scd2", **_merged(self.spec, options)}
-        given["source"] = {"table": "nowhere", **given.get("source", {})}
+        given["source"] = {**({} if self.tables else {"table": "nowhere"}), **given.get("source", {})}
+        for alias in self.tables:
+            given["source"]["join"][alias] = {"table": self.view(alias), **given["source"]["join"][alias]}
         return json.dumps(given, default=str)  # JSON is YAML
 
     def check_blocks(self) -> None:
         """Parse every table of the case, so that mistakes are found before anything runs."""
-        tables = [("table", self.table, False), *((f"query {i}", q.rows, False) for i, q in enumerate(self.queries, 1))]
+        tables: list[tuple[str, str | None, Callable[[], dict[str, str]] | None]] = [("table", self.table, None)]
+        tables += [(f"query {i}", query.rows, None) for i, query in enumerate(self.queries, 1)]
         for i, batch in enumerate(self.batches, 1):
-            tables += [(f"batch {i}: rows", batch.rows, True), (f"batch {i}: table", batch.table, False)]
-            tables += [(f"batch {i}: again", batch.again.table if batch.again else None, False)]
-        for place, text, of_source in tables:
+            if batch.tables.keys() != self.tables.keys():
+                raise CaseError(f"batch {i}: tables: are not those of the case, {', '.join(self.tables) or 'none'}")
+            for alias, text in batch.tables.items():
+                tables.append((f"batch {i}: tables {alias}", text, partial(self.table_types, alias)))
+            if not self.tables:
+                tables.append((f"batch {i}: rows", batch.rows, lambda: self.types))
+            tables.append((f"batch {i}: table", batch.table, None))
+            tables.append((f"batch {i}: again", batch.again.table if batch.again else None, None))
+        for place, given, types in tables:
             try:
-                block = block_of(text) if text is not None else None
-                if block is not None and of_source:
-                    block.typed(self.types)
+                block = block_of(given) if given is not None else None
+                if block is not None and types is not None:
+                    block.typed(types())
             except CaseError as error:
                 raise CaseError(f"{place}: {error}") from error
+
+
+def _types(place: str, schema: str) -> dict[str, str]:
+    listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", schema)]
+    if any(len(part) != 2 for part in listed):
+        raise CaseError(f"{place}: '{schema}' is not 'name type, name type'")
+    return {name: kind.strip() for name, kind in listed}
 
 
 def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

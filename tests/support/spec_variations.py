@@ -37,6 +37,20 @@ BASES = {
     for feed in feeds
 }
 
+_JOINED: Document = {
+    "c": {"table": "raw.customer", "keys": {"id": "id", "region": "area"}},
+    "a": {"table": "raw.address", "keys": {"region": "region", "id": "customer_id"}},
+}
+BASES["2j"] = {
+    **BASES["2v"],
+    "source": {"feed": "versions", "join": _JOINED},
+    "columns": {
+        "id": {"type": "int", "from": "c.id"}, "region": {"type": "string", "from": "c.area"},
+        "name": {"type": "string", "from": "c.name"}, "city": {"type": "string", "from": "a.town"},
+        "bucket": {"type": "int", "from": "c.id % 3"},
+    },
+}  # fmt: skip
+
 EVERYWHERE: list[Change] = [
     ("target", "crm.`odd ``name`"),
     ("description", 'What {they} are: it\'s "so"'),
@@ -165,10 +179,38 @@ _NOT_OF_VERSIONS = {
     "source.sequence_by", "conflicts", "late_arriving", "stream", "columns.name.nulls", "columns.city.nulls",
     "columns.name.compare", "columns.city.compare",
 }  # fmt: skip
+JOIN: list[Change] = [
+    ("source.join.a.table", "raw.place"),
+    ("source.join.a.keys", {"region": "zone", "id": "customer_id"}),
+    ("source.join.a.valid_from", "begins"),
+    ("source.join.a.valid_from", "coalesce(a.begins, :since)"),
+    ("source.join.a.valid_to", "ends"),
+    ("source.join.c.open_end", "9999-12-31"),
+    ("source.join.a.open_end", "2999-12-31"),
+    ("source.join.a.gap", "1 day"),
+    ("source.join.c.where", "c.kind = 1 OR kind = 2"),
+    ("source.join.other", {"table": "raw.other", "keys": {"id": "id", "region": "r g"}}),
+    ("source.changed_since", ":since"),
+    ("source.changed_since", "current_date() - 3"),
+    ("source.where", "c.a = 1 OR a.b\n  = 2"),
+    ("columns.name.from", "upper(c.full_name)"),
+    ("columns.city.from", "a.place.town"),
+    ("table.partition_by", ["region"]),
+]
+# Options that a join refuses, besides those that name its columns or their source in another way.
+_NOT_OF_JOIN = {"source", "keys", "bad_rows", "columns.name.from"}
 VARIATIONS: dict[str, list[Change]] = {
     "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
     "2s": [*EVERYWHERE, *SCD2, *SNAPSHOT],
     "2v": [*(change for change in [*EVERYWHERE, *SCD2] if change[0] not in _NOT_OF_VERSIONS), *VERSIONS],
+    "2j": [
+        *(
+            change
+            for change in [*EVERYWHERE, *SCD2]
+            if change[0] not in _NOT_OF_VERSIONS | _NOT_OF_JOIN and change[0].split(".")[0] not in _NOT_OF_JOIN
+        ),
+        *JOIN,
+    ],
     "1c": [*EVERYWHERE, *SCD1, *CHANGES],
     "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT],
 }
@@ -207,6 +249,7 @@ COMBINED: list[tuple[str, list[Change]]] = [
     ("2v", [("on_delete", "mark"), ("history.action", "action"), ("history.gap", "1 day")]),
     ("2v", [("on_delete", "ignore"), ("history.action", "action"), *_UNTRACKED]),
     ("2v", [("on_delete", "ignore"), ("unchanged", "keep")]),
+    ("2j", [("source.changed_since", ":since"), ("table.partition_by", ["region"]), ("on_delete", "mark")]),
     ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
     *(
         (kind, [_COMPARED, ("columns.name.nulls", nulls), *more])

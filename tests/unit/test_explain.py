@@ -34,7 +34,14 @@ GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
 MEANINGS = {option.place: option.meaning for option in options()}
 # Options set by a value instead of a mapping.
 SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
-PAIRS = {"source.options", "table.properties", "stream.options", "lookups.*.keys", "lookups.*.columns"}
+PAIRS = {
+    "source.options",
+    "table.properties",
+    "stream.options",
+    "lookups.*.keys",
+    "lookups.*.columns",
+    "source.join.*.keys",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +58,8 @@ def set_options(node: Any, place: str = "") -> set[str]:
         short = "history.is_current.name" if place == "history.is_current" and node is not None else place
         return {SHORT.get(place, short)}
     steps = [
-        ("*" if place in ("columns", "params", "overlays", "lookups") else name, inner) for name, inner in node.items()
+        ("*" if place in ("columns", "params", "overlays", "lookups", "source.join") else name, inner)
+        for name, inner in node.items()
     ]
     return {found for step, inner in steps for found in set_options(inner, f"{place}.{step}".lstrip("."))}
 
@@ -79,7 +87,7 @@ def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         document = changed(BASES[kind], option, value)
         check_options(document)
-        place = option.replace(option.split(".")[1], "*") if option.startswith("columns.") else option
+        place = re.sub(r"^(columns|source\.join)\.[^.]+", r"\1.*", option)
         if isinstance(value, str | int | float):
             found = [setting.value.lower() for setting in settings(load(document)) if setting.place.startswith(place)]
             assert any(" ".join(str(value).lower().split()) in text for text in found), (option, value, found)

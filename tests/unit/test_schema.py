@@ -27,6 +27,7 @@ description: One row per version of a customer.
 pattern: scd2
 source:
   table: crm.customer_changes
+  changed_since: :since
   feed: changes
   effective_at: start_date
   effective_until: end_date
@@ -153,7 +154,8 @@ def test_example_specs_are_valid(path: Any) -> None:
 def test_every_option_is_valid() -> None:
     assert found(FULL) == []
     flag = {f"history.is_current.{name}" for name in ("name", "type", "open", "closed")}
-    other = {"source.query", "source.path", "source.format", "source.options"}  # only one of table, query, path
+    other = {"source.query", "source.path", "source.format", "source.options"}  # only one of table, query, path, join
+    other |= {place for place in MEANINGS if place.startswith("source.join")}
     assert places(tree(FULL)) | flag | other == set(MEANINGS)
 
 
@@ -176,6 +178,12 @@ def test_random_specs_are_valid(seed: int) -> None:
         ("keys:", "params: {day: date, n: {type: int, default: 3}}\nkeys:"),
         ("table: crm.s", "query: SELECT 1"),
         ("table: crm.s", "path: a.csv, format: csv, options: {header: true}"),
+        ("table: crm.s", "join: {c: {table: crm.c, keys: {id: id}}}"),
+        (
+            "table: crm.s",
+            "join: {c: {table: crm.c, keys: {id: id}, valid_from: a, valid_to: b, open_end: 9999-12-31, gap: 1 day, "
+            "where: x = 1}}",
+        ),
     ],
 )
 def test_schema_accepts(was: str, becomes: str) -> None:
@@ -196,6 +204,8 @@ def test_schema_accepts(was: str, becomes: str) -> None:
         ("table: crm.s", "table: crm.s, feed: snapshots"),
         ("table: crm.s, ", ""),
         ("table: crm.s", "table: crm.s, query: SELECT 1"),
+        ("table: crm.s", "table: crm.s, join: {c: {table: crm.c, keys: {id: id}}}"),
+        ("table: crm.s", "join: {c: {table: crm.c}}"),
         ("table: crm.s", "path: a.txt, format: txt"),
         ("id: int", "id: strng"),
         ("id: int", "id: uuid"),

@@ -1,0 +1,182 @@
+"""source.join without Spark: what the specs of its tables fill in, its order, files and lineage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scdgen import SpecError, load_spec, load_spec_text, render
+from scdgen.cli.options import load_specs
+from scdgen.errors import UsageError
+from scdgen.patterns.compile import bind
+from scdgen.patterns.lineage import lineage
+from scdgen.run.runner import Runner
+from scdgen.run.stream import build_micro_batch
+from scdgen.spec.graph import steps
+from scdgen.spec.resolved import from_json, to_json
+from tests.support.reference import Meaning, Period, RefusedError, join_histories, replace_histories
+
+WIDE = """
+target: crm.wide
+pattern: scd2
+source:
+  feed: versions
+  join:
+    c: {table: crm.customer, keys: {id: id}}
+    a: {table: crm.address, keys: {id: customer_id}, gap: null}
+keys: [id]
+columns: {id: {type: int, from: c.id}, name: {type: string, from: c.name}, city: {type: string, from: upper(a.city)}}
+"""
+ADDRESS = """
+target: crm.address
+pattern: scd2
+source: {table: raw.address, effective_at: at, delete_when: gone}
+keys: [customer_id]
+columns: {customer_id: int, city: string}
+history: {type: date, valid_from: begins, valid_to: until, open_end: '9999-12-31', gap: 1 day, deleted: is_deleted}
+on_delete: mark
+"""
+CUSTOMER = """
+target: crm.customer
+pattern: scd2
+source: {table: raw.customer, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+history: {open_end: last_run, is_current: {name: flag, type: string, open: 'Y', closed: 'N'}}
+"""
+
+
+def written(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        (folder / f"{name}.yml").write_text(text)
+    return folder
+
+
+def test_specs_in_the_folder_say_how_versions_are_stored(tmp_path: Path) -> None:
+    spec = load_spec(written(tmp_path, wide=WIDE, address=ADDRESS, customer=CUSTOMER, broken="target: [") / "wide.yml")
+    c, a = spec.source.join["c"], spec.source.join["a"]
+    assert (c.start, c.end, c.open_end) == ("valid_from", "CASE WHEN flag = 'N' THEN valid_to END", None)
+    assert (a.start, a.end, a.open_end, a.where) == ("begins", "until", "9999-12-31", "NOT COALESCE(is_deleted, FALSE)")
+    assert a.gap is None, "the spec itself says so"
+    assert render(spec).merge == render(load_specs([tmp_path / "wide.yml"])[0]).merge
+
+
+def test_specs_given_together_say_it_too(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    files = [written(tmp_path, wide=WIDE.replace(", gap: null", "")) / "wide.yml", written(other, a=ADDRESS) / "a.yml"]
+    alone, (together, _) = load_spec(files[0]), load_specs(files)
+    assert alone.source.join["a"].start == "valid_from"
+    assert (together.source.join["a"].start, together.source.join["a"].gap) == ("begins", "1 day")
+    merge = render(together).merge
+    assert "NULLIF(\n" in merge and "+ INTERVAL '1' DAY AS _scd_until" in merge
+    assert "WHERE NOT COALESCE(is_deleted, FALSE)" in merge
+
+
+def test_condition_of_the_spec_and_deletes(tmp_path: Path) -> None:
+    text = WIDE.replace("gap: null", "where: kind = 1 OR kind = 2")
+    (spec,) = load_specs([written(tmp_path, wide=text, address=ADDRESS) / "wide.yml"])
+    assert spec.source.join["a"].where == "(kind = 1 OR kind = 2) AND NOT COALESCE(is_deleted, FALSE)"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "target: crm.address\npattern: scd1\nsource: {table: raw.a}\nkeys: [id]\ncolumns: {id: int}\n",
+            "8:9: table: crm.address is scd1 in HERE/address.yml, which keeps no versions; join a table of scd2",
+        ),
+        (
+            ADDRESS.replace("type: date", "type: bigint").replace("'9999-12-31', gap: 1 day", "99"),
+            "8:9: table: the times of crm.address are of type bigint, and history.type is timestamp; write expressions "
+            "of that type as valid_from and valid_to",
+        ),
+    ],
+)
+def test_table_that_cannot_be_joined(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        load_spec(written(tmp_path, wide=WIDE, address=text) / "wide.yml")
+    assert str(refused.value) == f"{tmp_path}/wide.yml:{says.replace('HERE', str(tmp_path))}"
+
+
+def test_times_of_another_type_can_be_converted(tmp_path: Path) -> None:
+    address = ADDRESS.replace("type: date", "type: bigint").replace("'9999-12-31', gap: 1 day", "99")
+    times = "valid_from: timestamp_seconds(begins), valid_to: timestamp_seconds(until)"
+    spec = load_spec(written(tmp_path, wide=WIDE.replace("gap: null", times), address=address) / "wide.yml")
+    assert "CAST(timestamp_seconds(begins) AS TIMESTAMP) AS _scd_from" in render(spec).merge
+
+
+def test_joined_targets_run_first(tmp_path: Path) -> None:
+    found = steps(load_specs([written(tmp_path, wide=WIDE, customer=CUSTOMER, address=ADDRESS)]))
+    assert [step.spec.target for step in found] == ["crm.address", "crm.customer", "crm.wide"]
+    assert found[2].needs == ("crm.customer", "crm.address")
+
+
+def test_spec_json_has_the_join() -> None:
+    spec = load_spec_text(WIDE)
+    text = to_json(spec)
+    source = json.loads(text)["source"]
+    assert source["join"]["a"] == {
+        "table": "crm.address", "keys": {"id": "customer_id"}, "valid_from": "valid_from", "valid_to": "valid_to",
+        "open_end": None, "gap": None, "where": None,
+    }  # fmt: skip
+    assert "effective_until" not in source
+    again = from_json(text)
+    assert again is not None and render(again.placed_at("inline")) == render(spec)
+
+
+def test_lineage_names_the_tables() -> None:
+    conditions = "    a: {table: crm.address, keys: {id: customer_id}, valid_from: a.began, where: kind = 'home'}"
+    text = WIDE.replace("    a: {table: crm.address, keys: {id: customer_id}, gap: null}", conditions)
+    found = lineage(load_spec_text(text.replace("keys: [id]", "  where: c.name <> ''\nkeys: [id]")))
+    assert found.tables == ("crm.customer", "crm.address")
+    made = {made.name: ([item.name for item in made.of], [item.name for item in made.by]) for made in found.made}
+    assert made["city"] == (["crm.address.city"], [])
+    times = ["crm.customer.valid_from", "crm.customer.valid_to", "crm.address.began", "crm.address.valid_to"]
+    assert made["valid_from"] == (times, [])
+    assert made["which rows are read"] == ([], ["crm.customer.name", "crm.address.kind"])
+
+
+def test_names_are_quoted() -> None:
+    text = WIDE.replace(
+        "    a: {table: crm.address, keys: {id: customer_id}", "    o d: {table: crm.`x y`, keys: {id: an id}"
+    )
+    merge = render(load_spec_text(text.replace("upper(a.city)", "upper(`o d`.city)"))).merge
+    assert "`o d` AS (\n" in merge and "CAST(`an id` AS INT) AS _scd_key_1" in merge and "FROM crm.`x y`\n" in merge
+    assert "LEFT JOIN `o d`\n" in merge and "SELECT 'o d' AS _scd_table" in merge
+
+
+def test_partitions_come_from_the_first_table() -> None:
+    text = WIDE.replace("{id: id}}", "{id: id}, where: c.kind = 1 OR c.kind = 2}") + "table: {partition_by: [id]}\n"
+    merge = render(load_spec_text(text)).merge
+    assert "SELECT COLLECT_SET(CAST(c.id AS INT))\n    FROM crm.customer AS c\n    WHERE (c.kind = 1" in merge
+    assert "ARRAY_CONTAINS(_scd_partitions_1, id)" in merge, "of a row that came later"
+
+
+def test_no_source_replaces_the_tables() -> None:
+    with pytest.raises(
+        UsageError, match=r"inline: source\.join reads its tables, which no other source replaces; leave"
+    ):
+        bind(load_spec_text(WIDE), "view", {})
+
+
+def test_join_is_not_a_stream() -> None:
+    with pytest.raises(UsageError, match="inline: a join cannot be read as a stream; name a table or a path in the"):
+        build_micro_batch([load_spec_text(WIDE)], Runner, "x")
+
+
+def test_reference_of_a_join() -> None:
+    """Two tables by hand: the key exists where the first has a version."""
+    first = {(1,): [Period(2, 6, {"a": "x"}), Period(8, None, {"a": "y"})]}
+    second = {(1,): [Period(1, 3, {"b": 1}), Period(5, None, {"b": 2})], (2,): [Period(1, None, {"b": 3})]}
+    rows = join_histories([first, second])
+    assert [(row.at, row.until, row.values["a"], row.values["b"]) for row in rows] == [
+        (2, 3, "x", 1), (3, 5, "x", None), (5, 6, "x", 2), (8, None, "y", 2),
+    ]  # fmt: skip
+    assert join_histories([first, second], since=9) == []
+    assert len(join_histories([first, second], since=8)) == 4
+    second[(1,)].append(Period(9, None, {"b": 4}))
+    with pytest.raises(RefusedError, match="conflict"):
+        replace_histories({}, join_histories([first, second]), Meaning(["a", "b"]))
