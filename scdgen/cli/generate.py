@@ -38,6 +38,7 @@ ADDED = {"notebook": NOTEBOOK, "script": "merge.script.sql"}
 # The files in a notebook, in the order in which they run. plan.sql is left out: it computes the MERGE a second time.
 _INTRODUCTIONS = {
     "create.sql": "Creates the table if it does not exist.",
+    "infer.sql": "Adds the keys that facts name and the table lacks.",
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
     "checks.sql": "A query per check: no rows is good.",
     "views.sql": "Creates or replaces the views.",

@@ -348,7 +348,7 @@ def _rows_from(source: Source) -> str | None:
 def _added_columns(spec: Spec) -> dict[str, str]:
     """Return option -> the column that it adds to those of the spec."""
     if spec.keeps_history:
-        return dict(spec.history.names())
+        return dict(spec.history_columns)
     return {"updated_at": spec.updated_at} if spec.updated_at and spec.updated_at not in spec.columns else {}
 
 

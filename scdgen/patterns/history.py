@@ -17,6 +17,7 @@ from scdgen.sql.tokens import with_column
 
 BATCH_FROM = "_scd_batch_from"
 LAST_RUN = "_scd_last_run"
+_FIRST = "'I'"  # the action of the first version of a key
 _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
@@ -46,6 +47,11 @@ class Times:
     def by_run(self) -> bool:
         """Whether open versions store the time of the last run as their end, so that only the flag identifies them."""
         return self.history.open_end == "last_run"
+
+    @property
+    def beginning(self) -> str:
+        """Return the beginning of time, where the unknown member starts."""
+        return f"CAST('{-(1 << 63)}' AS BIGINT)" if self.type == "BIGINT" else f"{self.type} '0001-01-01'"
 
     def _shift(self, value: str, sign: str) -> str:
         gap = self.history.gap
@@ -156,15 +162,38 @@ class History:
         """Return the hash of the tracked columns."""
         return row_hash((field.name, field.type) for field in self.tracked)
 
+    @property
+    def from_start(self) -> tuple[str, ...]:
+        """Return the columns that a move of the start changes, with the start."""
+        by_start = [name for option, name in self.columns.items() if option in {"valid_from", "surrogate_key"}]
+        return (*self.derived, *by_start)
+
     def written(self, start: str, next_start: str, action: str, deleted: str) -> Iterator[str]:
         """Yield the columns of a version that depend on its start and on what follows it, each with its name.
 
         ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` are the values of these columns.
         """
-        for name, (text, kind) in self.derived.items():
-            yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"
+        yield from self._derived(start)
         for option, name in self.columns.items():
             yield f"{self._value(option, start, next_start, action, deleted)} AS {name}"
+
+    def opened(self, start: str, next_start: str, inferred: bool) -> Iterator[str]:
+        """Yield the same columns of an open version that no row of the source has opened.
+
+        ``next_start`` is a column that is NULL.
+        """
+        yield from self._derived(start)
+        for option, name in self.columns.items():
+            if option == "inferred":
+                yield f"{str(inferred).upper()} AS {name}"
+            elif option == "valid_to" and self.times.by_run:  # the MERGE writes the time of its run
+                yield f"{start} AS {name}"
+            else:
+                yield f"{self._value(option, start, next_start, _FIRST, 'FALSE')} AS {name}"
+
+    def _derived(self, start: str) -> Iterator[str]:
+        for name, (text, kind) in self.derived.items():
+            yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"
 
     def _value(self, option: str, start: str, next_start: str, action: str, deleted: str) -> str:
         if option == "surrogate_key":
@@ -175,4 +204,6 @@ class History:
             return self.times.flag(next_start)
         if option == "row_hash":
             return self.row_hash
+        if option == "inferred":
+            return "FALSE"
         return {"valid_from": start, "action": action, "deleted": deleted}[option]

@@ -41,6 +41,7 @@ class Scd2Changes(VersionSteps):
             history=history,
             action=action,
             deleted=deleted,
+            inferred=history.columns.get("inferred"),
             flags_deletes=source.flags_deletes(spec),
             keeps=spec.unchanged == "keep",
             late=spec.late,

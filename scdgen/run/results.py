@@ -23,7 +23,9 @@ class RunResult:
     (``bad_rows: skip``). ``version`` is the Delta version after the run, or the one before it if nothing changed;
     ``created`` whether the run created the table, ``added`` the columns that it added, ``seconds`` the duration of the
     whole run, ``retries`` how often it started over after conflicts, ``run_id`` its id in Delta's log. ``commit`` is
-    its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted.
+    its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted,
+    ``inferred`` the number of inferred members that the run added or moved before the MERGE (``None`` without
+    ``infer``).
     """
 
     target: str
@@ -40,6 +42,7 @@ class RunResult:
     run_id: str = ""
     commit: Commit | None = None
     rows_in: int | None = None
+    inferred: int | None = None
 
     @classmethod
     def from_merge(
@@ -68,6 +71,7 @@ class RunResult:
             "closed": planned.get(pattern_of(spec).closing_action or "", 0),
             "removed": self.deleted,
             **({"refreshed": self.refreshed} if spec.history.open_end == "last_run" else {}),
+            **({"inferred": self.inferred} if self.inferred is not None else {}),
             **({"skipped": self.skipped} if spec.bad_rows == "skip" else {}),
             "unchanged": planned["unchanged"],
             "version": self.version,

@@ -148,6 +148,7 @@ class Counts(_Model):
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    inferred: int = 0
 
 
 class Again(_Model):
@@ -168,6 +169,7 @@ class Batch(_Model):
     """Rows to load, and the table afterwards."""
 
     rows: str
+    facts: str | None = None
     params: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     table: str | None = None
@@ -196,6 +198,7 @@ class Case(_Model):
     why: Text
     spec: dict[str, Any]
     schema_: Text = Field(alias="source schema")
+    facts_schema: Text | None = Field(default=None, alias="facts schema")
     batches: Annotated[list[Batch], Field(min_length=1)]
     table: str | None = None
     queries: list[Query] = Field(default_factory=list)
@@ -214,12 +217,18 @@ class Case(_Model):
         return f"cases.{self.name}"
 
     @property
+    def facts(self) -> str:
+        return f"{self.target}_facts"
+
+    @property
     def types(self) -> dict[str, str]:
         """``name -> type`` of the source's columns."""
-        listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", self.schema_)]
-        if any(len(part) != 2 for part in listed):
-            raise CaseError(f"source schema: '{self.schema_}' is not 'name type, name type'")
-        return {name: kind.strip() for name, kind in listed}
+        return _types(self.schema_)
+
+    @property
+    def fact_types(self) -> dict[str, str]:
+        """``name -> type`` of the facts' columns."""
+        return _types(self.facts_schema or "")
 
     def spec_text(self, options: Mapping[str, Any]) -> str:
         """The spec as YAML text, with target, source table and the options of a batch filled in."""
@@ -232,6 +241,7 @@ class Case(_Model):
         tables = [("table", self.table, False), *((f"query {i}", q.rows, False) for i, q in enumerate(self.queries, 1))]
         for i, batch in enumerate(self.batches, 1):
             tables += [(f"batch {i}: rows", batch.rows, True), (f"batch {i}: table", batch.table, False)]
+            tables += [(f"batch {i}: facts", batch.facts, False)]
             tables += [(f"batch {i}: again", batch.again.table if batch.again else None, False)]
         for place, text, of_source in tables:
             try:
@@ -240,6 +250,13 @@ class Case(_Model):
                     block.typed(self.types)
             except CaseError as error:
                 raise CaseError(f"{place}: {error}") from error
+
+
+def _types(schema: str) -> dict[str, str]:
+    listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", schema)]
+    if any(len(part) != 2 for part in listed):
+        raise CaseError(f"schema: '{schema}' is not 'name type, name type'")
+    return {name: kind.strip() for name, kind in listed}
 
 
 def _merged(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -115,6 +115,8 @@ SCD2: list[Change] = [
     ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
     ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
+    ("members", {"unknown": {"id": 0, "region": "none", "name": "Unknown"}}),
+    ("members", {"inferred": {"fact": "raw.f", "keys": _FACT_KEYS, "at": "t", "flag": "guessed"}}),
     (
         "lookups",
         {
