@@ -369,10 +369,7 @@ def _members(spec: Spec) -> Found:
         if sql.split_name(inferred.fact) == spec.target_parts:
             yield (*place, "fact"), "fact: is the target itself; name the table of the facts"
         if spec.unchanged == "keep" and spec.reads_snapshot:
-            message = (
-                "inferred: not for snapshots with unchanged: keep, where every row is a version; remove one of them"
-            )
-            yield place, message
+            yield place, "inferred: not for snapshots with unchanged: keep, where each row is a version; remove one"
         for name, column in spec.columns.items():
             if not column.nullable and name not in spec.keys:
                 message = f"inferred: '{name}' is nullable: false, and an inferred member has NULL; leave out nullable"

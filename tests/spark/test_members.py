@@ -38,7 +38,7 @@ BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        long = [pytest.param(seed, marks=pytest.mark.long) for seed in SCD2 if seed not in FEW]
+        long: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in SCD2 if seed not in FEW]
         metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *long]))
 
 

@@ -34,7 +34,8 @@ GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
 MEANINGS = {option.place: option.meaning for option in options()}
 # Options set by a value instead of a mapping.
 SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
-PAIRS = {"source.options", "table.properties", "stream.options", "lookups.*.keys", "lookups.*.columns"}
+PAIRS = {"source.options", "table.properties", "stream.options", "lookups.*.keys", "lookups.*.columns",
+         "members.unknown", "members.inferred.keys"}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
