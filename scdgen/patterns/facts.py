@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import printable
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, Target, cast, field_of, names_of, struct
+from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, Variable, refusal
 from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
+from scdgen.sql.layout import all_true, named_as, negated
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,12 @@ class Guards:
 def _scope(spec: Spec, snapshot: Snapshot) -> str | None:
     """Return the condition on a stored version that a full extract covers: no member comes from the source."""
     scope = sql.expression(snapshot.scope) if snapshot.scope else None
-    parts = [f"NOT ({unknown})"] if (unknown := source.unknown_key(spec)) else []
-    parts += [f"NOT {sql.quote(inferred.flag)}"] if (inferred := spec.members.inferred) else []
-    if scope is None:
-        return " AND ".join(parts) or None
-    return " AND ".join([f"({scope.text})" if scope.loose and parts else scope.text, *parts])
+    unknown, inferred = source.unknown_key(spec), spec.members.inferred
+    parts = [negated(unknown)] if unknown else []
+    parts += [negated(sql.quote(inferred.flag))] if inferred else []
+    if scope is not None:
+        parts.insert(0, f"({scope.text})" if scope.loose and parts else scope.text)
+    return all_true(parts) or None
 
 
 @dataclass(frozen=True)
@@ -158,16 +160,12 @@ class Unknown:
             key=tuple(names_of(history.keys)),
             columns=tuple(column.name for column in columns),
             values=(
-                *(f"{source.literal(given.get(field.name), field.type)} AS {field.name}" for field in fields),
-                *opening_of(history, history.times.beginning),
+                *(named_as(source.literal(given.get(field.name), field.type), field.name) for field in fields),
+                named_as(history.times.beginning, "_scd_at"),
+                history.times.no_next,
             ),
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
         )
-
-
-def opening_of(history: History, start: str) -> tuple[str, str]:
-    """Return the start and the end of a version that opens at a time, each with its name."""
-    return f"{start} AS _scd_at", f"{cast('NULL', history.times.type)} AS _scd_next"
 
 
 @dataclass(frozen=True)

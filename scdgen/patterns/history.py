@@ -13,6 +13,7 @@ from scdgen import sql
 from scdgen.patterns.columns import Field, cast, hash_of, row_hash, wrapped
 from scdgen.spec import model
 from scdgen.spec.model import Spec
+from scdgen.sql.layout import named_as
 from scdgen.sql.tokens import with_column
 
 BATCH_FROM = "_scd_batch_from"
@@ -51,7 +52,12 @@ class Times:
     @property
     def beginning(self) -> str:
         """Return the beginning of time, where the unknown member starts."""
-        return f"CAST('{-(1 << 63)}' AS BIGINT)" if self.type == "BIGINT" else f"{self.type} '0001-01-01'"
+        return cast(f"'{-(1 << 63)}'", self.type) if self.type == "BIGINT" else f"{self.type} '0001-01-01'"
+
+    @property
+    def no_next(self) -> str:
+        """Return the column that is NULL, because nothing follows an open version."""
+        return named_as(cast("NULL", self.type), "_scd_next")
 
     def _shift(self, value: str, sign: str) -> str:
         gap = self.history.gap
@@ -185,11 +191,11 @@ class History:
         yield from self._derived(start)
         for option, name in self.columns.items():
             if option == "inferred":
-                yield f"{str(inferred).upper()} AS {name}"
+                yield named_as(str(inferred).upper(), name)
             elif option == "valid_to" and self.times.by_run:  # the MERGE writes the time of its run
-                yield f"{start} AS {name}"
+                yield named_as(start, name)
             else:
-                yield f"{self._value(option, start, next_start, _FIRST, 'FALSE')} AS {name}"
+                yield named_as(self._value(option, start, next_start, _FIRST, "FALSE"), name)
 
     def _derived(self, start: str) -> Iterator[str]:
         for name, (text, kind) in self.derived.items():

@@ -10,6 +10,7 @@ from scdgen.patterns.columns import cast, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
+from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
 
 SOURCE_VIEW = "_scd_source"
@@ -196,7 +197,7 @@ def unknown_key(spec: Spec) -> str | None:
     unknown = spec.members.unknown
     if unknown is None:
         return None
-    return " AND ".join(f"{sql.quote(key)} = {literal(unknown[key], spec.columns[key].type)}" for key in spec.keys)
+    return all_true(f"{sql.quote(key)} = {literal(unknown[key], spec.columns[key].type)}" for key in spec.keys)
 
 
 def literal(value: object, kind: str) -> str:
