@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 from collections.abc import Iterator
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, FACTS = 60, 300
+BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(1, 1, 1), "bigint": -(1 << 63)}
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
 LOOKUPS: dict[str, dict[str, Any]] = {
     "as_was": {"at": "ordered"},
     "as_first": {"at": "ordered", "before_first": "first"},
     "as_now": {"version": "current"},
+    "as_known": {"at": "ordered", "missing": "unknown"},
 }
 
 
@@ -56,6 +59,7 @@ def _document(case: Case) -> str:
     document = {name: value for name, value in case.document.items() if name not in {"views", "overlays", "checks"}}
     document["table"] = {}
     keys = {name: f"who_{name}" for name in case.how.keys}
+    document["members"] = {"unknown": {**dict(zip(case.how.keys, (-1, "none"), strict=False)), "a": "?"}}
     document["lookups"] = {
         f"looked.{name}_{case.seed}": {
             "fact": "looked.facts", "keys": keys, "columns": {"a": "dim_a", "begins": "since"}, **options
@@ -94,4 +98,6 @@ def _expected(case: Case, state: History, name: str, fact: tuple[Any, ...]) -> t
         found = versions[-1] if versions and versions[-1].end is None else None
     else:
         found = look_up(versions, fact[-1], before_first=name == "as_first")
-    return (found.values["a"], found.start) if found else (None, None)
+    if found is None:
+        return ("?", BEGINNING[case.kind]) if name == "as_known" else (None, None)
+    return found.values["a"], found.start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from tests.conftest import rows_of, seeds
+from tests.conftest import Called, rows_of, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_case, source_of
 from tests.support.reference import (
     Change,
@@ -176,3 +177,53 @@ def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) 
         found.append(rows_of(spark, "members.order"))
     assert found[0] == found[1] == found[2]
     assert [row[:2] for row in found[0] if row[-1]] == [(3, None)], "only the source can complete a member"
+
+
+DIMENSION = """
+target: members.customer
+pattern: scd2
+source: {table: members.changes, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+members:
+  unknown: {id: -1, name: Unknown}
+  inferred: {fact: members.orders, keys: {id: customer}, at: ordered, flag: guessed}
+"""
+ORDERS = """
+target: members.orders
+pattern: scd1
+source: {table: members.order_rows}
+keys: [number]
+columns: {number: int, customer: int, ordered: timestamp}
+"""
+
+
+def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Called, tmp_path: Path) -> None:
+    for name, text in (("customer.yml", DIMENSION), ("orders.yml", ORDERS)):
+        (tmp_path / name).write_text(text)
+    customer, orders = str(tmp_path / "customer.yml"), str(tmp_path / "orders.yml")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    spark.sql("DROP TABLE IF EXISTS members.customer")
+    spark.sql("DROP TABLE IF EXISTS members.orders")
+    spark.sql("CREATE OR REPLACE TABLE members.changes USING delta AS "
+              "SELECT 1 AS id, 'a' AS name, TIMESTAMP '2024-01-05' AS at")  # fmt: skip
+    spark.sql("CREATE OR REPLACE TABLE members.order_rows USING delta AS SELECT * FROM VALUES "
+              "(1, 1, TIMESTAMP '2024-01-03'), (2, 2, TIMESTAMP '2024-01-04') "
+              "AS v (number, customer, ordered)")  # fmt: skip
+    status, out, err = called("run", customer, orders, "--infer")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].startswith("members.orders: ")
+    assert ", 2 inferred in " in out.splitlines()[1]
+    shown = called("show", customer, "--format", "csv")[1].splitlines()
+    assert [line.split(",")[:3] for line in shown[1:]] == [
+        ["-1", "Unknown", "0001-01-01 00:00:00"], ["1", "a", "2024-01-03 00:00:00"], ["2", "", "2024-01-04 00:00:00"],
+    ]  # fmt: skip
+    assert [line.rsplit(",", 1)[1] for line in shown[1:]] == ["false", "false", "true"]
+    assert called("check", customer)[0] == 0
+    counts = json.loads(called("plan", customer, "--format", "json")[1].splitlines()[0])
+    assert counts["current_keys"] == 1, "the unknown and inferred members are not counted"
+    assert (
+        called("history", customer)[0] == called("diff", customer, "--from", "2024-01-01", "--to", "2024-02-01")[0] == 0
+    )
+    status, _, err = called("run", orders, "--infer")
+    assert (status, err) == (2, "--infer: no spec has members.inferred; add it to a spec, or leave --infer out\n")
