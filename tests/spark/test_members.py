@@ -71,7 +71,9 @@ def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
             assert stopped.value.rule == str(refused), label
             assert (rows_of(spark, spec.target) if runner.exists(spec) else None) == before, label
             continue
-        runner.run(spec, source, params, infer=inferring)
+        planned = None if inferring else len(runner.plan(spec, source, params))
+        done = runner.run(spec, source, params, infer=inferring)
+        assert planned in (None, done.inserted + done.updated + done.deleted), label
         assert rows_of(spark, spec.target) == stored(case, expected, now), label
         state = expected
         if case.meaning.late_arriving == "fail" and not case.snapshot:
