@@ -57,7 +57,7 @@ class TargetTable:
 
     def lacks(self, condition: str) -> bool:
         """Whether no row of the table meets a condition."""
-        return not self.spark.table(self.name).where(condition).limit(1).collect()
+        return not self.spark.table(self.name).where(condition).selectExpr("1").limit(1).collect()
 
     def read_version(self) -> int:
         """Read the newest Delta version."""

@@ -6,7 +6,6 @@ batch with ``again``.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec_text
 from scdgen.sql import quote, text_literal
-from tests.conftest import ROOT, as_of, runnable
+from tests.conftest import ROOT, as_of, collect, runnable
 from tests.support.case_files import Batch, Block, Case, CaseError, Counts, Row, all_cases, block_of, text_of
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class _Table:
     def rows(self) -> list[Row] | None:
         if not self.runner.exists(self.spec):
             return None
-        return sorted((tuple(row) for row in self.spark.table(self.case.target).collect()), key=repr)
+        return sorted(collect(self.spark.table(self.case.target)), key=repr)
 
     def expect(self, place: str, text: str) -> None:
         block = block_of(text)
@@ -136,16 +135,11 @@ def _frame(spark: SparkSession, text: str, types: Mapping[str, str]) -> DataFram
 def _same(place: str, expected: Block, frame: DataFrame) -> None:
     """Compare rows in any order."""
     assert tuple(frame.columns) == expected.columns, place
-    found = [tuple(map(_in_session, row)) for row in frame.collect()]
+    found = collect(frame)
     wanted = expected.typed(dict(frame.dtypes))
     if sorted(found, key=repr) != sorted(wanted, key=repr):
         shown = [text_of(expected.columns, sorted(rows, key=repr)) for rows in (wanted, found)]
         pytest.fail(f"{place}\nexpected:\n{shown[0]}\nfound:\n{shown[1]}", pytrace=False)
-
-
-def _in_session(value: Any) -> Any:
-    """A time in UTC, the session's zone; pyspark returns it in the zone of this machine."""
-    return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 @contextmanager

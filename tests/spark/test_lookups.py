@@ -14,6 +14,7 @@ import pytest
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.sql.tokens import split_statements
+from tests.conftest import collect
 from tests.support.random_specs import LAST_RUN, Case, history, key, make_case
 from tests.support.reference import History, Version, look_up, read_versions, replace_histories, written
 
@@ -46,7 +47,7 @@ def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: in
     for name in LOOKUPS:
         found = spark.sql(f"SELECT fact, dim_a, since FROM looked.{name}_{seed}")
         expected = [(fact[0], *_expected(case, state, name, fact)) for fact in facts]
-        assert sorted(map(tuple, found.collect()), key=repr) == sorted(expected, key=repr), f"{name}\n{case.text}"
+        assert sorted(collect(found), key=repr) == sorted(expected, key=repr), f"{name}\n{case.text}"
         plan = spark.sql(f"EXPLAIN SELECT * FROM looked.{name}_{seed}").collect()[0][0]
         assert "HashJoin" in plan or "SortMergeJoin" in plan, plan
         assert "NestedLoop" not in plan and "Cartesian" not in plan, plan

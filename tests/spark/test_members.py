@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from tests.conftest import Called, rows_of, seeds
+from tests.conftest import Called, collect, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_case, source_of
 from tests.support.reference import (
     Change,
@@ -65,22 +65,22 @@ def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
         try:
             expected = merge(case, expected, rows, now)
         except RefusedError as refused:
-            before = rows_of(spark, spec.target) if runner.exists(spec) else None
+            before = table_rows(spark, spec.target) if runner.exists(spec) else None
             with pytest.raises(DataError) as stopped:
                 runner.run(spec, source, params, infer=inferring)
             assert stopped.value.rule == str(refused), label
-            assert (rows_of(spark, spec.target) if runner.exists(spec) else None) == before, label
+            assert (table_rows(spark, spec.target) if runner.exists(spec) else None) == before, label
             continue
         planned = None if inferring else len(runner.plan(spec, source, params))
         done = runner.run(spec, source, params, infer=inferring)
         assert planned in (None, done.inserted + done.updated + done.deleted), label
-        assert rows_of(spark, spec.target) == stored(case, expected, now), label
+        assert table_rows(spark, spec.target) == stored(case, expected, now), label
         state = expected
         if case.meaning.late_arriving == "fail" and not case.snapshot:
             continue  # every row is late by now
         again = runner.run(spec, source_of(spark, case, rows), params, infer=inferring)
         replayed = state if case.snapshot else merge(case, state, rows, now)
-        assert rows_of(spark, spec.target) == stored(case, replayed, now), f"{label}\nagain"
+        assert table_rows(spark, spec.target) == stored(case, replayed, now), f"{label}\nagain"
         if len(case.how.tracked) == len({"a", "b", "c"} & {*case.how.columns}):  # see test_random
             assert replayed == state, f"{label}\nagain"
             assert not (again.inserted or again.updated or again.deleted or again.inferred), f"{label}\nagain"
@@ -141,6 +141,10 @@ def merge(case: Case, state: History, rows: list[Change], now: Any) -> History:
     return merge_changes(state, case.read(rows), case.meaning)
 
 
+def table_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
+    return sorted(collect(spark.table(table)), key=repr)
+
+
 def stored(case: Case, state: History, now: Any) -> list[tuple[Any, ...]]:
     return written(state, replace(case.how, open_end=now) if case.how.open_end == LAST_RUN else case.how)
 
@@ -176,7 +180,7 @@ def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) 
         for step in order:
             source = spark.createDataFrame(rows[step], "id int, name string, at bigint, ends bigint")
             runner.run(spec, source, infer=step == "facts")
-        found.append(rows_of(spark, "members.order"))
+        found.append(table_rows(spark, "members.order"))
     assert found[0] == found[1] == found[2]
     assert [row[:2] for row in found[0] if row[-1]] == [(3, None)], "only the source can complete a member"
 
