@@ -35,7 +35,7 @@ _ADVICE = {
     "end_before_start": "fix the source or leave such rows out by source.where",
     "late": "it is not later than the newest start or delete of its key; set late_arriving: apply or ignore",
     "empty_snapshot": "set snapshot.allow_empty: true if that is right",
-    "reserved_key": "fix the source, leave such rows out by source.where, or give members.unknown another key",
+    "reserved_key": "it is that of members.unknown; fix the source, or leave such rows out by source.where",
     "max_deleted": "raise snapshot.max_deleted if that is right",
     "taken_at": "run snapshots in the order in which they were taken",
 }
@@ -172,7 +172,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
         for key in spec.keys:
             yield rule("null_key", f"{sql.quote(key)} IS NULL", f"{key} is NULL")
     if reserved := unknown_key(spec):
-        yield rule("reserved_key", reserved, "a row has the key of the unknown member")
+        yield rule("reserved_key", reserved, "a row has the reserved key")
     if spec.source.effective_at is None:
         return
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
