@@ -18,14 +18,15 @@ _LEGEND = "─ the value is made of it, ┄ it decides"
 @click.command()
 @specs_argument
 @click.option("--format", "kind", type=click.Choice(["text", "mermaid"]), default="text", show_default=True)
-def graph(specs: tuple[str, ...], kind: str, debug: bool) -> None:
+@click.option("--infer", is_flag=True, help="The order of run --infer, which also reads the facts of members.inferred.")
+def graph(specs: tuple[str, ...], kind: str, infer: bool, debug: bool) -> None:
     """Show the order in which `run` executes the specs, and what each reads. Needs no Spark and no Java.
 
     \b
     Examples:  scdgen graph specs
                scdgen graph specs --format mermaid      a flowchart
     """
-    found = steps(load_specs(specs))
+    found = steps(load_specs(specs), infer)
     click.echo(chart_graph(found) if kind == "mermaid" else format_graph(found))
 
 

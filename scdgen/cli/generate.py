@@ -39,6 +39,7 @@ ADDED = {"notebook": NOTEBOOK, "script": "merge.script.sql"}
 _INTRODUCTIONS = {
     "create.sql": "Creates the table if it does not exist.",
     "rejects.sql": "Keeps the rows that break an expectation in the quarantine table.",
+    "infer.sql": "Adds the keys that facts name and the table lacks.",
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
     "checks.sql": "A query per check: no rows is good.",
     "views.sql": "Creates or replaces the views.",

@@ -230,13 +230,14 @@ def format_rows(
 
 def describe_run(target: str, counts: Mapping[str, Any]) -> str:
     """Describe the result of a run in one line."""
+    inferred = f", {counts['inferred']} inferred" if counts.get("inferred") else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     for name, number in counts.get("rejected", {}).items():
         skipped += f", {number} rejected by {name}" if number else ""
     lost = counts.get("retries", 0)
     again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
     done = Counts(counts["keys"], counts["versions"]).describe()
-    return f"{target}: {done}{skipped}{again} in {counts['seconds']:.1f} s"
+    return f"{target}: {done}{inferred}{skipped}{again} in {counts['seconds']:.1f} s"
 
 
 def describe_batch(done: BatchResult) -> str:

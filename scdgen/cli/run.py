@@ -46,11 +46,16 @@ Counts = dict[str, Any]
 @merge_options
 @json_option("table or file")
 @click.option("--from", "from_file", metavar="PATH", help="Continue from this one of the files that --source matches.")
+@click.option(
+    "--infer",
+    is_flag=True,
+    help="First add the keys that facts name and a table lacks, by members.inferred of its spec.",
+)
 @click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
 def run(
     specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
     engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None, as_json: bool,
-    from_file: str | None, adopt: bool, debug: bool,
+    from_file: str | None, infer: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -72,7 +77,9 @@ def run(
         inputs = skip_inputs(inputs, from_file, source if by_file else None)
     options = parse_source_options(source_option, [given.source for given in inputs])
     measured = open_metrics(metrics, loaded)
-    steps = graph.steps(loaded)
+    if infer and not any(spec.members.inferred for spec in loaded):
+        raise UsageError("--infer: no spec has members.inferred; add it to a spec, or leave --infer out")
+    steps = graph.steps(loaded, infer)
     several, outcomes = by_file or len(steps) > 1, []
     with open_runner(loaded, engine, measured, retries=retries, retry_for=retry_for) as runner:
 
@@ -87,7 +94,7 @@ def run(
                 output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
                 open_source(runner.spark, spec, given.source, values, options) as rows,
             ):
-                counts = runner.run_counted(spec, rows, values, adopt)
+                counts = runner.run_counted(spec, rows, values, adopt, infer and spec.members.inferred is not None)
             log.event("run done", **counts)
             return counts
 

@@ -5,7 +5,7 @@ The old spec is read from ``spec.json`` next to the generated SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import sqlglot
 
@@ -30,6 +30,7 @@ from scdgen.sql.tokens import DIALECT
 _TAKE = f"take the table over with {ADOPT}"
 _FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 _COPY = "to change it, run the table into another target with feed: versions"
+_PLACES = {"updated_at": "updated_at", "inferred": "members.inferred.flag"}
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
@@ -43,7 +44,7 @@ def explain_changes(old: Spec, new: Spec) -> list[str]:
         return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; name another target")]
     change = _Changes(old, new)
     parts = (change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
-             change.values, change.table)  # fmt: skip
+             change.values, change.members, change.table)  # fmt: skip
     return [line for part in parts for line in part()]
 
 
@@ -163,7 +164,7 @@ class _Changes:
         old, new = _added_columns(self.old), _added_columns(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
-            place = option if option == "updated_at" else f"history.{option}"
+            place = _PLACES.get(option, f"history.{option}")
             if was == now:
                 continue
             if was and now:
@@ -330,6 +331,26 @@ class _Changes:
                 why = "what is stored came about by the old one, and goes into the new one as one value"
                 yield _line(f"columns.{name}.merge", merged, merges, why)
 
+    def members(self) -> Iterator[str]:
+        """Yield lines about members that are stored already."""
+        was, now = self.old.members.unknown, self.new.members.unknown
+        if was != now:
+            if was is None:
+                why = "the next run adds it, unless a stored version has its key"
+            elif now is not None and all(was[key] == now.get(key) for key in self.old.keys):
+                why = "the stored one stays as it is; delete it, and the next run adds the new one"
+            else:
+                why = "the one with the old key stays; delete it"
+            yield _line("members.unknown", _mapping(was), _mapping(now), why)
+        before, after = self.old.members.inferred, self.new.members.inferred
+        if before is None or after is None:
+            return  # the flag has a line
+        for option in ("fact", "keys", "at"):
+            one, other = getattr(before, option), getattr(after, option)
+            if one != other:
+                shown, wanted = (_mapping(one), _mapping(other)) if option == "keys" else (one, other)
+                yield _line(f"members.inferred.{option}", shown, wanted, "what was inferred by the old one stays")
+
     def table(self) -> Iterator[str]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
         old, new = _table_options(self.old), _table_options(self.new)
@@ -359,6 +380,10 @@ def _same(one: str | None, other: str | None) -> bool:
     return sqlglot.parse_one(one, dialect=DIALECT) == sqlglot.parse_one(other, dialect=DIALECT)
 
 
+def _mapping(values: Mapping[str, object] | None) -> str | None:
+    return None if values is None else ", ".join(f"{name}: {_shown(value)}" for name, value in values.items())
+
+
 def _place(source: Source) -> tuple[object, ...]:
     return source.table, source.path, source.format, source.options, not source.join
 
@@ -376,7 +401,7 @@ def _rows_from(source: Source) -> str | None:
 def _added_columns(spec: Spec) -> dict[str, str]:
     """Return option -> the column that it adds to those of the spec."""
     if spec.keeps_history:
-        return dict(spec.history.names())
+        return dict(spec.history_columns)
     return {"updated_at": spec.updated_at} if spec.updated_at and spec.updated_at not in spec.columns else {}
 
 

@@ -14,6 +14,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest, option, quoted
 from scdgen.patterns.facts import Create, Rejects
 from scdgen.patterns.gate import judge, way_out
+from scdgen.patterns.members import Infer
 from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
 from scdgen.patterns.queries import run_counts
 from scdgen.patterns.render import render_template
@@ -36,6 +37,7 @@ class Scripts:
     views: str
     lookups: str = ""
     rejects: str = ""
+    infer: str = ""
 
     def files(self) -> dict[str, str]:
         """Return file name -> text, without the empty ones."""
@@ -89,7 +91,9 @@ def compile_spec(spec: Spec, templates: str | None = None) -> Compiled:
 
 def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
     pattern = pattern_of(spec)
-    create = Rendering("create.sql.j2", Create.of(spec, pattern.columns(spec)))
+    columns, history = pattern.columns(spec), pattern.history(spec)
+    create = Rendering("create.sql.j2", Create.of(spec, columns, history))
+    infer = Infer.of(spec, history, columns) if history else None
     checks = Rendering("checks.sql.j2", pattern.checks(spec))
     views = Views.of(spec, pattern.read(spec))
     lookups = Rendering("lookups.sql.j2", Lookups.of(spec, views.read))
@@ -101,6 +105,7 @@ def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
         views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
         lookups=_text(lookups, templates) if spec.lookups else "",
         rejects=_text(Rendering("rejects.sql.j2", Rejects.of(spec)), templates) if spec.quarantine else "",
+        infer=_text(Rendering("infer.sql.j2", infer), templates) if infer else "",
     )
 
 

@@ -18,6 +18,7 @@ from scdgen.patterns.source import Expected, Rows, Variable, refusal
 from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
+from scdgen.sql.layout import all_true, named_as, negated
 
 
 @dataclass(frozen=True)
@@ -81,17 +82,28 @@ class Guards:
         """Return the guards of a spec."""
         snapshot = spec.snapshot or Snapshot()
         return cls(
-            scope=sql.expression(snapshot.scope).text if snapshot.scope else None,
+            scope=_scope(spec, snapshot),
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
             too_many=refuse_deleted(spec, snapshot.max_deleted),
         )
+
+
+def _scope(spec: Spec, snapshot: Snapshot) -> str | None:
+    """Return the condition on a stored version that a full extract covers: no member comes from the source."""
+    scope = sql.expression(snapshot.scope) if snapshot.scope else None
+    unknown, inferred = source.unknown_key(spec), spec.members.inferred
+    parts = [negated(unknown)] if unknown else []
+    parts += [negated(sql.quote(inferred.flag))] if inferred else []
+    if scope is not None:
+        parts.insert(0, f"({scope.text})" if scope.loose and parts else scope.text)
+    return all_true(parts) or None
 
 
 @dataclass(frozen=True)
 class VersionSteps:
     """Facts that the steps of scd2 share, for changes and for snapshots.
 
-    ``action`` and ``deleted`` are the columns of these options, if set.
+    ``action``, ``deleted`` and ``inferred`` are the columns of these options, if set.
     """
 
     target: str
@@ -101,6 +113,7 @@ class VersionSteps:
     history: History
     action: str | None
     deleted: str | None
+    inferred: str | None
 
     @property
     def marks(self) -> bool:
@@ -124,8 +137,41 @@ class VersionSteps:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """The unknown member: ``key`` are the names of its key, ``values`` its columns, each with its name.
+
+    ``columns`` are the names of all columns of the table, ``version`` those of the steps' rows and of the history,
+    computed from ``values``.
+    """
+
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    version: tuple[str, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, history: History, columns: tuple[Target, ...]) -> Unknown | None:
+        """Return the unknown member of a spec, if it has one."""
+        unknown = spec.members.unknown
+        if unknown is None:
+            return None
+        fields = fields_of(spec)
+        given = {sql.quote(name): value for name, value in unknown.items()}
+        return cls(
+            key=tuple(names_of(history.keys)),
+            columns=tuple(column.name for column in columns),
+            values=(
+                *(named_as(source.literal(given.get(field.name), field.type), field.name) for field in fields),
+                named_as(history.times.beginning, "_scd_at"),
+                history.times.no_next,
+            ),
+            version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
+        )
+
+
+@dataclass(frozen=True)
 class Create:
-    """create.sql: the table."""
+    """create.sql: the table, and the unknown member if the spec has one."""
 
     head: Head
     target: str
@@ -136,10 +182,11 @@ class Create:
     location: str | None
     description: str | None
     properties: tuple[tuple[str, str], ...]
+    unknown: Unknown | None
 
     @classmethod
-    def of(cls, spec: Spec, columns: tuple[Target, ...]) -> Create:
-        """Return the facts of a spec whose table has these columns."""
+    def of(cls, spec: Spec, columns: tuple[Target, ...], history: History | None = None) -> Create:
+        """Return the facts of a spec whose table has these columns, and this history if it has one."""
         parts, table = spec.target_parts, spec.table
         return cls(
             head=Head.of(spec),
@@ -151,6 +198,7 @@ class Create:
             location=sql.text_literal(table.location) if table.location else None,
             description=sql.text_literal(spec.description) if spec.description else None,
             properties=literals(_table_properties(spec, columns)),
+            unknown=Unknown.of(spec, history, columns) if history else None,
         )
 
 
@@ -269,9 +317,10 @@ class PlanShape:
 
     ``on`` joins the stored rows (``t``) to the staged ones (``s``), ``current`` are the conditions on a current row,
     ``changing`` the columns that may change, ``groups`` and ``place`` order the rows. ``late``: the plan counts late
-    rows. ``finds_first_change``: a row needs the first change of its key in the batch. ``finds_returned``: the steps do
-    not read versions closed long ago, by which a key that returns differs from a new one. ``joins_extract``: the staged
-    rows lack the keys of the extract that need nothing. ``scope``: the part of the table that the extract covers.
+    rows; ``inferred`` is the column of inferred members, of which no row is late. ``finds_first_change``: a row needs
+    the first change of its key in the batch. ``finds_returned``: the steps do not read versions closed long ago, by
+    which a key that returns differs from a new one. ``joins_extract``: the staged rows lack the keys of the extract
+    that need nothing. ``scope``: the part of the table that the extract covers.
     """
 
     target: str
@@ -283,6 +332,7 @@ class PlanShape:
     current: tuple[str, ...] = ()
     groups: tuple[str, ...] = ("_scd_action",)
     late: bool = False
+    inferred: str | None = None
     finds_first_change: bool = False
     finds_returned: bool = False
     joins_extract: bool = False

@@ -29,7 +29,8 @@ _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
-    "create.sql": ((exp.Create,), (exp.Create,)),
+    "create.sql": ((exp.Create, exp.Merge), (exp.Create, exp.Merge)),
+    "infer.sql": ((exp.Merge,), (exp.Merge,)),
     "merge.sql": ((*_SETTING, exp.Create, exp.Merge), (exp.Merge,)),
     "plan.sql": ((*_SETTING, exp.Create, *_QUERY), _QUERY),
     "checks.sql": (_QUERY, _QUERY),
@@ -72,9 +73,8 @@ class _Gate:
     def __init__(self, spec: Spec):
         self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
         self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
-        texts = (
-            how(text) for place, how, text in sql_texts(spec) if place[0] not in ("checks", "lookups", "expectations")
-        )
+        unread = ("checks", "lookups", "expectations", "members")
+        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] not in unread)
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         self.read = sorted(bare.union(*(text.columns for text in texts)))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
@@ -85,6 +85,7 @@ class _Gate:
             self.joined[name] = self.joined.get(name, set()) | columns
         # Tables that the user's expressions read in subqueries: their columns are not known here.
         self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
+        self.facts = {sql.split_name(spec.members.inferred.fact)} if spec.members.inferred else set()
 
     def objections(self, name: str, text: str) -> Iterator[str]:
         """Yield what is wrong with a file's text, one line each."""
@@ -192,9 +193,10 @@ class _Gate:
                 column.replace(exp.Null())
         for table in list(tree.find_all(exp.Table)):
             select = table.find_ancestor(exp.Select)
-            if select is not None and tuple(part.name for part in table.parts) in self.others:
+            parts = tuple(part.name for part in table.parts)
+            if select is not None and parts in self.others | self.facts:
                 for column in list(select.find_all(exp.Column)):
-                    if not column.table:  # of this table, or of the source around it
+                    if not column.table or parts in self.facts:  # of this table, or of the source around it
                         column.replace(exp.Null())
         for cte in tree.find_all(exp.CTE):
             if cte.alias == "source":  # the user's query: its tables are not known here

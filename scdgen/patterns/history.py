@@ -13,10 +13,12 @@ from scdgen import sql
 from scdgen.patterns.columns import Field, cast, hash_of, row_hash, wrapped
 from scdgen.spec import model
 from scdgen.spec.model import Spec
+from scdgen.sql.layout import named_as
 from scdgen.sql.tokens import with_column
 
 BATCH_FROM = "_scd_batch_from"
 LAST_RUN = "_scd_last_run"
+_FIRST = "'I'"  # the action of the first version of a key
 _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
@@ -46,6 +48,16 @@ class Times:
     def by_run(self) -> bool:
         """Whether open versions store the time of the last run as their end, so that only the flag identifies them."""
         return self.history.open_end == "last_run"
+
+    @property
+    def beginning(self) -> str:
+        """Return the beginning of time, where the unknown member starts."""
+        return cast(f"'{-(1 << 63)}'", self.type) if self.type == "BIGINT" else f"{self.type} '0001-01-01'"
+
+    @property
+    def no_next(self) -> str:
+        """Return the column that is NULL, because nothing follows an open version."""
+        return named_as(cast("NULL", self.type), "_scd_next")
 
     def _shift(self, value: str, sign: str) -> str:
         gap = self.history.gap
@@ -156,15 +168,38 @@ class History:
         """Return the hash of the tracked columns."""
         return row_hash((field.name, field.type) for field in self.tracked)
 
+    @property
+    def from_start(self) -> tuple[str, ...]:
+        """Return the columns that a move of the start changes, with the start."""
+        by_start = [name for option, name in self.columns.items() if option in {"valid_from", "surrogate_key"}]
+        return (*self.derived, *by_start)
+
     def written(self, start: str, next_start: str, action: str, deleted: str) -> Iterator[str]:
         """Yield the columns of a version that depend on its start and on what follows it, each with its name.
 
         ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` are the values of these columns.
         """
-        for name, (text, kind) in self.derived.items():
-            yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"
+        yield from self._derived(start)
         for option, name in self.columns.items():
             yield f"{self._value(option, start, next_start, action, deleted)} AS {name}"
+
+    def opened(self, start: str, next_start: str, inferred: bool) -> Iterator[str]:
+        """Yield the same columns of an open version that no row of the source has opened.
+
+        ``next_start`` is a column that is NULL.
+        """
+        yield from self._derived(start)
+        for option, name in self.columns.items():
+            if option == "inferred":
+                yield named_as(str(inferred).upper(), name)
+            elif option == "valid_to" and self.times.by_run:  # the MERGE writes the time of its run
+                yield named_as(start, name)
+            else:
+                yield named_as(self._value(option, start, next_start, _FIRST, "FALSE"), name)
+
+    def _derived(self, start: str) -> Iterator[str]:
+        for name, (text, kind) in self.derived.items():
+            yield f"{cast(with_column(text, self.times.history.valid_from, start), kind)} AS {name}"
 
     def _value(self, option: str, start: str, next_start: str, action: str, deleted: str) -> str:
         if option == "surrogate_key":
@@ -175,4 +210,6 @@ class History:
             return self.times.flag(next_start)
         if option == "row_hash":
             return self.row_hash
+        if option == "inferred":
+            return "FALSE"
         return {"valid_from": start, "action": action, "deleted": deleted}[option]

@@ -124,7 +124,7 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
     elif option in {"surrogate_key", "row_hash"}:
         yield Step("add", column, type="STRING")
         yield Step("update", column, _history_value(spec, option))
-    elif option == "deleted":
+    elif option in {"deleted", "inferred"}:
         yield Step("add", column, type="BOOLEAN")
         yield Step("update", column, "FALSE")
     elif option == "action" and spec.deletes != "mark":
@@ -167,5 +167,5 @@ def begin_history(spec: Spec) -> Iterator[Step]:
     yield Step("add", times.end, type=times.type)
     if times.open_end:
         yield Step("update", times.end, times.open_end)
-    for option, name in spec.history.names():
+    for option, name in spec.history_columns:
         yield from add_history_column(spec, option, name)

@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
+from scdgen.patterns import source
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.patterns.columns import Field, Target, cast, field_of
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape
-from scdgen.patterns.history import Times
+from scdgen.patterns.history import History, Times
 from scdgen.patterns.words import REFRESHED, Counts
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
@@ -106,6 +107,7 @@ class Views:
 class Lookup:
     """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
 
+    ``unknown`` selects the version that a fact without one has, if there is such a version.
     ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, expression over the fact),
     ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the time
     before it.
@@ -118,6 +120,7 @@ class Lookup:
     keys: tuple[tuple[str, str], ...]
     columns: tuple[tuple[str, str], ...]
     extends_first: bool
+    unknown: str | None
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ class Lookups:
                 keys=tuple((sql.quote(key), _operand(lookup.keys[key])) for key in spec.keys),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",
+                unknown=source.unknown_key(spec) if lookup.missing == "unknown" else None,
             )
             for view, lookup in spec.lookups.items()
         )
@@ -197,6 +201,10 @@ class Pattern(PatternRules, ABC):
     @abstractmethod
     def plan(self, spec: Spec) -> Rendering:
         """Return the template of plan.sql, whose facts are :class:`PlanFacts`."""
+
+    def history(self, spec: Spec) -> History | None:
+        """Return the history columns; ``None`` if the table has no versions."""
+        return None
 
     def plan_shape(self, spec: Spec) -> PlanShape:
         """Return the view that plan.sql creates."""

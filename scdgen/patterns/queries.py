@@ -284,7 +284,7 @@ class Diagnose:
     """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that identify one of them.
 
     ``broken`` are the conditions for a single row that breaks it; ``content`` and ``flags_deletes`` are what two
-    unordered rows of a key may not differ in.
+    unordered rows of a key may not differ in, ``inferred`` is the column of inferred members.
     """
 
     rule: str
@@ -295,6 +295,7 @@ class Diagnose:
     content: tuple[str, ...]
     flags_deletes: bool
     times: Times | None
+    inferred: str | None
 
 
 def broken_rows(spec: Spec, rule: str) -> str | None:
@@ -314,7 +315,8 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
-    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times)
+    inferred = sql.quote(spec.members.inferred.flag) if spec.members.inferred else None
+    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, inferred)
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

@@ -83,7 +83,7 @@ class Scd0(Pattern):
                 "where no key is deleted; remove it",
             ),
             **dict.fromkeys(
-                ("views.as_of", "views.overlay", "overlays", "lookups"),
+                ("views.as_of", "views.overlay", "overlays", "lookups", "members"),
                 "which has no history to look back on; remove it"
             ),
         }

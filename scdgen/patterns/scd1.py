@@ -184,6 +184,7 @@ class Scd1(Pattern):
                 "views.overlay",
                 "overlays",
                 "lookups",
+                "members",
                 "columns.*.track",
                 "columns.*.nulls",
                 "columns.*.compare",

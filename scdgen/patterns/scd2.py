@@ -128,7 +128,7 @@ class Scd2(Pattern):
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """Return the history columns."""
-        return [name for _, name in spec.history.names()]
+        return [name for _, name in spec.history_columns]
 
     def definition(self, spec: Spec) -> dict[str, str]:
         """Return the form of the history columns, and the tracked columns."""
@@ -162,9 +162,14 @@ class Scd2(Pattern):
             "row_hash": ("STRING", "SHA-256 of the tracked columns", True, ("tracked",), ()),
             "action": ("STRING", letters, True, (), ("time", *until, "changes")),
             "deleted": ("BOOLEAN", "Whether the version is a delete", True, *marked),
+            "inferred": ("BOOLEAN", "Whether only facts have named the key so far", True, (), ("changes",)),
         }  # fmt: skip
-        added = [Target(sql.quote(name), *described[option]) for option, name in history.names()]
+        added = [Target(sql.quote(name), *described[option]) for option, name in spec.history_columns]
         return (*Target.of(spec), *added)
+
+    def history(self, spec: Spec) -> History:
+        """Return the history columns."""
+        return _history(spec)
 
     def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
         """Return a MERGE of the versions to write."""
@@ -195,6 +200,7 @@ class Scd2(Pattern):
             current=(merge.times.is_open(), *([f"NOT t.{deleted}"] if deleted else [])),
             groups=("_scd_action", "_scd_deletes"),
             late=late,
+            inferred=merge.staging.inferred,
             # A first known value also fills earlier versions, which does not make a change late.
             finds_first_change=late and source.fills(spec),
             # Without deletes, and where every version of a key is read, the steps know all keys of the table.
@@ -229,7 +235,7 @@ class Scd2(Pattern):
         may_delete = spec.deletes == "close" and (
             source.flags_deletes(spec) or spec.reads_snapshot or spec.reads_versions
         )
-        needed = [columns[option] for option in ("action", "deleted") if option in columns]
+        needed = [columns[option] for option in ("action", "deleted", "inferred") if option in columns]
         by_run = "the flag has one of its two values."
         nulls = "what each version has is not NULL." if needed else "no key and no start is NULL."
         known = {check.name: check for check in VERSION_CHECKS}
@@ -286,7 +292,7 @@ class Scd2(Pattern):
 def _history(spec: Spec) -> History:
     derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in source.derived(spec).items()}
     tracked = tuple(field_of(spec, name) for name in spec.tracked)
-    columns = {option: sql.quote(name) for option, name in spec.history.names()}
+    columns = {option: sql.quote(name) for option, name in spec.history_columns}
     return History(Times(spec), columns, keys_of(spec), tracked, derived)
 
 
@@ -307,6 +313,11 @@ def _merge(spec: Spec) -> Scd2Merge:
         rows = source.rows(spec, "changes")
         staging, steps = Scd2Changes.of(spec, rows, history, bounds), "scd2/changes.sql.j2"
     updated, closed = _assigned(staging.values, columns, spec.reads_snapshot)
+    # The first change of an inferred member may move its start; a whole history replaces it.
+    moves = staging.inferred is not None and not spec.reads_versions
+    if moves:
+        updated += tuple(name for name in history.from_start if name not in updated)
+        closed = closed if spec.reads_snapshot else updated
     return Scd2Merge(
         head=Head.of(spec),
         session=Session.of(spec, rows),
@@ -316,7 +327,7 @@ def _merge(spec: Spec) -> Scd2Merge:
         times=times,
         on=(
             *equal(staging.keys, "t", "s"),
-            f"t.{times.start} = s.{times.start}",
+            f"t.{times.start} = s.{'_scd_from' if moves else times.start}",
             *bounds,
             *source.in_partitions(spec),
         ),
@@ -335,7 +346,7 @@ def _assigned(
         written = [name for option, name in columns.items() if option not in {"valid_from", "surrogate_key"}]
         return (*names, *written), (*names, *written)
     closed = [name for option, name in columns.items() if option in {"valid_to", "is_current", "action"}]
-    more = [columns[option] for option in ("row_hash", "deleted") if option in columns]
+    more = [columns[option] for option in ("row_hash", "deleted", "inferred") if option in columns]
     return (*names, *closed, *more), tuple(closed)
 
 

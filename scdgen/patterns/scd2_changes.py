@@ -42,6 +42,7 @@ class Scd2Changes(VersionSteps):
             history=history,
             action=action,
             deleted=deleted,
+            inferred=history.columns.get("inferred"),
             flags_deletes=source.flags_deletes(spec),
             partial=spec.source.sets is not None,
             keeps=spec.unchanged == "keep",

@@ -46,6 +46,7 @@ class Scd2Snapshot(VersionSteps):
             guards=Guards.of(spec),
             action=history.columns.get("action"),
             deleted=history.columns.get("deleted"),
+            inferred=history.columns.get("inferred"),
             own_time=spec.source.effective_at is not None,
             keeps=spec.unchanged == "keep",
             closes_missing=spec.deletes in {"close", "mark"},

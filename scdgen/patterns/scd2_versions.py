@@ -38,6 +38,7 @@ class Scd2Versions(VersionSteps):
             history=history,
             action=history.columns.get("action"),
             deleted=history.columns.get("deleted"),
+            inferred=history.columns.get("inferred"),
             closes_missing=spec.deletes != "ignore",
             keeps=spec.unchanged == "keep",
             in_partitions=tuple(source.in_partitions(spec)),

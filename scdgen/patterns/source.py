@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,8 @@ from scdgen.patterns.columns import cast, struct, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
+from scdgen.sql.layout import all_true
+from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import with_column
 
 SOURCE_VIEW = "_scd_source"
@@ -39,6 +40,7 @@ _ADVICE = {
     "end_before_start": "fix the source or leave such rows out by source.where",
     "late": "it is not later than the newest start or delete of its key; set late_arriving: apply or ignore",
     "empty_snapshot": "set snapshot.allow_empty: true if that is right",
+    "reserved_key": "it is that of members.unknown; fix the source, or leave such rows out by source.where",
     "max_deleted": "raise snapshot.max_deleted if that is right",
     "taken_at": "run snapshots in the order in which they were taken",
 }
@@ -327,6 +329,8 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     if spec.bad_rows == "fail":
         for key in spec.keys:
             yield rule("null_key", _missing(spec, sql.quote(key)), f"{key} is NULL")
+    if reserved := unknown_key(spec):
+        yield rule("reserved_key", reserved, "a row has the reserved key")
     if spec.source.sets is not None:
         names = wrapped("ARRAY", [sql.text_literal(name.lower()) for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
@@ -348,6 +352,29 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     end = sql.expression(spec.source.effective_until).bare or "effective_until"
     relation = "is not after" if spec.history.gap is None else "is before"
     yield rule("end_before_start", "_scd_until <= _scd_at", f"{end} {relation} {time}")
+
+
+def unknown_key(spec: Spec) -> str | None:
+    """Return the condition that a row has the key of the unknown member; ``None`` if the spec has no such member."""
+    unknown = spec.members.unknown
+    if unknown is None:
+        return None
+    return all_true(f"{sql.quote(key)} = {literal(unknown[key], spec.columns[key].type)}" for key in spec.keys)
+
+
+def literal(value: object, kind: str) -> str:
+    """Return a value of the spec as a literal of a type.
+
+    >>> literal(-1, "INT"), literal("n/a", "STRING"), literal(None, "DATE"), literal("2024-01-01", "DATE")
+    ('-1', "'n/a'", 'CAST(NULL AS DATE)', "CAST('2024-01-01' AS DATE)")
+    """
+    if value is None:
+        return cast("NULL", kind)
+    text = value_text(value)
+    if kind == "INT":
+        return str(int(text))
+    quoted = sql.text_literal(text)
+    return quoted if kind == "STRING" else cast(quoted, kind)
 
 
 def fragment(spec: Spec, column: str) -> sql.Fragment:
@@ -394,10 +421,9 @@ class SourceCast:
     required: bool = False
 
     @property
-    def length(self) -> str | None:
+    def length(self) -> int | None:
         """Return the maximum number of characters of the type, if it has one."""
-        found = re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", self.type)
-        return found[1] if found else None
+        return length_of(self.type)
 
     @property
     def nested(self) -> bool:

@@ -24,7 +24,8 @@ class RunResult:
     ``created`` whether the run created the table, ``added`` the columns that it added, ``seconds`` the duration of the
     whole run, ``retries`` how often it started over after conflicts, ``run_id`` its id in Delta's log. ``commit`` is
     its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted,
-    ``rejected`` expectation -> number of rows that it left out.
+    ``rejected`` expectation -> number of rows that it left out, ``inferred`` the number of inferred members that the
+    run added or moved before the MERGE (``None`` without ``infer``).
     """
 
     target: str
@@ -42,6 +43,7 @@ class RunResult:
     commit: Commit | None = None
     rows_in: int | None = None
     rejected: Mapping[str, int] = field(default_factory=dict)
+    inferred: int | None = None
 
     @classmethod
     def from_merge(
@@ -70,6 +72,7 @@ class RunResult:
             "closed": planned.get(pattern_of(spec).closing_action or "", 0),
             "removed": self.deleted,
             **({"refreshed": self.refreshed} if spec.history.open_end == "last_run" else {}),
+            **({"inferred": self.inferred} if self.inferred is not None else {}),
             **({"skipped": self.skipped} if spec.bad_rows == "skip" else {}),
             **({"rejected": dict(self.rejected)} if self.rejected else {}),
             "unchanged": planned["unchanged"],

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import session_of, with_variables
+from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts, taken_query
-from scdgen.patterns.source import RUN, left_out
+from scdgen.patterns.source import RUN, left_out, unknown_key
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
@@ -79,6 +80,7 @@ class Runner:
         source: DataFrame | None = None,
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
+        infer: bool = False,
     ) -> RunResult:
         """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
@@ -88,15 +90,17 @@ class Runner:
                 ``foreachBatch`` is a copy of the runner's.
             params: name -> value (a Python value or its text) for the spec's params.
             adopt: take over a table that was not created from this spec, if all checks pass.
+            infer: first add the keys that facts name and the table lacks, by ``members.inferred`` of the spec.
 
         Raises:
+            UsageError: ``infer`` for a spec without ``members.inferred``.
             SpecError: the spec is wrong; raised before anything is sent to Spark.
             DataError: the data breaks a rule.
             EngineError: Spark or Delta failed.
         """
         own = self._on_session_of(source)
         with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
-            return own._run(spec, prepared, adopt, contextlib.nullcontext, record)
+            return own._run(spec, prepared, adopt, contextlib.nullcontext, record, infer)
 
     def run_once(
         self,
@@ -136,13 +140,17 @@ class Runner:
         adopt: bool,
         around_merge: Callable[[], AbstractContextManager[None]],
         record: RunRecord,
+        infer: bool = False,
     ) -> RunResult:
         begin, run_id = time.monotonic(), record.run
+        if infer and spec.members.inferred is None:
+            what = option("--infer", "infer=True")
+            raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
 
         def attempt() -> RunResult:
             ready = self._engine.ready(prepared.compiled.spec, prepared.rows)
             with ready, delta.note_run(self.spark, spec, run_id) as noted:
-                return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, run_id, record.planned)
+                return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, run_id, record.planned, infer)
 
         result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
         record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
@@ -157,15 +165,22 @@ class Runner:
         noted: str,
         run_id: str,
         planned: Mapping[str, int],
+        infer: bool,
     ) -> RunResult:
         """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
         bound, scripts = compiled.spec, compiled.scripts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._find_additions(spec, table, adopt)
-        evolution = scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
-        with table.restore_on_failure(created, len(split_statements(evolution)), noted):
+        evolution = split_statements(
+            scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
+        )
+        if not created and (unknown := unknown_key(spec)) and table.lacks(unknown):
+            evolution.append(split_statements(scripts.create)[-1])
+        steps = len(evolution) + infer
+        with table.restore_on_failure(created, steps, noted):
             self._engine.execute(evolution)
+            inferred = int(self.spark.sql(split_statements(scripts.infer)[0]).collect()[0][0]) if infer else None
             # Before the MERGE, so that nothing is merged if a view cannot be created.
             table.create_views((spec.views.current, spec.views.overlay), scripts.views, created)
             *before, merge = split_statements(scripts.merge)
@@ -184,10 +199,11 @@ class Runner:
                 with around_merge(), self._note_taken(spec, bound, noted):
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
-            wrote = bool(evolution) or any(counts.values())
+            wrote = bool(evolution or inferred) or any(counts.values())
             version, commit = table.find_commit(noted if wrote else "")
         return RunResult.from_merge(
-            spec.target, counts, commit, bool(evolution),
+            spec.target, counts, commit, bool(evolution or inferred),
+            inferred=inferred,
             version=version,
             created=created,
             skipped=skipped,
@@ -242,19 +258,20 @@ class Runner:
         source: DataFrame | None = None,
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
+        infer: bool = False,
     ) -> dict[str, Any]:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
         ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.patterns.words`, by a plan
         before the run; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
-        rows of the MERGE.
+        rows of the MERGE. With ``infer``, ``inferred`` counts the members that it added or moved.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
         own = self._on_session_of(source)
         with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
             record.planned = own._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
-            result = own._run(spec, prepared, adopt, contextlib.nullcontext, record)
+            result = own._run(spec, prepared, adopt, contextlib.nullcontext, record, infer)
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(

@@ -55,6 +55,10 @@ class TargetTable:
         """Whether the table exists."""
         return bool(self.spark.catalog.tableExists(self.name))
 
+    def lacks(self, condition: str) -> bool:
+        """Whether no row of the table meets a condition."""
+        return not self.spark.table(self.name).where(condition).selectExpr("1").limit(1).collect()
+
     def read_version(self) -> int:
         """Read the newest Delta version."""
         return read_log(self.spark, self.name, 1)[0].version
@@ -125,12 +129,17 @@ class TargetTable:
         except BaseException:
             with suppress(Exception):  # report the original error, not one of the restore
                 # Another run may have created it at the same time; each commit names its run.
-                if created and self.exists() and [c.run for c in read_log(self.spark, self.name, 2)] == [run_id]:
+                if created and self.exists() and self._is_written_by(run_id, steps):
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # If another writer has committed since, an additional column does no harm.
                 elif not created and steps and before < self.read_version() <= before + steps:
                     self.spark.sql(render_restore(self.name, before)).collect()
             raise
+
+    def _is_written_by(self, run_id: str, steps: int) -> bool:
+        """Whether a run wrote all versions of the table, ``steps`` at most."""
+        commits = read_log(self.spark, self.name, steps + 1)
+        return len(commits) <= steps and {commit.run for commit in commits} == {run_id}
 
 
 @dataclass(frozen=True)
@@ -208,7 +217,7 @@ def _find_renamed(
     spec: Spec, unknown: Mapping[str, tuple[str, bool]], missing: Iterable[Target]
 ) -> dict[str, str]:  # fmt: skip
     """Map each column that the table lacks to one of its type that the spec lacks, if the match is unambiguous."""
-    free, options = dict(unknown), {name: option for option, name in spec.history.names()}
+    free, options = dict(unknown), {name: option for option, name in spec.history_columns}
     found: dict[str, str] = {}
     for column in missing:
         fits = [name for name, (kind, _) in free.items() if _as_stored(kind) == _as_stored(column.type)]
@@ -263,9 +272,10 @@ def _rename(spec: Spec, old: str, name: str) -> Iterator[Step]:
 def _describe_needed(spec: Spec, column: Target, line: str) -> str:
     """Describe a missing column that stored rows need, with the statements that add it."""
     name = sql.unquote(column.name)
-    options = {name: option for option, name in spec.history.names()} if spec.keeps_history else {}
+    options = {name: option for option, name in spec.history_columns} if spec.keeps_history else {}
     option = options.get(name)
-    what = f"history.{option}" if option else "keys" if name in spec.keys else "updated_at"
+    place = "members.inferred.flag" if option == "inferred" else f"history.{option}"
+    what = place if option else "keys" if name in spec.keys else "updated_at"
     message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
     if option:
         return with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))

@@ -18,7 +18,7 @@ from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 
 Name = tuple[str, ...]
-_NOT_RUN = ("checks", "lookups")  # options whose SQL a run does not send
+_NOT_RUN = ("checks", "lookups", "members")  # options whose SQL a run does not send
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,16 @@ class Step:
         return tuple(dict.fromkeys(w.target for w in writers if w is not None and w is not self.spec))
 
 
-def steps(specs: Sequence[Spec]) -> list[Step]:
+def steps(specs: Sequence[Spec], infer: bool = False) -> list[Step]:
     """Order the specs, each after those whose target or view it reads; ties keep the given order.
+
+    With ``infer``, a spec also reads the facts of its ``members.inferred``.
 
     Raises :class:`SpecError` if specs read each other in a circle, or if a name could be the table of two specs.
     A spec may read its own target, as a watermark does.
     """
     writers = _writers(specs)
-    found = [Step(spec, _reads(spec, writers)) for spec in specs]
+    found = [Step(spec, _reads(spec, writers, infer)) for spec in specs]
     place = {spec.target: index for index, spec in enumerate(specs)}
     sorter = graphlib.TopologicalSorter(
         {index: [place[target] for target in step.needs] for index, step in enumerate(found)}
@@ -71,7 +73,7 @@ def steps(specs: Sequence[Spec]) -> list[Step]:
 
 
 def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
-    """Yield targets, views, and every table that is read, including by checks and lookups, in one to three parts."""
+    """Yield targets, views, and every table that is read, by checks, lookups and members too, in one to three parts."""
     for spec in specs:
         yield from find_written_names(spec)
         yield from find_read_names(spec)
@@ -81,6 +83,7 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
         for lookup in spec.lookups.values():
             if lookup.fact is not None:
                 yield sql.split_name(lookup.fact)
+        yield from _find_facts(spec)
 
 
 def find_written_names(spec: Spec) -> Iterator[Name]:
@@ -94,7 +97,8 @@ def find_written_names(spec: Spec) -> Iterator[Name]:
 def find_read_names(spec: Spec) -> Iterator[Name]:
     """Yield what a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
 
-    A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks and lookups are not part of a run.
+    A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks, lookups and members are not part of
+    a run; facts are read by ``run --infer``.
     """
     if spec.source.table is not None:
         yield sql.split_name(spec.source.table)
@@ -106,6 +110,15 @@ def find_read_names(spec: Spec) -> Iterator[Name]:
     for param in spec.params.values():
         if param.default is not None:
             yield from _named_in(sql.expression(sql.param_value(param.default, param.type)))
+
+
+def _find_facts(spec: Spec) -> Iterator[Name]:
+    """Yield the tables that ``run --infer`` reads before the MERGE."""
+    if inferred := spec.members.inferred:
+        yield sql.split_name(inferred.fact)
+        for place, read, text in sql_texts(spec):
+            if place[0] == "members":
+                yield from _named_in(read(text))
 
 
 def _named_in(read: sql.Fragment) -> list[Name]:
@@ -126,9 +139,9 @@ def _writers(specs: Iterable[Spec]) -> list[tuple[Name, Spec]]:
     return [(full_name(parts), spec) for spec in specs for parts in find_written_names(spec)]
 
 
-def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]]) -> tuple[Read, ...]:
+def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]], infer: bool) -> tuple[Read, ...]:
     names: dict[Name, Name] = {}
-    for parts in find_read_names(spec):
+    for parts in (*find_read_names(spec), *(_find_facts(spec) if infer else ())):
         names.setdefault(full_name(parts), parts)
     found = [Read(sql.quote_parts(parts), find_writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:

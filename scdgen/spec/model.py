@@ -113,6 +113,7 @@ Query = Annotated[str, _reads_as(sql.query)]
 DataType = Annotated[str, AfterValidator(data_type)]
 Text = Annotated[str, AfterValidator(_no_control)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
+Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
 Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
 
 
@@ -399,11 +400,41 @@ class Lookup(Model):
     before_first: Literal["none", "first"] = Field(
         default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
     )
+    missing: Literal["none", "unknown"] = Field(
+        default="none",
+        description="What a fact without a version has: `none`: NULL; `unknown`: the values of `members.unknown`.",
+    )
 
     @property
     def shown(self) -> dict[str, str]:
         """Return the columns of the table with their names in the view."""
         return self.columns if isinstance(self.columns, dict) else {name: name for name in self.columns}
+
+
+class Inferred(Model):
+    """Keys that facts name before the dimension has them."""
+
+    fact: TableName = Field(description="The table of the facts.")
+    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
+    at: Expression = Field(description="Over the fact: its time. The member begins at the earliest one of its key.")
+    flag: Name = Field(
+        description="A boolean history column: true until the source has the key; then that version gets its values."
+    )
+
+
+class Members(Model):
+    """Members of a dimension that do not come from its source."""
+
+    unknown: dict[Name, Value] | None = Field(
+        default=None,
+        description="An open version from the beginning of time, for facts without a member: all keys, and values of "
+        "some columns; the others are NULL. `create.sql` writes it.",
+    )
+    inferred: Inferred | None = Field(
+        default=None,
+        description="A version for each key that facts name and the table lacks, written by `infer.sql` and `scdgen "
+        "run --infer`: every column is NULL except the key.",
+    )
 
 
 class Stream(Model):
@@ -485,6 +516,9 @@ class Spec(Model):
     quarantine: TableName | None = Field(
         default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
+    members: Members = Field(
+        default=Members(), description="scd2: members for facts whose key the source does not have, or not yet."
+    )
     stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 
     # The file of the spec, as given; for the header of generated files and for messages.
@@ -534,6 +568,12 @@ class Spec(Model):
     def tracked(self) -> list[str]:
         """Return the columns whose changes open a version."""
         return [name for name, column in self.columns.items() if column.track and name not in self.keys]
+
+    @property
+    def history_columns(self) -> tuple[tuple[str, str], ...]:
+        """Return (option, column name) of each history column, in the table's order."""
+        inferred = self.members.inferred
+        return (*self.history.names(), *((("inferred", inferred.flag),) if inferred else ()))
 
     @property
     def target_parts(self) -> tuple[str, ...]:

@@ -50,6 +50,12 @@ def to_json(spec: Spec) -> str:
             del found[option]
     if not spec.lookups:
         del found["lookups"]
+    for lookup in found.get("lookups", {}).values():
+        if lookup["missing"] == "none":
+            del lookup["missing"]
+    found["members"] = {option: value for option, value in found["members"].items() if value is not None}
+    if not found["members"]:
+        del found["members"]
     for option in spec.rules.without:
         above, _, name = option.rpartition(".")
         if not option.startswith("columns."):

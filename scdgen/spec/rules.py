@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec
 from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.sql.literal import find_form, length_of, value_text
 
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 
+_NESTED = ("MAP", "ARRAY", "STRUCT")
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
@@ -245,7 +247,7 @@ def _keys(spec: Spec) -> Found:
         for option, wrong in changing:
             if wrong:
                 yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
-        if column.type.startswith(("MAP", "ARRAY", "STRUCT")):
+        if column.type.startswith(_NESTED):
             yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
         if column.type.startswith("CHAR"):
             message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
@@ -267,10 +269,10 @@ def _columns(spec: Spec) -> Found:
             yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
     if not spec.keeps_history:
         return
-    for option, name in spec.history.names():
-        place = ("history", option)
+    for option, name in spec.history_columns:
+        place = ("members", option, "flag") if option == "inferred" else ("history", option)
         if name.lower() in seen:
-            message = f"{option}: '{name}' is already a column; name the history column otherwise"
+            message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
             yield place, message
         seen.setdefault(name.lower(), name)
 
@@ -309,7 +311,7 @@ def _table(spec: Spec) -> Found:
                 hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
                 message = f"{option}: '{name}' is not a column of the target{hint}"
                 yield ("table", option, index), message
-            elif name in spec.columns and spec.columns[name].type.startswith(("MAP", "ARRAY", "STRUCT")):
+            elif name in spec.columns and spec.columns[name].type.startswith(_NESTED):
                 message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
                 yield ("table", option, index), message
 
@@ -367,6 +369,10 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
             yield ("lookups", name, "at"), sql.expression, lookup.at
         for key, text in lookup.keys.items():
             yield ("lookups", name, "keys", key), sql.expression, text
+    if inferred := spec.members.inferred:
+        yield ("members", "inferred", "at"), sql.expression, inferred.at
+        for key, text in inferred.keys.items():
+            yield ("members", "inferred", "keys", key), sql.expression, text
 
 
 def _names(spec: Spec) -> Found:
@@ -435,6 +441,8 @@ def _lookups(spec: Spec) -> Found:
             if name not in known:
                 hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
                 yield (*place, "columns"), f"columns: '{name}' is not a column of the target{hint}"
+        if lookup.missing == "unknown" and spec.members.unknown is None:
+            yield (*place, "missing"), "missing: unknown needs the values of members.unknown; add it, or write none"
         names = [name.lower() for name in lookup.shown.values()]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
@@ -475,9 +483,56 @@ def _expectations(spec: Spec) -> Found:
             yield ("quarantine",), "quarantine: is the target or the source itself; name another table"
 
 
+def _members(spec: Spec) -> Found:
+    if not spec.keeps_history:
+        return
+    if (unknown := spec.members.unknown) is not None:
+        yield from _unknown(spec, unknown)
+    if inferred := spec.members.inferred:
+        place = ("members", "inferred")
+        if set(inferred.keys) != set(spec.keys):
+            keys = ", ".join(spec.keys)
+            yield (*place, "keys"), f"keys: must be those of the spec, {keys}; map each to an expression"
+        if sql.split_name(inferred.fact) == spec.target_parts:
+            yield (*place, "fact"), "fact: is the target itself; name the table of the facts"
+        if spec.unchanged == "keep" and spec.reads_snapshot:
+            yield place, "inferred: not for snapshots with unchanged: keep, where each row is a version; remove one"
+        for name, column in spec.columns.items():
+            if not column.nullable and name not in spec.keys:
+                message = f"inferred: '{name}' is nullable: false, and an inferred member has NULL; leave out nullable"
+                yield ("columns", name, "nullable"), message
+        for where, read, text in sql_texts(spec):
+            if where[0] == "members" and read(text).params:
+                yield where, f"{where[-1]}: reads a param, which infer.sql does not set; write the value"
+
+
+def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
+    place = ("members", "unknown")
+    for key in spec.keys:
+        if unknown.get(key) is None:
+            what = f"'{key}' is NULL" if key in unknown else f"'{key}' is missing"
+            yield place, f"unknown: the key {what}; give every key a value that no row of the source has"
+    for name, value in unknown.items():
+        column = spec.columns.get(name)
+        if column is None:
+            hint = nearest(name, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
+            yield (*place, name), f"unknown: '{name}' is not a column of the spec{hint}"
+        elif value is None:
+            continue
+        elif column.type.startswith((*_NESTED, "BINARY")):
+            yield (*place, name), f"unknown: '{name}' is {column.type}, which has no literal; leave it out"
+        elif form := find_form(value_text(value), column.type):
+            yield (*place, name), f"unknown: '{value_text(value)}' is not a valid {column.type}; write {form}"
+        elif (size := length_of(column.type)) is not None and len(value_text(value)) > size:
+            yield (*place, name), f"unknown: '{value_text(value)}' is longer than {column.type}; write a shorter value"
+    for name, column in spec.columns.items():
+        if not column.nullable and name not in spec.keys and unknown.get(name) is None:
+            yield place, f"unknown: '{name}' is nullable: false and has no value; give it one"
+
+
 RULES: tuple[Callable[[Spec], Found], ...] = (
     _source, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params, _names,
-    _overlays, _lookups, _expectations,
+    _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -112,6 +112,24 @@ def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
     return f"{pad}{word} " + f"\n{pad}    AND ".join(part.replace("\n", f"\n{pad}    ") for part in listed)
 
 
+def all_true(conditions: Iterable[str]) -> str:
+    """Join conditions on one line.
+
+    >>> all_true(["a = 1", "b = 2"])
+    'a = 1 AND b = 2'
+    """
+    return " AND ".join(conditions)
+
+
+def negated(condition: str) -> str:
+    """Negate a condition.
+
+    >>> negated("a = 1"), negated("a")
+    ('NOT (a = 1)', 'NOT a')
+    """
+    return f"NOT ({condition})" if " " in condition else f"NOT {condition}"
+
+
 def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
     """Assign to each name the column of that name of an alias.
 

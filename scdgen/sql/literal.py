@@ -14,6 +14,25 @@ _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _TRUE_OR_FALSE = {"t", "true", "y", "yes", "1", "f", "false", "n", "no", "0"}
 
 
+def value_text(value: object) -> str:
+    """Return a value of a spec as the text that Spark casts.
+
+    >>> value_text(True), value_text(-1)
+    ('true', '-1')
+    """
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def length_of(kind: str) -> int | None:
+    """Return the maximum number of characters of a type, if it has one.
+
+    >>> length_of("VARCHAR(20)"), length_of("STRING")
+    (20, None)
+    """
+    found = re.fullmatch(r"(?:VAR)?CHAR\((\d+)\)", kind)
+    return int(found[1]) if found else None
+
+
 def find_form(text: str, kind: str) -> str | None:
     """Return how to write a value of a type, if Spark cannot read this text as one; ``None`` if it may.
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec_text
-from tests.conftest import rows_of
-from tests.spark.test_cases import _in_session
+from tests.conftest import collect, rows_of
 from tests.support.case_files import Block, block_of, text_of
 from tests.support.dbt_cases import CLOCK, DbtCase, Load, cases
 
@@ -67,7 +66,7 @@ def _expect(spark: SparkSession, place: str, load: Load, spec: Spec) -> None:
     wanted = _columns(load.scdgen, types) or dbt
     assert wanted is not None
     assert {*frame.columns} == {*wanted.columns, spec.history.surrogate_key}, place
-    rows = [tuple(map(_in_session, row)) for row in frame.select(*wanted.columns).collect()]
+    rows = collect(frame.select(*wanted.columns))
     if _sorted(wanted, types) != sorted(rows, key=repr):
         texts = [text_of(wanted.columns, found) for found in (_sorted(wanted, types), sorted(rows, key=repr))]
         pytest.fail(f"{place}\nexpected:\n{texts[0]}\nfound:\n{texts[1]}", pytrace=False)

@@ -6,8 +6,7 @@ batch with ``again``.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,8 @@ import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec_text
 from scdgen.sql import quote, text_literal
-from tests.conftest import ROOT, as_of, runnable
-from tests.support.case_files import Batch, Block, Case, CaseError, Row, all_cases, block_of, text_of
+from tests.conftest import ROOT, as_of, collect, runnable
+from tests.support.case_files import Batch, Block, Case, CaseError, Counts, Row, all_cases, block_of, text_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,32 +57,39 @@ class _Table:
         if batch.error is not None:
             self._refused(place, batch.error, source, batch.params)
             return
-        result = self.runner.run(self.spec, source, batch.params)
+        infer = batch.facts is not None
+        if batch.facts is not None:
+            self._put_facts(batch.facts)
+        result = self.runner.run(self.spec, source, batch.params, infer=infer)
         if batch.counts is not None:
-            counts = {"inserted": result.inserted, "updated": result.updated, "deleted": result.deleted}
+            counts = {name: getattr(result, name) or 0 for name in Counts.model_fields}
             assert counts == batch.counts.model_dump(), place
         if batch.table is not None:
             self.expect(place, batch.table)
         if not again:
             return
-        if not (result.inserted or result.updated or result.deleted):
+        if not (result.inserted or result.updated or result.deleted or result.inferred):
             assert batch.again is None, f"{place}: changed nothing, so that there is nothing to say of its second load"
             return  # a second load would be the same run on the same table
         place += ", again"
         if batch.again is not None and batch.again.error is not None:
             self._refused(place, batch.again.error, source, batch.params)
             return
-        second = self.runner.run(self.spec, source, batch.params)
+        second = self.runner.run(self.spec, source, batch.params, infer=infer)
         if batch.again is not None and batch.again.table is not None:
             self.expect(place, batch.again.table)
             return
-        assert (second.inserted, second.updated, second.deleted) == (0, 0, 0), place
+        assert (second.inserted, second.updated, second.deleted, second.inferred or 0) == (0, 0, 0, 0), place
         assert second.version == result.version, f"{place}: a commit that changes nothing"
+
+    def _put_facts(self, text: str) -> None:
+        frame = _frame(self.spark, text, self.case.fact_types)
+        frame.write.format("delta").mode("overwrite").saveAsTable(self.case.facts)
 
     def rows(self) -> list[Row] | None:
         if not self.runner.exists(self.spec):
             return None
-        return sorted((tuple(row) for row in self.spark.table(self.case.target).collect()), key=repr)
+        return sorted(collect(self.spark.table(self.case.target)), key=repr)
 
     def expect(self, place: str, text: str) -> None:
         block = block_of(text)
@@ -108,12 +114,13 @@ class _Table:
 def _source(spark: SparkSession, case: Case, batch: Batch) -> DataFrame | None:
     """The rows of the source. Those of a join's tables become views, and nothing is returned."""
     for alias, text in batch.tables.items():
-        _typed(spark, block_of(text), case.table_types(alias)).createOrReplaceTempView(case.view(alias))
-    return None if batch.tables else _typed(spark, block_of(batch.rows), case.types)
+        _frame(spark, text, case.table_types(alias)).createOrReplaceTempView(case.view(alias))
+    return None if batch.tables else _frame(spark, batch.rows, case.types)
 
 
-def _typed(spark: SparkSession, block: Block, types: dict[str, str]) -> DataFrame:
-    """The rows in the types of their table; Spark parses the cells, so times are in its session's zone."""
+def _frame(spark: SparkSession, text: str, types: Mapping[str, str]) -> DataFrame:
+    """The rows in these types; Spark parses the cells, so times are in its session's zone."""
+    block = block_of(text)
     given = [
         "(" + ", ".join(["0", *("NULL" if cell is None else text_literal(cell) for cell in row)]) + ")"
         for row in block.rows
@@ -131,16 +138,11 @@ def _typed(spark: SparkSession, block: Block, types: dict[str, str]) -> DataFram
 def _same(place: str, expected: Block, frame: DataFrame) -> None:
     """Compare rows in any order."""
     assert tuple(frame.columns) == expected.columns, place
-    found = [tuple(map(_in_session, row)) for row in frame.collect()]
+    found = collect(frame)
     wanted = expected.typed(dict(frame.dtypes))
     if sorted(found, key=repr) != sorted(wanted, key=repr):
         shown = [text_of(expected.columns, sorted(rows, key=repr)) for rows in (wanted, found)]
         pytest.fail(f"{place}\nexpected:\n{shown[0]}\nfound:\n{shown[1]}", pytrace=False)
-
-
-def _in_session(value: Any) -> Any:
-    """A time in UTC, the session's zone; pyspark returns it in the zone of this machine."""
-    return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 @contextmanager
@@ -148,10 +150,12 @@ def _clean(spark: SparkSession, case: Case) -> Iterator[None]:
     """Drop the table of the case, before and after it."""
     views = case.spec.get("views", {})
     spark.sql(f"DROP TABLE IF EXISTS {case.target}")
+    spark.sql(f"DROP TABLE IF EXISTS {case.facts}")
     try:
         yield
     finally:
         spark.sql(f"DROP TABLE IF EXISTS {case.target}")
+        spark.sql(f"DROP TABLE IF EXISTS {case.facts}")
         for option, kind in (("current", "VIEW"), ("as_of", "FUNCTION")):
             if option in views:
                 spark.sql(f"DROP {kind} IF EXISTS {views[option]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import random
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.sql.tokens import split_statements
+from tests.conftest import collect
 from tests.support.random_specs import LAST_RUN, Case, history, key, make_case
 from tests.support.reference import History, Version, look_up, read_versions, replace_histories, written
 
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, FACTS = 60, 300
+BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(1, 1, 1), "bigint": -(1 << 63)}
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
 LOOKUPS: dict[str, dict[str, Any]] = {
     "as_was": {"at": "ordered"},
     "as_first": {"at": "ordered", "before_first": "first"},
     "as_now": {"version": "current"},
+    "as_known": {"at": "ordered", "missing": "unknown"},
 }
 
 
@@ -43,7 +47,7 @@ def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: in
     for name in LOOKUPS:
         found = spark.sql(f"SELECT fact, dim_a, since FROM looked.{name}_{seed}")
         expected = [(fact[0], *_expected(case, state, name, fact)) for fact in facts]
-        assert sorted(map(tuple, found.collect()), key=repr) == sorted(expected, key=repr), f"{name}\n{case.text}"
+        assert sorted(collect(found), key=repr) == sorted(expected, key=repr), f"{name}\n{case.text}"
         plan = spark.sql(f"EXPLAIN SELECT * FROM looked.{name}_{seed}").collect()[0][0]
         assert "HashJoin" in plan or "SortMergeJoin" in plan, plan
         assert "NestedLoop" not in plan and "Cartesian" not in plan, plan
@@ -56,6 +60,7 @@ def _document(case: Case) -> str:
     document = {name: value for name, value in case.document.items() if name not in {"views", "overlays", "checks"}}
     document["table"] = {}
     keys = {name: f"who_{name}" for name in case.how.keys}
+    document["members"] = {"unknown": {**dict(zip(case.how.keys, (-1, "none"), strict=False)), "a": "?"}}
     document["lookups"] = {
         f"looked.{name}_{case.seed}": {
             "fact": "looked.facts", "keys": keys, "columns": {"a": "dim_a", "begins": "since"}, **options
@@ -94,4 +99,6 @@ def _expected(case: Case, state: History, name: str, fact: tuple[Any, ...]) -> t
         found = versions[-1] if versions and versions[-1].end is None else None
     else:
         found = look_up(versions, fact[-1], before_first=name == "as_first")
-    return (found.values["a"], found.start) if found else (None, None)
+    if found is None:
+        return ("?", BEGINNING[case.kind]) if name == "as_known" else (None, None)
+    return found.values["a"], found.start

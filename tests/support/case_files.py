@@ -149,6 +149,7 @@ class Counts(_Model):
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    inferred: int = 0
 
 
 class Again(_Model):
@@ -170,6 +171,7 @@ class Batch(_Model):
 
     rows: str = ""
     tables: dict[str, str] = Field(default_factory=dict)
+    facts: str | None = None
     params: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
     table: str | None = None
@@ -199,6 +201,7 @@ class Case(_Model):
     spec: dict[str, Any]
     schema_: str = Field(default="", alias="source schema")
     tables: dict[str, Text] = Field(default_factory=dict)
+    facts_schema: Text | None = Field(default=None, alias="facts schema")
     batches: Annotated[list[Batch], Field(min_length=1)]
     table: str | None = None
     queries: list[Query] = Field(default_factory=list)
@@ -217,6 +220,10 @@ class Case(_Model):
         return f"cases.{self.name}"
 
     @property
+    def facts(self) -> str:
+        return f"{self.target}_facts"
+
+    @property
     def types(self) -> dict[str, str]:
         """``name -> type`` of the source's columns."""
         return _types("source schema", self.schema_)
@@ -228,6 +235,11 @@ class Case(_Model):
     def view(self, alias: str) -> str:
         """The view that stands for a joined table."""
         return f"case_{self.name}_{alias}"
+
+    @property
+    def fact_types(self) -> dict[str, str]:
+        """``name -> type`` of the facts' columns."""
+        return _types("facts schema", self.facts_schema or "")
 
     def spec_text(self, options: Mapping[str, Any]) -> str:
         """The spec as YAML text, with target, source table and the options of a batch filled in."""
@@ -248,6 +260,7 @@ class Case(_Model):
                 tables.append((f"batch {i}: tables {alias}", text, partial(self.table_types, alias)))
             if not self.tables:
                 tables.append((f"batch {i}: rows", batch.rows, lambda: self.types))
+            tables.append((f"batch {i}: facts", batch.facts, lambda: self.fact_types))
             tables.append((f"batch {i}: table", batch.table, None))
             tables.append((f"batch {i}: again", batch.again.table if batch.again else None, None))
         for place, given, types in tables:

@@ -57,6 +57,7 @@ class Version:
     by_delete: bool = False  # the end is a delete
     first: bool = False  # the first of its key, or the first after a delete
     deleted: bool = False  # with on_delete: mark, the version that a delete opens
+    inferred: bool = False  # only facts have named its key
 
 
 History = dict[Key, list[Version]]
@@ -78,6 +79,7 @@ class Meaning:
     allow_empty: bool = False
     max_deleted: float = 1.0
     scope: Callable[[Key], bool] = lambda _: True
+    reserved: Key | None = None  # the key of the unknown member
 
     def same(self, one: Values, other: Values) -> bool:
         """Whether two rows agree in what counts of the tracked columns."""
@@ -99,15 +101,45 @@ def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -
         by_key[change.key].append(change)
     result = dict(history)
     for key, changes in by_key.items():
-        points = _points_of(history.get(key, []))
+        inferred = [v for v in history.get(key, []) if v.inferred]
+        known = [v for v in history.get(key, []) if not v.inferred]
+        points = _points_of(known)
         changes = _not_late(changes, points, meaning)
         points.update({change.at: change for change in _one_per_time(changes, meaning)})
-        stored = {v.start: v.values for v in history.get(key, []) if not v.deleted}
+        if inferred and not _complete(inferred[0], points, meaning):
+            continue
+        stored = {v.start: v.values for v in known if not v.deleted}
         versions = _replay(points, stored, meaning)
         if versions:
             result[key] = versions
         else:
             result.pop(key, None)
+    return result
+
+
+def _complete(inferred: Version, points: dict[Any, Change], meaning: Meaning) -> bool:
+    """Section 6, members: the first true change also holds from the start of the inferred member on.
+
+    Returns whether there is one. A delete of a key without versions changes nothing.
+    """
+    acts = meaning.unchanged == "keep" and meaning.on_delete == "mark"
+    firsts = [change for _, change in sorted(points.items()) if acts or not change.deleted]
+    if not firsts:
+        return False
+    if firsts[0].at > inferred.start:
+        points.setdefault(inferred.start, replace(firsts[0], at=inferred.start))
+    return True
+
+
+def infer(history: History, facts: Iterable[tuple[Key, Any]], columns: Sequence[str], reserved: Key | None) -> History:
+    """Section 6, members: a version for each key that facts name and that has none, from its earliest fact on."""
+    result = dict(history)
+    for key, at in facts:
+        if at is None or None in key or key == reserved:
+            continue
+        versions = result.get(key, [])
+        if not versions or (versions[0].inferred and at < versions[0].start):
+            result[key] = [Version(at, None, dict.fromkeys(columns), first=True, inferred=True)]
     return result
 
 
@@ -118,6 +150,8 @@ def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
             if meaning.bad_rows == "skip":
                 continue
             raise RefusedError("null_key" if any(part is None for part in change.key) else "null_time")
+        if change.key == meaning.reserved:
+            raise RefusedError("reserved_key")
         found.append(change)
     return found
 
@@ -246,6 +280,7 @@ def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, mean
     result = {key: [Version(**vars(v)) for v in versions] for key, versions in history.items()}
     live = [key for key, versions in result.items() if versions[-1].end is None and not versions[-1].deleted]
     live = [key for key in live if meaning.scope(key)]
+    live = [key for key in live if key != meaning.reserved and not result[key][-1].inferred]
     gone = [key for key in live if key not in chosen and meaning.on_delete != "ignore"]
     if len(gone) > meaning.max_deleted * len(live):
         raise RefusedError("max_deleted")
@@ -270,6 +305,9 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     last, keep = versions[-1] if versions else None, meaning.unchanged == "keep"
     if last is None:
         versions.append(Version(change.at, None, change.values, first=True))
+        return
+    if last.inferred:
+        versions[:] = [Version(min(change.at, last.start), None, change.values, first=True)]
         return
     lives = last.end is None and not last.deleted
     values = {
@@ -607,6 +645,7 @@ class Written:
     surrogate_key: bool = False
     action: bool = False
     deleted: bool = False
+    inferred: bool = False
 
 
 def written(history: History, how: Written) -> list[tuple[Any, ...]]:
@@ -630,5 +669,7 @@ def written(history: History, how: Written) -> list[tuple[Any, ...]]:
                 row.append("D" if version.by_delete else "I" if version.first else "U")
             if how.deleted:
                 row.append(version.deleted)
+            if how.inferred:
+                row.append(version.inferred)
             rows.append(tuple(row))
     return sorted(rows, key=repr)

@@ -129,6 +129,11 @@ SCD2: list[Change] = [
     ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
     ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
+    ("members.unknown", {"id": 0, "region": "none", "name": "Unknown"}),
+    ("members.unknown", {"id": 0, "region": "none"}),
+    ("members.unknown", {"id": -1, "region": "none"}),
+    ("members.inferred", {"fact": "raw.f", "keys": _FACT_KEYS, "at": "t", "flag": "guessed"}),
+    ("members.inferred", {"fact": "raw.g", "keys": _FACT_KEYS, "at": "t + 1", "flag": "guess"}),
     (
         "lookups",
         {

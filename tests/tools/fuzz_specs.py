@@ -134,13 +134,14 @@ def outcome(text: str) -> str:
         allowed = ALLOWED[name]
         if any(kind not in allowed for kind in kinds):
             return f"{name}: statements {kinds}"
-        if kinds.count("MERGE") != (name == "merge.sql"):
+        if kinds.count("MERGE") != (name in {"merge.sql", "infer.sql"}) and name != "create.sql":
             return f"{name}: {kinds.count('MERGE')} MERGE"
     return "sql"
 
 
 ALLOWED = {
-    "create.sql": {"CREATE"},
+    "create.sql": {"CREATE", "MERGE"},
+    "infer.sql": {"MERGE"},
     "merge.sql": {"DECLARE", "SET", "MERGE"},
     "plan.sql": {"DECLARE", "SET", "CREATE", "SELECT"},
     "checks.sql": {"SELECT", "WITH", "("},

@@ -44,3 +44,13 @@ def test_update_sets_each_column_that_can_change(feed: str) -> None:
     # In a snapshot, the row that closes a version holds the values of the next version, or of the delete.
     assert set(merge.closed) == (closing if feed == "snapshot" else set(merge.updated))
     assert set(merge.columns) == {"id", "name", "note"} | set(values)
+
+
+@pytest.mark.parametrize("feed", FEEDS)
+def test_first_change_of_an_inferred_member_can_move_its_start(feed: str) -> None:
+    members = "members: {inferred: {fact: crm.f, keys: {id: id}, at: at, flag: guessed}}\n"
+    merge = Scd2().merge(load_spec_text(SPEC.replace("FEED", FEEDS[feed]) + members)).facts
+    assert isinstance(merge, Scd2Merge)
+    moved = {"year", "sk", "starts"} & set(merge.updated)
+    assert moved == (set() if feed == "versions" else {"year", "sk", "starts"}), "a history replaces the member"
+    assert "guessed" in merge.updated

@@ -20,9 +20,9 @@ RIGHT = """
 """
 WRONG = [
     ("    - rows: |", "    - rowz: |", "batches 1 rowz: unknown field; "
-     "did you mean 'rows'? (the fields: rows, tables, params, options, table, counts, error, again)"),
+     "did you mean 'rows'? (the fields: rows, tables, facts, params, options, table, counts, error, again)"),
     ("  why: it is late", "  wy: it is late", "why: Field required; wy: unknown field; did you mean 'why'? "
-     "(the fields: name, why, spec, source schema, tables, batches, table, queries)"),
+     "(the fields: name, why, spec, source schema, tables, facts schema, batches, table, queries)"),
     ("1.50   | 2024-01-01", "2024-01-01", "batch 1: rows: '1  | 2024-01-01' has 2 cells; 3 columns are named"),
     ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
     ("1.50   |", "'1.50  |", "batch 1: rows: '1  | '1.50  | 2024-01-01': a quoted cell is 'text', and '' in it is "
@@ -34,10 +34,10 @@ WRONG = [
     ("id | amount | at", "id | at | at", "batch 1: rows: a column is named twice in 'id | at | at'"),
     ("decimal(10,2)", "money", "batch 1: rows: column 'amount': type 'money' is not for cases; use one of string, "
      "tinyint, smallint, int, bigint, double, decimal, date, timestamp, boolean"),
-    ("id int, amount", "id, amount", "batch 1: rows: source schema: 'id, amount decimal(10,2), at timestamp' is not "
+    ("id int, amount", "id, amount", "batch 1: rows: schema: 'id, amount decimal(10,2), at timestamp' is not "
      "'name type, name type'"),
     ("      table: id", "      counts: {insert: 1}", "batches 1 counts insert: unknown field; did you mean "
-     "'inserted'? (the fields: inserted, updated, deleted)"),
+     "'inserted'? (the fields: inserted, updated, deleted, inferred)"),
     ("      table: id", "      counts: {inserted: 1}", "has no 'table': the last batch, or the case, says what the "
      "table is in the end"),
     ("      table: id", "      error: late", "every batch is an error; let one of them be right"),

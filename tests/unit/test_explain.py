@@ -41,6 +41,8 @@ PAIRS = {
     "lookups.*.keys",
     "lookups.*.columns",
     "source.join.*.keys",
+    "members.unknown",
+    "members.inferred.keys",
 }
 
 

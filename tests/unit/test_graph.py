@@ -68,6 +68,13 @@ FIRST = [
 ]
 
 
+def test_facts_come_first_only_if_members_are_inferred() -> None:
+    members = "members: {inferred: {fact: crm.f, keys: {id: id}, at: at, flag: guessed}}\n"
+    dimension, facts = spec("crm.x", more=members), spec("crm.f")
+    assert names([dimension, facts]) == ["crm.x", "crm.f"]
+    assert [step.spec.target for step in steps([dimension, facts], infer=True)] == ["crm.f", "crm.x"]
+
+
 @pytest.mark.parametrize("reads", FIRST, ids=range(len(FIRST)))
 def test_tables_that_are_read_come_first(reads: Spec) -> None:
     views = "views: {current: crm.a_now, as_of: crm.a_at, overlay: crm.a_all}\noverlays: {n: {first: name}}\n"

@@ -172,7 +172,7 @@ def test_charts_of_example_specs(path: Path) -> None:
     labels = well_formed(chart_lineage(lineage(spec)))
     drawn = [label for name, label in labels.items() if re.match(r"t\d", name)]
     history = (
-        [name for _, name in spec.history.names()]
+        [name for _, name in spec.history_columns]
         if spec.keeps_history
         else [spec.updated_at]
         if spec.updated_at

@@ -94,6 +94,10 @@ lookups:
     keys: {id: customer_id}
     columns: [name, id]
     before_first: first
+    missing: unknown
+members:
+  unknown: {id: -1, name: Unknown}
+  inferred: {fact: sales.orders, keys: {id: customer_id}, at: ordered_at, flag: is_inferred}
 stream:
   options: {maxFilesPerTrigger: 1000}
   checkpoint: checkpoints/dim_customer
@@ -125,7 +129,8 @@ def places(node: Any, above: str = "") -> set[str]:
     named = above in {"columns.", "params.", "overlays.", "lookups."} and {"*" for _ in node}
     steps = [(f"{above}*" if named else f"{above}{name}", inner) for name, inner in node.items()]
     here = set() if named else {place for place, _ in steps}
-    if above in {"table.properties.", "source.options.", "stream.options.", "lookups.*.keys."}:
+    maps = {"lookups.*.keys.", "members.unknown.", "members.inferred.keys."}
+    if above in {"table.properties.", "source.options.", "stream.options.", *maps}:
         return set()
     return here | {place for step, inner in steps for place in places(inner, f"{step}.")}
 

@@ -20,6 +20,7 @@ from scdgen.patterns import facts, migrate, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, PlanShape, Session
+from scdgen.patterns.members import Infer
 from scdgen.patterns.pattern import Lookups, Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
@@ -45,6 +46,7 @@ CONTEXTS: dict[str, type] = {
     "migrate.sql.j2": migrate.Migrate,
     "views.sql.j2": Views,
     "lookups.sql.j2": Lookups,
+    "infer.sql.j2": Infer,
     "checks.sql.j2": Checks,
     "check_all.sql.j2": Checks,
     "show.sql.j2": queries.Show,

@@ -1,0 +1,235 @@
+"""Unknown and inferred members: random facts and batches through Spark and the reference, in random order."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import DataError, Runner, load_spec_text
+from tests.conftest import Called, collect, seeds
+from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_case, source_of
+from tests.support.reference import (
+    Change,
+    History,
+    Key,
+    RefusedError,
+    Version,
+    infer,
+    merge_changes,
+    merge_snapshot,
+    replace_histories,
+    written,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KEYS, RUNS = 60, 4
+SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
+FEW = (1, 2, 6)  # changes, snapshots, whole histories
+BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(1, 1, 1), "bigint": -(1 << 63)}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        long: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in SCD2 if seed not in FEW]
+        metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *long]))
+
+
+def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Each run infers members, merges a batch, or both; each is repeated, which changes nothing."""
+    case = members_case(seed, tmp_path)
+    spec, runner, rng = load_spec_text(case.text), Runner(spark), random.Random(f"{seed} runs")
+    spark.sql(f"DROP TABLE IF EXISTS {case.document['target']}")
+    state: History = {case.meaning.reserved: [unknown(case)]} if case.meaning.reserved else {}
+    for number in range(RUNS):
+        label = f"seed {seed}, run {number}\n{case.text}"
+        rows, now = batch_rows(case, KEYS, number)
+        if number == 2 and case.meaning.reserved and case.meaning.bad_rows == "fail":
+            rows.append(replace(rows[0], key=case.meaning.reserved, deleted=False))
+        inferring = rng.random() < 0.7
+        if inferring:
+            facts = list(make_facts(case, number))
+            put_facts(spark, case, facts)
+            expected = infer(state, [(fact[:-1], fact[-1]) for fact in facts], values_of(case), case.meaning.reserved)
+        else:
+            expected = state
+        source, params = source_of(spark, case, rows), case.params(now)
+        try:
+            expected = merge(case, expected, rows, now)
+        except RefusedError as refused:
+            before = table_rows(spark, spec.target) if runner.exists(spec) else None
+            with pytest.raises(DataError) as stopped:
+                runner.run(spec, source, params, infer=inferring)
+            assert stopped.value.rule == str(refused), label
+            assert (table_rows(spark, spec.target) if runner.exists(spec) else None) == before, label
+            continue
+        planned = None if inferring else len(runner.plan(spec, source, params))
+        done = runner.run(spec, source, params, infer=inferring)
+        assert planned in (None, done.inserted + done.updated + done.deleted), label
+        assert table_rows(spark, spec.target) == stored(case, expected, now), label
+        state = expected
+        if case.meaning.late_arriving == "fail" and not case.snapshot:
+            continue  # every row is late by now
+        again = runner.run(spec, source_of(spark, case, rows), params, infer=inferring)
+        replayed = state if case.snapshot else merge(case, state, rows, now)
+        assert table_rows(spark, spec.target) == stored(case, replayed, now), f"{label}\nagain"
+        if len(case.how.tracked) == len({"a", "b", "c"} & {*case.how.columns}):  # see test_random
+            assert replayed == state, f"{label}\nagain"
+            assert not (again.inserted or again.updated or again.deleted or again.inferred), f"{label}\nagain"
+        state = replayed
+    assert not [result for result in runner.check(spec) if result.failures], case.text
+    spark.sql(f"DROP TABLE {spec.target}")
+
+
+def members_case(seed: int, folder: Path) -> Case:
+    """A random spec with both members."""
+    case = make_case(seed, f"members.t{seed}", str(folder))
+    document = {name: value for name, value in case.document.items() if name not in {"overlays", "checks", "views"}}
+    keys = {name: f"who_{name}" for name in case.how.keys}
+    inferred = {"fact": f"members.facts_{seed}", "keys": keys, "at": "ordered", "flag": "guessed"}
+    document["members"] = {"inferred": inferred}
+    reserved = None
+    if seed % 3:
+        reserved = (-1, "none")[: len(case.how.keys)]
+        document["members"]["unknown"] = {**dict(zip(case.how.keys, reserved, strict=True)), "a": "?"}
+    meaning = replace(case.meaning, reserved=reserved)
+    if case.snapshot:
+        document["unchanged"], meaning = "skip", replace(meaning, unchanged="skip")
+    return replace(case, document=document, meaning=meaning, how=replace(case.how, inferred=True))
+
+
+def values_of(case: Case) -> list[str]:
+    return [name for name in case.how.columns if name not in case.how.keys]
+
+
+def unknown(case: Case) -> Version:
+    values = {**dict.fromkeys(values_of(case)), "a": "?"}
+    return Version(BEGINNING[case.kind], None, values, first=True)
+
+
+def make_facts(case: Case, number: int) -> Iterator[tuple[Any, ...]]:
+    """Facts of keys that the table has, that come later, or never; some have no key or no time."""
+    rng = random.Random(f"{case.seed} facts {number}")
+    for _ in range(KEYS // 2):
+        who: Key = key(case, rng.randrange(KEYS + 20))
+        who = (None, *who[1:]) if rng.random() < 0.05 else who
+        yield (*who, None if rng.random() < 0.05 else case.time(rng.randint(-5, 10 * number + 15)))
+    if case.meaning.reserved:
+        yield (*case.meaning.reserved, case.time(0))
+
+
+def put_facts(spark: SparkSession, case: Case, facts: list[tuple[Any, ...]]) -> None:
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    kinds = ", ".join(f"who_{name} {'int' if i == 0 else 'string'}" for i, name in enumerate(case.how.keys))
+    frame = spark.createDataFrame(facts, f"{kinds}, ordered {case.kind}")
+    frame.write.format("delta").mode("overwrite").saveAsTable(f"members.facts_{case.seed}")
+
+
+def merge(case: Case, state: History, rows: list[Change], now: Any) -> History:
+    if case.versions:
+        return replace_histories(state, case.read(rows), case.meaning)
+    if case.snapshot:
+        return merge_snapshot(state, case.read(rows), now, case.meaning)
+    return merge_changes(state, case.read(rows), case.meaning)
+
+
+def table_rows(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
+    return sorted(collect(spark.table(table)), key=repr)
+
+
+def stored(case: Case, state: History, now: Any) -> list[tuple[Any, ...]]:
+    return written(state, replace(case.how, open_end=now) if case.how.open_end == LAST_RUN else case.how)
+
+
+FACTS_FIRST = [["facts", "early", "late"], ["early", "facts", "late"], ["early", "late", "facts"]]
+
+
+@pytest.mark.parametrize("feed", ["changes", "versions"])
+def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) -> None:
+    """Facts first or dimension first: the source knows each key by its first fact, and changes come in order."""
+    until = "effective_until: ends, " if feed == "versions" else ""
+    text = f"""
+        target: members.order
+        pattern: scd2
+        source: {{table: nowhere, feed: {feed}, {until}effective_at: at}}
+        keys: [id]
+        columns: {{id: int, name: string}}
+        history: {{type: bigint, surrogate_key: sk}}
+        members:
+          unknown: {{id: -1}}
+          inferred: {{fact: members.order_facts, keys: {{id: id}}, at: at, flag: guessed}}
+    """
+    spec, runner = load_spec_text(text), Runner(spark)
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    facts = spark.createDataFrame([(1, 10), (1, 30), (2, 10), (3, 10)], "id int, at bigint")
+    facts.write.format("delta").mode("overwrite").saveAsTable("members.order_facts")
+    early = [(1, "a", 5, 20), (2, "b", 10, None)]
+    late = [(1, "a", 5, 20), (1, "c", 20, None), (2, "b", 10, 40), (2, "d", 40, None)]
+    rows = {"early": early, "late": late, "facts": early[:0]}
+    found = []
+    for order in FACTS_FIRST:
+        spark.sql("DROP TABLE IF EXISTS members.order")
+        for step in order:
+            source = spark.createDataFrame(rows[step], "id int, name string, at bigint, ends bigint")
+            runner.run(spec, source, infer=step == "facts")
+        found.append(table_rows(spark, "members.order"))
+    assert found[0] == found[1] == found[2]
+    assert [row[:2] for row in found[0] if row[-1]] == [(3, None)], "only the source can complete a member"
+
+
+DIMENSION = """
+target: members.customer
+pattern: scd2
+source: {table: members.changes, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+members:
+  unknown: {id: -1, name: Unknown}
+  inferred: {fact: members.orders, keys: {id: customer}, at: ordered, flag: guessed}
+"""
+ORDERS = """
+target: members.orders
+pattern: scd1
+source: {table: members.order_rows}
+keys: [number]
+columns: {number: int, customer: int, ordered: timestamp}
+"""
+
+
+def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Called, tmp_path: Path) -> None:
+    for name, text in (("customer.yml", DIMENSION), ("orders.yml", ORDERS)):
+        (tmp_path / name).write_text(text)
+    customer, orders = str(tmp_path / "customer.yml"), str(tmp_path / "orders.yml")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    spark.sql("DROP TABLE IF EXISTS members.customer")
+    spark.sql("DROP TABLE IF EXISTS members.orders")
+    spark.sql("CREATE OR REPLACE TABLE members.changes USING delta AS "
+              "SELECT 1 AS id, 'a' AS name, TIMESTAMP '2024-01-05' AS at")  # fmt: skip
+    spark.sql("CREATE OR REPLACE TABLE members.order_rows USING delta AS SELECT * FROM VALUES "
+              "(1, 1, TIMESTAMP '2024-01-03'), (2, 2, TIMESTAMP '2024-01-04') "
+              "AS v (number, customer, ordered)")  # fmt: skip
+    status, out, err = called("run", customer, orders, "--infer")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].startswith("members.orders: ")
+    assert ", 2 inferred in " in out.splitlines()[1]
+    shown = called("show", customer, "--format", "csv")[1].splitlines()
+    assert [line.split(",")[:3] for line in shown[1:]] == [
+        ["-1", "Unknown", "0001-01-01 00:00:00"], ["1", "a", "2024-01-03 00:00:00"], ["2", "", "2024-01-04 00:00:00"],
+    ]  # fmt: skip
+    assert [line.rsplit(",", 1)[1] for line in shown[1:]] == ["false", "false", "true"]
+    assert called("check", customer)[0] == 0
+    counts = json.loads(called("plan", customer, "--format", "json")[1].splitlines()[0])
+    assert counts["current_keys"] == 1, "the unknown and inferred members are not counted"
+    assert (
+        called("history", customer)[0] == called("diff", customer, "--from", "2024-01-01", "--to", "2024-02-01")[0] == 0
+    )
+    status, _, err = called("run", orders, "--infer")
+    assert (status, err) == (2, "--infer: no spec has members.inferred; add it to a spec, or leave --infer out\n")
