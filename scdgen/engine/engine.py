@@ -179,6 +179,7 @@ def _with_user_names(spec: Spec, text: str) -> str:
     """Replace names of the generated SQL in a message or a sample with those that the user knows."""
     started = spec.history.valid_from if spec.keeps_history else "updated_at"
     text = text.replace('"_scd_at":', '"effective_at":').replace('"_scd_from":', f'"{started}":')
+    text = text.replace('"_scd_table":', '"alias":').replace('"_scd_until":', f'"{spec.history.valid_to}":')
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 
