@@ -31,15 +31,15 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     periods AS (
         -- The key and the period of each of these versions.
-        SELECT 'customer' AS _scd_table, _scd_key_1 AS id, _scd_from, _scd_until
+        SELECT 'customer' AS _scd_table, _scd_key_1, _scd_from, _scd_until
         FROM customer
         UNION ALL
-        SELECT 'segment' AS _scd_table, _scd_key_1 AS id, _scd_from, _scd_until
+        SELECT 'segment' AS _scd_table, _scd_key_1, _scd_from, _scd_until
         FROM segment
     ),
     changed AS (
         -- The keys of which a version starts or ends at this time or later; all keys if it is NULL.
-        SELECT DISTINCT id
+        SELECT DISTINCT _scd_key_1
         FROM periods
         WHERE
             CAST(session.since AS TIMESTAMP) IS NULL
@@ -48,24 +48,24 @@ MERGE INTO crm.customer_profile AS t USING (
     ),
     boundaries AS (
         -- Each start and each end is a boundary. A version that breaks a rule stops the statement.
-        SELECT DISTINCT b.id, _scd_at
+        SELECT DISTINCT id, _scd_at
         FROM periods AS p
         LEFT SEMI JOIN changed AS c
-            ON p.id <=> c.id
-            LATERAL VIEW STACK(2, p.id, _scd_from, p.id, _scd_until) b AS id, _scd_at
+            ON p._scd_key_1 <=> c._scd_key_1
+            LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
         WHERE
             CASE
-                WHEN b.id IS NULL THEN RAISE_ERROR(
+                WHEN id IS NULL THEN RAISE_ERROR(
                     '[SCDGEN_NULL_KEY] crm.customer_profile: a joined version has no key: '
-                    || TO_JSON(STRUCT(_scd_table AS alias, b.id, _scd_from AS starts, _scd_until AS ends))
+                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
                 )
                 WHEN _scd_from IS NULL THEN RAISE_ERROR(
                     '[SCDGEN_NULL_TIME] crm.customer_profile: a joined version has no start: '
-                    || TO_JSON(STRUCT(_scd_table AS alias, b.id, _scd_from AS starts, _scd_until AS ends))
+                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
                 )
                 WHEN _scd_until <= _scd_from THEN RAISE_ERROR(
                     '[SCDGEN_END_BEFORE_START] crm.customer_profile: a joined version does not end after its start: '
-                    || TO_JSON(STRUCT(_scd_table AS alias, b.id, _scd_from AS starts, _scd_until AS ends))
+                    || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))
                 )
                 ELSE _scd_at IS NOT NULL
             END

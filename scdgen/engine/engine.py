@@ -181,11 +181,15 @@ def rule_name(text: str) -> tuple[str, str] | None:
 def _with_user_names(spec: Spec, text: str) -> str:
     """Replace names of the generated SQL in a message or a sample with those that the user knows."""
     started = spec.history.valid_from if spec.keeps_history else "updated_at"
-    text = (
-        text.replace('"_scd_at":', '"effective_at":')
-        .replace('"_scd_from":', f'"{started}":')
-        .replace('"_scd_sets":', '"sets":')
-    )
+    shown = {
+        "_scd_at": "effective_at",
+        "_scd_from": started,
+        "_scd_until": spec.history.valid_to,
+        "_scd_sets": "sets",
+        "_scd_table": "alias",
+    }
+    for name, known in shown.items():
+        text = text.replace(f'"{name}":', f'"{known}":')
     return re.sub(r"\b_scd_target_\d+\b", lambda _: spec.target, text)
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import printable
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
+from scdgen.patterns.columns import Field, Target, field_of
 from scdgen.patterns.history import History
-from scdgen.patterns.source import Expected, Rows, Variable, refusal
+from scdgen.patterns.source import Expected, Rows, Variable, refusal, refuse_rows
 from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
@@ -276,11 +276,6 @@ def keys_of(spec: Spec) -> tuple[Field, ...]:
 def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:
     """Return the columns that are not keys."""
     return tuple(field for field in fields if not field.is_key)
-
-
-def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
-    """Return the refusal of rows of one key; the sample is the key and the columns ``at``."""
-    return refusal(spec, rule, what, [f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})"])
 
 
 def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:

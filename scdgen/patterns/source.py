@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -68,6 +68,11 @@ def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str
     if len(line) <= 80 and "\n" not in line:
         return line
     return f"{call}(\n    " + "\n    || ".join(parts) + "\n)"
+
+
+def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
+    """Return the refusal of rows of one key; the sample is the key and the columns ``at``."""
+    return refusal(spec, rule, what, [f"TO_JSON({struct([*map(sql.quote, spec.keys), *at])})"])
 
 
 def advise(spec: Spec, rule: str, message: str) -> str:
@@ -150,13 +155,16 @@ class Join:
     """The steps from several tables with versions to the rows of one history.
 
     ``keys`` are the quoted keys of the target; the tables have them as ``stored``. ``since`` is the time from which a
-    version must start or end for its key to be read; ``rules`` are those for a version of a table.
+    version must start or end for its key to be read. ``no_key``, ``no_start`` and ``empty`` (it does not end after its
+    start) refuse a version.
     """
 
     tables: tuple[JoinedTable, ...]
     keys: tuple[str, ...]
     since: str | None
-    rules: tuple[Rule, ...]
+    no_key: str
+    no_start: str
+    empty: str
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -291,26 +299,15 @@ def _join(spec: Spec) -> Join:
                 named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
             )
         )
-    since = spec.source.changed_since
+    since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_until")
     return Join(
         tables=tuple(tables),
         keys=tuple(map(sql.quote, spec.keys)),
         since=cast(sql.expression(since).text, time_type(spec)) if since else None,
-        rules=tuple(_rules_of_join(spec)),
+        no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
+        no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
+        empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),
     )
-
-
-def _rules_of_join(spec: Spec) -> Iterator[Rule]:
-    """Yield the rules for a version of a joined table."""
-    keys = [f"b.{sql.quote(key)}" for key in spec.keys]
-    shown = ["_scd_table AS alias", *keys, "_scd_from AS starts", "_scd_until AS ends"]
-    rules = (
-        ("null_key", " OR ".join(f"{key} IS NULL" for key in keys), "a joined version has no key"),
-        ("null_time", "_scd_from IS NULL", "a joined version has no start"),
-        ("end_before_start", "_scd_until <= _scd_from", "a joined version does not end after its start"),
-    )
-    for name, broken, what in rules:
-        yield Rule(name, broken, refusal(spec, name, what, [f"TO_JSON({struct(shown)})"]))
 
 
 def _rules(spec: Spec) -> Iterator[Rule]:
@@ -561,8 +558,8 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     if source.query is not None:
         return "source", sql.query(source.query).text, None
     if source.join:
-        (alias, joined), *_ = source.join.items()
-        return f"{sql.quote_parts(sql.split_name(joined.table))} AS {sql.quote(alias)}", None, None
+        first = next(iter(source.join.values()))
+        return sql.quote_parts(sql.split_name(first.table)), None, None
     assert source.path is not None and source.format is not None
     if source.format in {"delta", "parquet"} and not source.options:
         return f"{source.format}.{sql.quote(source.path)}", None, None

@@ -49,10 +49,10 @@ def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
         flag = history.is_current
         assert flag is not None
         closed = sql.text_literal(flag.closed) if isinstance(flag.closed, str) else str(flag.closed).upper()
-        known |= {"valid_to": f"CASE WHEN {sql.quote(flag.name)} = {closed} THEN {end} END", "open_end": None}
+        known |= {"valid_to": f"IF({sql.quote(flag.name)} = {closed}, {end}, NULL)", "open_end": None}
     given = {name: getattr(joined, name) for name in joined.model_fields_set if name != "where"}
     where = joined.where
     if history.deleted is not None:
-        lives = f"NOT COALESCE({sql.quote(history.deleted)}, FALSE)"
+        lives = f"{sql.quote(history.deleted)} = FALSE"
         where = lives if where is None else where if where.endswith(lives) else f"({where}) AND {lives}"
     return joined.model_copy(update={**known, **given, "where": where})

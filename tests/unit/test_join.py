@@ -57,8 +57,8 @@ def written(folder: Path, **texts: str) -> Path:
 def test_specs_in_the_folder_say_how_versions_are_stored(tmp_path: Path) -> None:
     spec = load_spec(written(tmp_path, wide=WIDE, address=ADDRESS, customer=CUSTOMER, broken="target: [") / "wide.yml")
     c, a = spec.source.join["c"], spec.source.join["a"]
-    assert (c.start, c.end, c.open_end) == ("valid_from", "CASE WHEN flag = 'N' THEN valid_to END", None)
-    assert (a.start, a.end, a.open_end, a.where) == ("begins", "until", "9999-12-31", "NOT COALESCE(is_deleted, FALSE)")
+    assert (c.start, c.end, c.open_end) == ("valid_from", "IF(flag = 'N', valid_to, NULL)", None)
+    assert (a.start, a.end, a.open_end, a.where) == ("begins", "until", "9999-12-31", "is_deleted = FALSE")
     assert a.gap is None, "the spec itself says so"
     assert render(spec).merge == render(load_specs([tmp_path / "wide.yml"])[0]).merge
 
@@ -72,13 +72,13 @@ def test_specs_given_together_say_it_too(tmp_path: Path) -> None:
     assert (together.source.join["a"].start, together.source.join["a"].gap) == ("begins", "1 day")
     merge = render(together).merge
     assert "NULLIF(\n" in merge and "+ INTERVAL '1' DAY AS _scd_until" in merge
-    assert "WHERE NOT COALESCE(is_deleted, FALSE)" in merge
+    assert "WHERE is_deleted = FALSE" in merge
 
 
 def test_condition_of_the_spec_and_deletes(tmp_path: Path) -> None:
     text = WIDE.replace("gap: null", "where: kind = 1 OR kind = 2")
     (spec,) = load_specs([written(tmp_path, wide=text, address=ADDRESS) / "wide.yml"])
-    assert spec.source.join["a"].where == "(kind = 1 OR kind = 2) AND NOT COALESCE(is_deleted, FALSE)"
+    assert spec.source.join["a"].where == "(kind = 1 OR kind = 2) AND is_deleted = FALSE"
 
 
 @pytest.mark.parametrize(
