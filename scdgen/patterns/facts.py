@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import printable
 from scdgen.patterns import source
-from scdgen.patterns.columns import Field, Target, field_of
+from scdgen.patterns.columns import Field, Target, field_of, names_of
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Expected, Rows, Variable, refusal, refuse_rows
 from scdgen.patterns.words import describe_limit

@@ -24,7 +24,6 @@ from scdgen.patterns.facts import (
     refuse_conflict,
     refuse_early,
     refuse_empty,
-    refuse_rows,
     values_of,
 )
 from scdgen.patterns.pattern import Pattern, Rendering
@@ -280,7 +279,7 @@ def _merge(spec: Spec) -> Scd1Merge:
     else:
         rows = source.rows(spec, "changes")
         batch = Scd1Batch.of(spec, rows)
-        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", _place(spec))
+        tied = source.refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", _place(spec))
         taken = spec.conflicts == "any"
         staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
         steps = "scd1/changes.sql.j2"

@@ -32,7 +32,7 @@ _NAMES = {
     "Div": "/", "Dot": ". of a value", "EQ": "=", "Exists": "EXISTS", "FileFormatProperty": "USING",
     "Filter": "FILTER", "GT": ">", "GTE": ">=", "Having": "HAVING", "IgnoreNulls": "IGNORE NULLS", "In": "IN",
     "Interval": "INTERVAL", "Is": "IS NULL", "LocationProperty": "LOCATION", "LT": "<", "LTE": "<=", "Mod": "%",
-    "Mul": "*", "NEQ": "<>", "Not": "NOT", "NotNullColumnConstraint": "NOT NULL", "NullSafeEQ": "<=>",
+    "Mul": "*", "Neg": "-", "NEQ": "<>", "Not": "NOT", "NotNullColumnConstraint": "NOT NULL", "NullSafeEQ": "<=>",
     "OptionsProperty": "OPTIONS", "Or": "OR", "Order": "ORDER BY", "PartitionedByProperty": "PARTITIONED BY",
     "SchemaCommentProperty": "COMMENT", "Sub": "-", "Where": "WHERE", "Window": "OVER",
     "WindowSpec": "ROWS BETWEEN", "With": "WITH",

@@ -34,7 +34,7 @@ WRONG = [
     ("id | amount | at", "id | at | at", "batch 1: rows: a column is named twice in 'id | at | at'"),
     ("decimal(10,2)", "money", "batch 1: rows: column 'amount': type 'money' is not for cases; use one of string, "
      "tinyint, smallint, int, bigint, double, decimal, date, timestamp, boolean"),
-    ("id int, amount", "id, amount", "batch 1: rows: schema: 'id, amount decimal(10,2), at timestamp' is not "
+    ("id int, amount", "id, amount", "batch 1: rows: source schema: 'id, amount decimal(10,2), at timestamp' is not "
      "'name type, name type'"),
     ("      table: id", "      counts: {insert: 1}", "batches 1 counts insert: unknown field; did you mean "
      "'inserted'? (the fields: inserted, updated, deleted, inferred)"),

@@ -34,7 +34,7 @@ ALLOWED = {
     "patterns/migrate.py": 4,
     "patterns/scd2.py": 1,
     "patterns/scd2_snapshot.py": 1,
-    "patterns/source.py": 35,
+    "patterns/source.py": 36,
     "run/delta.py": 7,
     "run/metrics.py": 8,
     "run/runner.py": 1,
