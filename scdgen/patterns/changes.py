@@ -17,6 +17,7 @@ from scdgen.sql.tokens import DIALECT
 _RECREATE = "recreate the table from the whole source"
 _TAKE = "take the table over with `scdgen run --adopt`"
 _ADOPT = f"then {_TAKE}"
+_REWRITE = "to move its rows over, see docs/how-to/layout.md"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
@@ -236,12 +237,16 @@ class _Changes:
     def table(self) -> Iterator[str]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
         old, new = _table_options(self.old), _table_options(self.new)
+        if not {"partition_by", "cluster_by"} & {*old, *new} and self.old.separates_open != self.new.separates_open:
+            old["layout"], new["layout"] = ("auto" if spec.separates_open else "none" for spec in (self.old, self.new))
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
             if was == now:
                 continue
             fix = _RECREATE
-            if option == "cluster_by":
+            if option == "layout":
+                fix = _REWRITE
+            elif option == "cluster_by" and not self.old.partitions:
                 names = ", ".join(map(sql.quote, (now or "").split(", ")))
                 fix = f"ALTER TABLE {self.target} CLUSTER BY {f'({names})' if now else 'NONE'}"
             elif option.startswith("properties."):

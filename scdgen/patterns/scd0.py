@@ -75,7 +75,7 @@ class Scd0(Pattern):
         {
             **dict.fromkeys(
                 ("history", "unchanged", "late_arriving", "updated_at", "columns.*.track", "columns.*.nulls",
-                 "columns.*.merge"),
+                 "columns.*.merge", "table.layout"),
                 "where a stored row never changes; remove it",
             ),
             **dict.fromkeys(

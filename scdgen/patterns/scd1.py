@@ -158,7 +158,15 @@ class Scd1(Pattern):
     keeps_history = False
     without = MappingProxyType(
         dict.fromkeys(
-            ("history", "unchanged", "late_arriving", "views.as_of", "columns.*.track", "columns.*.nulls"),
+            (
+                "history",
+                "unchanged",
+                "late_arriving",
+                "views.as_of",
+                "columns.*.track",
+                "columns.*.nulls",
+                "table.layout",
+            ),
             "which keeps no versions; remove it or write pattern: scd2",
         )
     )

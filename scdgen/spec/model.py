@@ -238,6 +238,11 @@ class Table(Model):
         default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
+    layout: Literal["auto", "none"] = Field(
+        default="auto",
+        description="scd2; `auto`: a new table keeps open and closed versions in separate files, partitioned by "
+        "`history.is_current`, unless `partition_by` or `cluster_by` is set.",
+    )
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     location: Text | None = Field(
         default=None, description="The folder of the table's files, if the catalog is not to choose it."
@@ -398,6 +403,19 @@ class Spec(Model):
     def late(self) -> str:
         """Return ``late_arriving``, by default that of the feed."""
         return self.late_arriving or ("fail" if self.reads_snapshot else "apply")
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Return the columns that create.sql partitions the table by: ``partition_by``, or the flag by ``layout``."""
+        flag = self.history.is_current
+        return (flag.name,) if flag and self.separates_open else self.table.partition_by
+
+    @property
+    def separates_open(self) -> bool:
+        """Whether ``table.layout`` keeps open versions in files without closed ones."""
+        flag, table = self.history.is_current, self.table
+        stored = flag is not None and self.keeps_history and flag.name in self.rules.added_columns(self)
+        return stored and table.layout == "auto" and not table.partition_by and not table.cluster_by
 
     @property
     def tracked(self) -> list[str]:

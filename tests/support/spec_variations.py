@@ -109,6 +109,7 @@ SCD2: list[Change] = [
     ("late_arriving", "ignore"),
     ("views.as_of", "crm.customer_at"),
     ("params", {"last_run": "timestamp"}),
+    ("table.layout", "none"),
 ]
 SCD1: list[Change] = [
     ("columns.name.merge", "first"),
