@@ -18,6 +18,7 @@ from scdgen.cli import explain as cli_explain
 from scdgen.cli import generate as cli_generate
 from scdgen.cli import history as cli_history
 from scdgen.cli import init as cli_init
+from scdgen.cli import optimize as cli_optimize
 from scdgen.cli import plan as cli_plan
 from scdgen.cli import run as cli_run
 from scdgen.cli import show as cli_show
@@ -109,7 +110,7 @@ def cli() -> None:
 
 _MODULES = (  # in the order of the reference
     cli_generate, cli_charts, cli_explain, cli_init, cli_show, cli_diff, cli_run, cli_plan, cli_check, cli_stream,
-    cli_history,
+    cli_history, cli_optimize,
 )  # fmt: skip
 for module in _MODULES:
     for command in module.COMMANDS:

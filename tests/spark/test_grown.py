@@ -107,6 +107,24 @@ def test_move_a_table_over(spark: SparkSession) -> None:
     assert not [check for check in runner.check(spec) if check.failures]
 
 
+def test_optimize(spark: SparkSession) -> None:
+    """One file for each partition, without deleted rows; VACUUM only if asked for; a run can still be undone."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
+    spark.sql("DROP TABLE IF EXISTS grown.compacted")
+    spec, runner = spec_of("grown.compacted"), Runner(spark)
+    runs = [runner.run(spec, Feed(200, 0.5).rows(spark, number)).run_id for number in range(3)]
+    before = rows_of(spark, "grown.compacted")
+    done = runner.optimize(spec)
+    assert done.files_before > 2 == done.files_after
+    assert rows_of(spark, "grown.compacted") == before
+    assert spark.sql("SELECT * FROM grown.compacted VERSION AS OF 1").count() == runner.history(spec)[-2].inserted
+    assert {commit.operation for commit in runner.history(spec)[:-4]} <= {"OPTIMIZE", "REORG"}
+    runner.undo(spec, runs[-1])
+    assert runner.run(spec, Feed(200, 0.5).rows(spark, 2)).inserted > 0
+    runner.optimize(spec, vacuum=1000)
+    assert "VACUUM END" in {commit.operation for commit in runner.history(spec)}
+
+
 def partitions(spark: SparkSession, table: str) -> list[str]:
     return list(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["partitionColumns"])
 

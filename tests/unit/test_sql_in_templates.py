@@ -34,7 +34,7 @@ ALLOWED = {
     "patterns/scd2.py": 1,
     "patterns/scd2_snapshot.py": 1,
     "patterns/source.py": 28,
-    "run/delta.py": 7,
+    "run/delta.py": 8,
     "run/metrics.py": 8,
     "run/source.py": 3,
     "run/table.py": 11,
