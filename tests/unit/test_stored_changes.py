@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,19 @@ def test_changed_option_is_explained(kind: str, option: str, value: Any, lines: 
         after["source"].pop("effective_at")
     assert explained(BASES[kind], after) == lines
     assert explained(after, after) == []
+
+
+def test_table_from_before_the_layout_has_none() -> None:
+    """spec.json of an earlier version lacks the option; its table has no partitions."""
+    written = json.loads(to_json(load(BASES["2c"])))
+    del written["table"]["layout"]
+    old = from_json(json.dumps(written))
+    assert old is not None and old.partitions == ()
+    (line,) = explain_changes(old, load(BASES["2c"]))
+    assert line == (
+        "table.layout: none -> auto: create.sql says so to new tables only; a table that is there stays as it is; "
+        "to move its rows over, see docs/how-to/layout.md"
+    )
 
 
 # Options whose change does not affect stored rows.
