@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ENGINE := $(VENV)/.engine
 JARS := $(VENV)/.jars
-RELEASES := 2023-03-03 2023-10-07 2024-10-01 2025-09-09 2026-09-02
 
 # Parts of the bench; all by default.
 PARTS ?=
@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
+.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -27,6 +27,7 @@ help:
 	@echo "make test-long  everything else: the long tests, and all targets from here to make matrix but make fuzz (one and a half hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
+	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, and the plans of three, against the reference; SEED=N chooses others"
 	@echo "make fuzz    100 random specs, the plans of ten and the full streams, and counts the options; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
@@ -38,35 +39,31 @@ help:
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make bench   measurements, side by side in one run (two to three hours on 2 cores); PARTS='history replay' chooses some"
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml | $(BIN)/python
+	@echo "Installing scdgen, Spark, linters and test tools into $(VENV). The first time, this takes some minutes."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+	@touch $(ENGINE) $@
+
+# What the demos need: scdgen and Spark. pip shows its progress, because it may be the first thing that a newcomer sees.
+$(ENGINE): pyproject.toml | $(BIN)/python
+	@echo "Installing scdgen and Spark into $(VENV): 450 MB the first time. Spark then downloads 90 MB when it starts."
+	$(BIN)/python -m pip install --disable-pip-version-check -e '.[spark]'
+	@touch $@
 
 # The first start of Spark downloads its JARs. Two workers that do so at the same time break each other's downloads.
 $(JARS): $(READY)
 	$(BIN)/python -c 'from scdgen.engine.session import local_session; local_session(".build/jars").stop()'
 	touch $@
 
-demo: $(READY)
-	@rm -rf .build/demo
-	@$(BIN)/python tests/tools/airports.py .build/airports > /dev/null
-	@for day in $(RELEASES); do \
-		echo "\$$ scdgen run specs/airports.yml --source airports-$$day.csv --param taken=$$day"; \
-		$(BIN)/scdgen run specs/airports.yml --warehouse .build/demo \
-			--source .build/airports/airports-$$day.csv --param taken=$$day || exit 1; \
-	done
-	@echo; echo "\$$ scdgen check specs/airports.yml"
-	@$(BIN)/scdgen check specs/airports.yml --warehouse .build/demo
-	@echo; echo "\$$ scdgen show specs/airports.yml --key icao=UKBB"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --key icao=UKBB
-	@echo; echo "\$$ scdgen show specs/airports.yml --as-of 2024-01-01 --limit 5"
-	@$(BIN)/scdgen show specs/airports.yml --warehouse .build/demo --as-of 2024-01-01 --limit 5
+demo: $(ENGINE)
+	@$(BIN)/python -m tests.tools.demo airports
 
-demo-visitor: $(READY)
-	@rm -rf .build/visitor && mkdir -p .build/visitor
-	@$(BIN)/python tests/tools/visitor_demo.py .build/visitor
+demo-visitor: $(ENGINE)
+	@$(BIN)/python -m tests.tools.demo visitor
 
 # The tiers: without Spark; on Spark, which a change must pass; what takes longer.
 check: lint types imports unit
@@ -83,7 +80,7 @@ spark: $(JARS)
 
 test-long: INPUTS = 5000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel site long seeds fuzz-specs test-docs crash writers matrix
+test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers matrix
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
@@ -133,6 +130,22 @@ imports: $(READY)
 
 wheel: $(READY)
 	$(BIN)/python tests/tools/wheel.py
+
+# An environment of its own, because twine brings 30 packages that nothing else needs.
+PACKAGING := .build/packaging
+
+$(PACKAGING)/.ready:
+	$(PYTHON) -m venv $(PACKAGING)
+	$(PACKAGING)/bin/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'check-wheel-contents>=0.6' 'twine>=6'
+	touch $@
+
+# The wheel is built from the sdist, which must therefore be complete.
+dist: $(PACKAGING)/.ready
+	rm -rf dist
+	$(PACKAGING)/bin/python -m build --quiet
+	$(PACKAGING)/bin/twine check --strict dist/*
+	$(PACKAGING)/bin/check-wheel-contents dist/*.whl
+	@ls dist
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench $(PARTS)

@@ -1,22 +1,23 @@
 """Slowly changing dimensions on Spark and Delta Lake, from a YAML spec to one MERGE.
 
-The chain is in :mod:`scdgen.patterns.compile`. ``Runner`` is imported on first use, because it alone needs pyspark.
+The chain is in :mod:`scdgen.patterns.compile`. Each name is imported on first use, so that a command loads only what it
+needs, and only ``Runner`` needs pyspark.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
-from scdgen.patterns.compile import Scripts, render
-from scdgen.patterns.pattern import Pattern
-from scdgen.run.results import CheckResult, RunResult
-from scdgen.spec.load import load_spec, load_spec_text
-from scdgen.spec.model import Spec
-from scdgen.version import __version__
-
 if TYPE_CHECKING:
+    from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
+    from scdgen.patterns.compile import Scripts, render
+    from scdgen.patterns.pattern import Pattern
+    from scdgen.run.results import CheckResult, RunResult
     from scdgen.run.runner import Runner
+    from scdgen.spec.load import load_spec, load_spec_text
+    from scdgen.spec.model import Spec
+    from scdgen.version import __version__
 
 __all__ = [
     "CheckResult",
@@ -35,10 +36,20 @@ __all__ = [
     "render",
 ]
 
+_MODULES = {
+    "errors": ("DataError", "EngineError", "ScdgenError", "SpecError"),
+    "patterns.compile": ("Scripts", "render"),
+    "patterns.pattern": ("Pattern",),
+    "run.results": ("CheckResult", "RunResult"),
+    "run.runner": ("Runner",),
+    "spec.load": ("load_spec", "load_spec_text"),
+    "spec.model": ("Spec",),
+    "version": ("__version__",),
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "Runner":
-        from scdgen.run.runner import Runner
-
-        return Runner
-    raise AttributeError(f"module 'scdgen' has no attribute {name!r}")
+    module = next((module for module, names in _MODULES.items() if name in names), None)
+    if module is None:
+        raise AttributeError(f"module 'scdgen' has no attribute {name!r}")
+    return getattr(import_module(f"scdgen.{module}"), name)

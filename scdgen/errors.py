@@ -12,16 +12,36 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_LONGEST, _LONGEST_QUOTE = 320, 80  # characters of a message, and of a text that it quotes
+STATEMENT = "    "  # the indent of lines that are statements to paste
+
 
 def printable(text: str) -> str:
     r"""Escape the characters that move the cursor, hide text or reverse its direction, and cut very long words.
 
+    Quoted text is cut at 80 characters, and the middle of a line longer than 320 is left out; statements stay whole.
+
     >>> print(printable("a\x1b[31m\u202eb\nc"), printable("y" * 500))
     a\x1b[31m\u202eb\nc yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+    >>> print(printable(f"a: '{'many words ' * 50}' is long; cut it"))
+    a: 'many words many words many words many words many words many words many word...' is long; cut it
+    >>> shown = printable("many words " * 500 + "; give fewer")
+    >>> len(shown), shown[-18:]
+    (320, 'words ; give fewer')
     """
-    text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
+    if not text.startswith(STATEMENT):
+        text = re.sub(r"(?<![\w'])'([^'\n]{79,})'(?!\w)", _cut, text)
+        text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
+        if len(text) > _LONGEST:
+            text = f"{text[: _LONGEST - 125]} ... {text[-120:]}"
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in hidden else c for c in text)
+
+
+def _cut(found: re.Match[str]) -> str:
+    """Cut quoted text, but no path: a user needs all of it."""
+    is_path = "/" in found[1] and not re.search(r"\s", found[1])
+    return found[0] if is_path else quoted(found[1], _LONGEST_QUOTE - 2)
 
 
 @dataclass(frozen=True, order=True)
@@ -157,6 +177,20 @@ def nearest(word: str, names: Iterable[str]) -> str:
     spelled = {name.lower(): name for name in names}
     found = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
     return f"; did you mean '{spelled[found[0]]}'?" if found else ""
+
+
+def describe_one_name(name: str) -> str | None:
+    """Describe the header of a CSV that is a single name, if it has a character that may separate names.
+
+    >>> describe_one_name("id;name")
+    "the header is a single name, 'id;name'; ';' looks like the separator"
+    >>> describe_one_name("id")
+    """
+    found = re.search(r"[;,|\t^~]", name)
+    if found is None:
+        return None
+    sep = found[0].replace("\t", "\\t")
+    return f"the header is a single name, {quoted(name)}; '{sep}' looks like the separator"
 
 
 def quoted(text: str, width: int = 60) -> str:

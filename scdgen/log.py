@@ -7,23 +7,44 @@ import json
 import sys
 from typing import Any
 
-_FORMAT = {"json": False}
+_CHOSEN = {"json": False, "quiet": False, "debug": False}
 
 
 def choose(kind: str) -> None:
     """Set the format, ``text`` or ``json``, for the rest of the process."""
-    _FORMAT["json"] = kind == "json"
+    _CHOSEN["json"] = kind == "json"
+
+
+def set_quiet(yes: bool) -> None:
+    """Whether only errors, warnings and requested results are printed from now on."""
+    _CHOSEN["quiet"] = yes
+
+
+def is_quiet() -> bool:
+    """Whether --quiet is given."""
+    return _CHOSEN["quiet"]
+
+
+def set_debug(yes: bool) -> bool:
+    """Whether errors are printed in full from now on; returns ``yes``."""
+    _CHOSEN["debug"] = yes
+    return yes
+
+
+def is_debug() -> bool:
+    """Whether --debug is given."""
+    return _CHOSEN["debug"]
 
 
 def event(name: str, level: str = "info", **fields: Any) -> None:
     """Write a line of the JSON log: time, event and fields; nothing if the log is text."""
-    if _FORMAT["json"]:
+    if _CHOSEN["json"]:
         _write({"at": _now(), "level": level, "event": name, **fields})
 
 
 def error(line: str, status: int | None = None, **fields: Any) -> None:
     """Write an error; in the JSON log an ``error`` with its ``message`` and the exit status."""
-    if _FORMAT["json"]:
+    if _CHOSEN["json"]:
         known = {"status": status} if status is not None else {}
         _write({"at": _now(), "level": "error", "event": "error", "message": line, **known, **fields})
     else:
@@ -40,8 +61,14 @@ def note(line: str) -> None:
     _remark("note", "info", line)
 
 
+def step(line: str) -> None:
+    """Write a remark on progress; --quiet leaves it out of the text log."""
+    if _CHOSEN["json"] or not _CHOSEN["quiet"]:
+        note(line)
+
+
 def _remark(name: str, level: str, line: str) -> None:
-    if _FORMAT["json"]:
+    if _CHOSEN["json"]:
         event(name, level, message=line)
     else:
         print(line, file=sys.stderr)

@@ -121,7 +121,13 @@ staged AS (
     FROM versions
 )
 SELECT
-    COALESCE(_scd_action, 'unchanged') AS _scd_action,
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
     company, customer_no,
     _scd_start,
     _scd_old,
@@ -130,7 +136,15 @@ SELECT
     COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
-    _scd_current AND NOT _scd_stays AS _scd_deletes
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
 FROM (
     SELECT
         s._scd_action,
@@ -156,6 +170,10 @@ FROM (
         MAX(GREATEST(t.valid_from, t.valid_to)) OVER by_key AS _scd_newest,
         COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
         t.company IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
+        BOOL_OR(t.company IS NOT NULL AND t.valid_to IS NULL)
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.company IS NOT NULL OR k.company IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(CASE
             WHEN s._scd_action IS NULL THEN t.company IS NOT NULL AND t.valid_to IS NULL
             WHEN s._scd_action <> 'fold' THEN s.valid_to IS NULL
@@ -166,24 +184,36 @@ FROM (
             AND t.customer_no = s.customer_no
             AND t.valid_from = s.valid_from
             AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
+    LEFT JOIN (
+        -- The keys of the table, those deleted long ago too: they return, and are not new.
+        SELECT
+            t.company, t.customer_no
+        FROM crm.customer_cdc AS t
+        LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
+        GROUP BY t.company, t.customer_no
+    ) AS k
+        ON k.company = s.company AND k.customer_no = s.customer_no
     WINDOW
         by_key AS (PARTITION BY s.company, s.customer_no),
         in_order AS (PARTITION BY s.company, s.customer_no ORDER BY s.valid_from)
 )
 WHERE _scd_action IS NOT NULL OR _scd_idle;
 
--- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS open,
-        COUNT_IF(_scd_action = 'close') AS close,
-        COUNT_IF(_scd_action = 'correct') AS correct,
-        COUNT_IF(_scd_action = 'fold') AS fold,
-        COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
         COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
@@ -196,7 +226,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action,
+    _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     company,
     customer_no,

@@ -129,14 +129,28 @@ staged AS (
     FROM versions
 )
 SELECT
-    COALESCE(_scd_action, 'unchanged') AS _scd_action,
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
     customer_no,
     _scd_start,
     _scd_old,
     _scd_new,
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
-    _scd_current AND NOT _scd_stays AS _scd_deletes
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
 FROM (
     SELECT
         s._scd_action,
@@ -152,6 +166,10 @@ FROM (
             s.effective_ts, s.expiry_ts, s.is_current
         ) AS _scd_new,
         t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999' AS _scd_current,
+        BOOL_OR(t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999')
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.customer_no IS NOT NULL OR k.customer_no IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.effective_ts END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(s.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999') OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n
@@ -160,21 +178,32 @@ FROM (
         ON t.customer_no = s.customer_no
             AND t.effective_ts = s.effective_ts
             AND t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
+    LEFT JOIN (
+        -- The keys of the table, those deleted long ago too: they return, and are not new.
+        SELECT
+            t.customer_no
+        FROM crm.customer_full AS t
+        GROUP BY t.customer_no
+    ) AS k
+        ON k.customer_no = s.customer_no
     WINDOW by_key AS (PARTITION BY COALESCE(s.customer_no, n.customer_no))
 );
 
--- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS open,
-        COUNT_IF(_scd_action = 'close') AS close,
-        COUNT_IF(_scd_action = 'correct') AS correct,
-        COUNT_IF(_scd_action = 'fold') AS fold,
-        COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
             SELECT COUNT(*)
@@ -186,7 +215,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     customer_no,
     ARRAY_JOIN(

@@ -59,7 +59,7 @@ staged AS (
         END
 )
 SELECT
-    CASE WHEN t.customer_id IS NULL THEN 'insert' ELSE 'unchanged' END AS _scd_action,
+    CASE WHEN t.customer_id IS NULL THEN 'new' ELSE 'unchanged' END AS _scd_action,
     s.customer_id,
     IF(
         t.customer_id IS NOT NULL,
@@ -77,13 +77,11 @@ LEFT JOIN crm.first_contact AS t
 
 -- Counts: new keys, keys of the source that the table has already, and keys that are there.
 SELECT
-    *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    *
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'insert') AS `insert`,
+        COUNT_IF(_scd_action = 'new') AS new,
         COUNT_IF(_scd_action = 'unchanged') AS unchanged,
-        COUNT_IF(FALSE) AS closed_keys,
         (
             SELECT COUNT(*)
             FROM crm.first_contact
@@ -93,7 +91,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     customer_id,
     _scd_new.channel,
     _scd_new.campaign,

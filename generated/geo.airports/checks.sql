@@ -42,8 +42,14 @@ FROM (
     SELECT
         *,
         t.valid_to AS _scd_until,
-        LEAD(STRUCT(t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid)) OVER by_key
-            <=> STRUCT(t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid)
+        LEAD(STRUCT(
+            t.iata, t.name, t.city, t.subd, t.country, t.elevation, round(t.lat, 3) AS lat,
+            round(t.lon, 3) AS lon, t.tz, t.lid
+        )) OVER by_key
+            <=> STRUCT(
+                t.iata, t.name, t.city, t.subd, t.country, t.elevation, round(t.lat, 3) AS lat,
+                round(t.lon, 3) AS lon, t.tz, t.lid
+            )
             AS _scd_same,
         LEAD(t.valid_from) OVER by_key AS _scd_next
     FROM geo.airports AS t

@@ -1,7 +1,7 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
 -- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
 -- opens another, a missing key closes its version. Load extracts in the order of their times. Stops and writes nothing
--- if a key is NULL, two rows of one key differ, the extract is empty, more than 0.2 of the keys are missing, or a
+-- if a key is NULL, two rows of one key differ, the extract is empty, more than 20 % of the keys would be deleted, or a
 -- version to close is not older than the extract. The same extract again changes nothing.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
@@ -94,10 +94,27 @@ MERGE INTO geo.airports AS t USING (
             o._scd_until,
             COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
             CASE
+                WHEN STRUCT(
+                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                    round(n.lon, 3) AS lon, n.tz, n.lid
+                )
+                    <=> STRUCT(
+                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                        round(o.lon, 3) AS lon, o.tz, o.lid
+                    )
+                    THEN STRUCT(o.lat, o.lon)
+            END AS _scd_same,
+            CASE
                 WHEN n.icao IS NULL THEN ARRAY('close')
                 WHEN o.icao IS NULL THEN ARRAY('open')
-                WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
-                    <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
+                WHEN STRUCT(
+                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                    round(n.lon, 3) AS lon, n.tz, n.lid
+                )
+                    <=> STRUCT(
+                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                        round(o.lon, 3) AS lon, o.tz, o.lid
+                    )
                     THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
@@ -109,8 +126,14 @@ MERGE INTO geo.airports AS t USING (
             CASE
                 WHEN n.icao IS NULL THEN o._scd_until IS NULL
                 WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-                ELSE NOT (STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
-                    <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid))
+                ELSE NOT (STRUCT(
+                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                    round(n.lon, 3) AS lon, n.tz, n.lid
+                )
+                    <=> STRUCT(
+                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                        round(o.lon, 3) AS lon, o.tz, o.lid
+                    ))
             END
     ),
     versions AS (
@@ -134,9 +157,33 @@ MERGE INTO geo.airports AS t USING (
                         || TO_JSON(STRUCT(icao, _scd_from))
                     )
                 WHEN _scd_closing > 0.2 * _scd_current
-                    THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys are missing')
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_MAX_DELETED] geo.airports: '
+                        || _scd_closing
+                        || IF(_scd_closing = 1, ' key', ' keys')
+                        || ' deleted ('
+                        || ROUND(100 * _scd_closing / _scd_current, 1)
+                        || ' %; limit 20 %)'
+                    )
                 ELSE TRUE
             END
+    ),
+    kept AS (
+        -- A version that is corrected keeps the values for which `compare` sees no change.
+        SELECT
+            icao,
+            iata,
+            name,
+            city,
+            subd,
+            country,
+            elevation,
+            IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lat, lat) AS lat,
+            IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lon, lon) AS lon,
+            tz,
+            lid,
+            _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
+        FROM versions
     ),
     staged AS (
         -- Rows to write, with their history columns.
@@ -146,7 +193,7 @@ MERGE INTO geo.airports AS t USING (
             _scd_start AS valid_from,
             _scd_next AS valid_to,
             _scd_next IS NULL AS is_current
-        FROM versions
+        FROM kept
     )
     SELECT * FROM staged
 ) AS s

@@ -93,10 +93,27 @@ compared AS (
         o._scd_until,
         COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
         CASE
+            WHEN STRUCT(
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                round(n.lon, 3) AS lon, n.tz, n.lid
+            )
+                <=> STRUCT(
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                    round(o.lon, 3) AS lon, o.tz, o.lid
+                )
+                THEN STRUCT(o.lat, o.lon)
+        END AS _scd_same,
+        CASE
             WHEN n.icao IS NULL THEN ARRAY('close')
             WHEN o.icao IS NULL THEN ARRAY('open')
-            WHEN STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
-                <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid)
+            WHEN STRUCT(
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                round(n.lon, 3) AS lon, n.tz, n.lid
+            )
+                <=> STRUCT(
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                    round(o.lon, 3) AS lon, o.tz, o.lid
+                )
                 THEN ARRAY('correct')
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
@@ -108,8 +125,14 @@ compared AS (
         CASE
             WHEN n.icao IS NULL THEN o._scd_until IS NULL
             WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
-            ELSE NOT (STRUCT(n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid)
-                <=> STRUCT(o.iata, o.name, o.city, o.subd, o.country, o.elevation, o.lat, o.lon, o.tz, o.lid))
+            ELSE NOT (STRUCT(
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
+                round(n.lon, 3) AS lon, n.tz, n.lid
+            )
+                <=> STRUCT(
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
+                    round(o.lon, 3) AS lon, o.tz, o.lid
+                ))
         END
 ),
 versions AS (
@@ -133,9 +156,33 @@ versions AS (
                     || TO_JSON(STRUCT(icao, _scd_from))
                 )
             WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR('[SCDGEN_MAX_DELETED] geo.airports: more than 0.2 of the current keys are missing')
+                THEN RAISE_ERROR(
+                    '[SCDGEN_MAX_DELETED] geo.airports: '
+                    || _scd_closing
+                    || IF(_scd_closing = 1, ' key', ' keys')
+                    || ' deleted ('
+                    || ROUND(100 * _scd_closing / _scd_current, 1)
+                    || ' %; limit 20 %)'
+                )
             ELSE TRUE
         END
+),
+kept AS (
+    -- A version that is corrected keeps the values for which `compare` sees no change.
+    SELECT
+        icao,
+        iata,
+        name,
+        city,
+        subd,
+        country,
+        elevation,
+        IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lat, lat) AS lat,
+        IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lon, lon) AS lon,
+        tz,
+        lid,
+        _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
+    FROM versions
 ),
 staged AS (
     -- Rows to write, with their history columns.
@@ -145,17 +192,31 @@ staged AS (
         _scd_start AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current
-    FROM versions
+    FROM kept
 )
 SELECT
-    COALESCE(_scd_action, 'unchanged') AS _scd_action,
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
     icao,
     _scd_start,
     _scd_old,
     _scd_new,
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
-    _scd_current AND NOT _scd_stays AS _scd_deletes
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
 FROM (
     SELECT
         s._scd_action,
@@ -183,27 +244,42 @@ FROM (
             s.valid_to, s.is_current
         ) AS _scd_new,
         t.icao IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
+        BOOL_OR(t.icao IS NOT NULL AND t.valid_to IS NULL)
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.icao IS NOT NULL OR k.icao IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(s.valid_to IS NULL) OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n
         ON n.icao = s.icao
     LEFT JOIN geo.airports AS t
         ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
+    LEFT JOIN (
+        -- The keys of the table, those deleted long ago too: they return, and are not new.
+        SELECT
+            t.icao
+        FROM geo.airports AS t
+        GROUP BY t.icao
+    ) AS k
+        ON k.icao = s.icao
     WINDOW by_key AS (PARTITION BY COALESCE(s.icao, n.icao))
 );
 
--- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS open,
-        COUNT_IF(_scd_action = 'close') AS close,
-        COUNT_IF(_scd_action = 'correct') AS correct,
-        COUNT_IF(_scd_action = 'fold') AS fold,
-        COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
             SELECT COUNT(*)
@@ -215,7 +291,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     icao,
     ARRAY_JOIN(

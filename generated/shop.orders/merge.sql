@@ -84,7 +84,7 @@ MERGE INTO shop.orders AS t USING (
         SELECT
             order_id, status, note, _scd_at, _scd_until,
             _scd_until IS NOT NULL AND NOT (_scd_until <=> LEAD(_scd_at) OVER by_key) AS _scd_ends_deleted,
-            NOT (_scd_at <=> LAG(_scd_until) OVER by_key) AS _scd_begins
+            _scd_at IS DISTINCT FROM LAG(_scd_until) OVER by_key AS _scd_begins
         FROM folded
         WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
     ),

@@ -63,13 +63,13 @@ SELECT
     CASE
         WHEN t.product_id IS NOT NULL
             AND s._scd_deleted
-            AND s.updated_at >= t.updated_at THEN 'delete'
+            AND s.updated_at >= t.updated_at THEN 'deleted'
         WHEN t.product_id IS NOT NULL
             AND NOT s._scd_deleted
             AND s.updated_at >= t.updated_at
-            AND NOT (STRUCT(t.name, t.price, t.updated_at) <=> STRUCT(s.name, s.price, s.updated_at)) THEN 'update'
+            AND NOT (STRUCT(t.name, t.price, t.updated_at) <=> STRUCT(s.name, s.price, s.updated_at)) THEN 'changed'
         WHEN t.product_id IS NULL
-            AND NOT s._scd_deleted THEN 'insert'
+            AND NOT s._scd_deleted THEN 'new'
         ELSE 'unchanged'
     END AS _scd_action,
     s.product_id,
@@ -83,17 +83,17 @@ FROM latest AS s
 LEFT JOIN shop.product_price AS t
     ON t.product_id = s.product_id;
 
--- Counts: rows per action, keys of the source that need nothing, and keys that are there.
+-- Counts: what happens to the keys, and the keys that are there now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'insert') AS `insert`,
-        COUNT_IF(_scd_action = 'update') AS `update`,
-        COUNT_IF(_scd_action = 'delete') AS `delete`,
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'changed') AS changed,
+        COUNT_IF(_scd_action = 'deleted') AS deleted,
         COUNT_IF(_scd_action = 'unchanged') AS unchanged,
-        COUNT_IF(_scd_action = 'delete') AS closed_keys,
+        COUNT_IF(_scd_action = 'deleted') AS closed_keys,
         (
             SELECT COUNT(*)
             FROM shop.product_price
@@ -103,7 +103,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     product_id,
     ARRAY_JOIN(
         ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),

@@ -62,8 +62,8 @@ SELECT
                         LEAST(t.first_day, s.first_day) AS first_day,
                         LEAST(t.vcid_first_two, s.vcid_first_two) AS vcid_first_two
                     )
-            ) THEN 'update'
-        WHEN t.visitor_cookie_id IS NULL THEN 'insert'
+            ) THEN 'changed'
+        WHEN t.visitor_cookie_id IS NULL THEN 'new'
         ELSE 'unchanged'
     END AS _scd_action,
     s.visitor_cookie_id,
@@ -92,17 +92,17 @@ LEFT JOIN web.first_dates AS t
     ON t.visitor_cookie_id = s.visitor_cookie_id
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two));
 
--- Counts: rows per action, keys of the source that need nothing, and keys that are there.
+-- Counts: what happens to the keys, and the keys that are there now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'insert') AS `insert`,
-        COUNT_IF(_scd_action = 'update') AS `update`,
-        COUNT_IF(_scd_action = 'delete') AS `delete`,
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'changed') AS changed,
+        COUNT_IF(_scd_action = 'deleted') AS deleted,
         COUNT_IF(_scd_action = 'unchanged') AS unchanged,
-        COUNT_IF(_scd_action = 'delete') AS closed_keys,
+        COUNT_IF(_scd_action = 'deleted') AS closed_keys,
         (
             SELECT COUNT(*)
             FROM web.first_dates
@@ -112,7 +112,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     visitor_cookie_id,
     ARRAY_JOIN(
         ARRAY_DISTINCT(ARRAY(CAST(_scd_old.first_date AS STRING), CAST(_scd_new.first_date AS STRING))),

@@ -120,7 +120,13 @@ staged AS (
     FROM events
 )
 SELECT
-    COALESCE(_scd_action, 'unchanged') AS _scd_action,
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
     visitor_cookie_id,
     _scd_start,
     _scd_old,
@@ -129,7 +135,15 @@ SELECT
     COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
-    _scd_current AND NOT _scd_stays AS _scd_deletes
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
 FROM (
     SELECT
         s._scd_action,
@@ -159,6 +173,10 @@ FROM (
         ) OVER by_key AS _scd_newest,
         COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
         t.visitor_cookie_id IS NOT NULL AND t.valid_end_date IS NULL AS _scd_current,
+        BOOL_OR(t.visitor_cookie_id IS NOT NULL AND t.valid_end_date IS NULL)
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.visitor_cookie_id IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_start_date END) OVER by_key AS _scd_first_write,
         COALESCE(BOOL_OR(CASE
             WHEN s._scd_action IS NULL THEN t.visitor_cookie_id IS NOT NULL AND t.valid_end_date IS NULL
             WHEN s._scd_action <> 'fold' THEN s.valid_end_date IS NULL
@@ -175,18 +193,21 @@ FROM (
 )
 WHERE _scd_action IS NOT NULL OR _scd_idle;
 
--- Counts: versions per action, keys that would be gone (delete) or need nothing, and keys that are current.
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
 SELECT
     *,
-    ROUND(100 * closed_keys / NULLIF(current_keys, 0), 1) AS closed_percent
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
 FROM (
     SELECT
-        COUNT_IF(_scd_action = 'open') AS open,
-        COUNT_IF(_scd_action = 'close') AS close,
-        COUNT_IF(_scd_action = 'correct') AS correct,
-        COUNT_IF(_scd_action = 'fold') AS fold,
-        COUNT_IF(_scd_deletes) AS `delete`,
-        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
         COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
         COUNT_IF(_scd_closes) AS closed_keys,
         (
@@ -199,7 +220,7 @@ FROM (
 
 -- Some rows of each action; a value that would change is shown as `old -> new`.
 SELECT
-    _scd_action AS action,
+    _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     visitor_cookie_id,
     ARRAY_JOIN(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@json_option("check")
+@json_option("check", "table")
 @click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Also write JUnit XML for CI to FILE.")
 @limit_option(5, "Rows to show for each check that fails.")
 def check(
@@ -53,7 +53,7 @@ def check(
     loaded, reports = load_specs(specs), []
     if junit is not None:
         Path(junit).parent.mkdir(parents=True, exist_ok=True)
-    with open_runner(loaded, engine) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
                 report = build_report(runner, spec, limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,10 @@ from scdgen.cli.options import (
     engine_options,
     limit_option,
     load_specs,
-    open_runner,
+    open_tables,
     specs_argument,
 )
-from scdgen.cli.show import choose_kind, parse_keys, write_page
+from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
 from scdgen.errors import UsageError
 from scdgen.patterns.render import render_template
 
@@ -59,7 +60,7 @@ def diff(
                scdgen diff specs/customer.yml --from 2024-01-31 --html customer.html
                scdgen diff specs/customer.yml --run 20240501T060000-3fa9c1 --format json
     """
-    from scdgen.run.diff import DiffFilter
+    from scdgen.run.diff import DiffFilter, read_diff
 
     loaded = load_specs(specs)
     if len(loaded) != 1:
@@ -68,12 +69,14 @@ def diff(
     kind = choose_kind(loaded, kind, html)
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
     wanted.render_query(spec, templates=engine.templates)  # refuses invalid options before Spark starts
-    with open_runner(loaded, engine) as runner, output.progress(f"comparing {spec.target}"):
-        found = runner.diff(spec, from_time, to_time, run_id, wanted.keys, limit)
+    with open_tables(loaded, engine) as read:
+        found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit, templates=engine.templates))
     if kind == "html":
         write_page(Path(str(html)), render_page(found, spec, engine.templates))
-        click.echo(f"wrote {html}: {describe_diff(found)}")
+        output.say(f"wrote {html}: {describe_diff(found)}")
     else:
+        if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
+            click.echo(f"{found.target}: {_describe_sides(found)}", err=True)
         click.echo(format_diff(found, spec, kind))
     if found.is_cut:
         click.echo(f"… more than {limit} changes: narrow it with --key, or give --limit", err=True)
@@ -108,8 +111,7 @@ def _format_table(found: DiffResult, spec: Spec) -> str:
     rows = [
         [row.change, *output.compare_cells(row), *([row.since] if found.run_id is None else [])] for row in found.rows
     ]
-    times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
-    values = [place for place, name in enumerate(found.columns, 1) if name not in {*found.keys, *times}]
+    values = [place for place, name in enumerate(found.columns, 1) if name not in key_and_times(spec)]
     styles = dict.fromkeys(range(1, len(found.columns) + 1), output.style_changed)
     return output.format_table(columns, rows, styles, whole={*range(len(columns))} - {*values})
 
@@ -145,14 +147,16 @@ def as_object(found: DiffResult) -> dict[str, Any]:
 class DiffPage:
     """The facts that the page's template prints.
 
-    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``limit`` is the number of
-    changes on the page if some were left out, else ``None``. ``data`` is what the page's script reads.
+    ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``kind`` is the type of the
+    history's times, if the table keeps one. ``limit`` is the number of changes on the page if some were left out, else
+    ``None``. ``data`` is what the page's script reads.
     """
 
     target: str
     description: str | None
     compared: str
     counted: str
+    kind: str | None
     limit: int | None
     data: dict[str, Any]
 
@@ -161,13 +165,15 @@ def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> 
     """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     compared, counted = _describe_sides(found), _describe_counts(found)
     limit = len(found.rows) if found.is_cut else None
-    page = DiffPage(found.target, spec.description, compared, counted, limit, build_page_data(found))
+    kind = spec.history.type if spec.keeps_history else None
+    page = DiffPage(found.target, spec.description, compared, counted, kind, limit, build_page_data(found, kind))
     return render_template(TEMPLATE, page, templates)
 
 
-def build_page_data(found: DiffResult) -> dict[str, Any]:
+def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:
     """Build the data of the page's script. Values are text, because scripts round numbers; ``None`` for NULL."""
     return {
+        "kind": kind,
         "columns": found.columns,
         "keys": [place for place, name in enumerate(found.columns) if name in found.keys],
         "dated": found.run_id is None,

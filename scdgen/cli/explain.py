@@ -1,10 +1,12 @@
-"""``scdgen explain``: the options of a spec with their meanings, the steps of its MERGE, the lineage of its columns.
+"""``scdgen explain``: what the MERGE of a spec does, the options of the spec, where its columns come from.
 
-The meanings of options are the descriptions in the models, those of steps the comments in the SQL.
+With ``--verbose``, also every default with its meaning, the steps of the MERGE and the lineage as a drawing. The
+meanings of options are the descriptions in the models, those of the MERGE and its steps the comments in the SQL.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import textwrap
@@ -20,7 +22,7 @@ from scdgen.cli.options import load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
-from scdgen.patterns.lineage import lineage
+from scdgen.patterns.lineage import Lineage, lineage
 from scdgen.spec.model import Spec
 from scdgen.spec.reference import Option, options
 from scdgen.spec.resolved import to_json
@@ -29,6 +31,7 @@ from scdgen.sql.tokens import tokens
 _WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
 
 _IN_TITLE = ("target", "description")
+_IN_SPEC = ("columns.*.type", "columns.*.comment", "params.*.type")  # need no explanation
 _END_OF_HEAD = {TokenType.EQ, TokenType.USING, TokenType.SEMICOLON}
 _ACTIONS = {TokenType.UPDATE, TokenType.DELETE, TokenType.INSERT}
 
@@ -62,13 +65,15 @@ class Step:
 @templates_option
 @click.option("--format", "kind", type=click.Choice(["text", "markdown", "mermaid"]), default="text", show_default=True,
               help="mermaid: only the column lineage, as a flowchart.")  # fmt: skip
-def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: bool) -> None:
-    """Explain a spec for a review: its options with their meanings, the steps of its MERGE, the lineage of its columns.
+@click.option("--verbose", is_flag=True, help="Also the meaning of each default, and each step.")
+def explain(specs: tuple[str, ...], templates: str | None, kind: str, verbose: bool, debug: bool) -> None:
+    """Explain a spec for a review: what its MERGE does, its options, and where its columns come from.
 
-    Needs no Spark and no Java.
+    Needs no Spark and no Java. Markdown has all that --verbose shows.
 
     \b
     Examples:  scdgen explain specs/customer.yml
+               scdgen explain specs/customer.yml --verbose             every default and step
                scdgen explain specs --format markdown > review.md
                scdgen explain specs/customer.yml --format mermaid      column lineage
     """
@@ -79,7 +84,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, debug: boo
         if kind == "mermaid":
             click.echo(chart_lineage(lineage(spec)))
             continue
-        shown = as_markdown if kind == "markdown" else as_text
+        shown = as_markdown if kind == "markdown" else as_text if verbose else as_summary
         click.echo(("\n" if number else "") + shown(spec, render(spec, templates).merge))
 
 
@@ -169,12 +174,60 @@ def _join_lines(text: str) -> str:
     return re.sub(r"\s*\n\s*", " ", text.strip())
 
 
-def as_text(spec: Spec, script: str) -> str:
-    """Format the explanation for a terminal; ``script`` is the spec's merge.sql."""
+def as_summary(spec: Spec, script: str) -> str:
+    """Format what fits on a screen for a short spec; ``script`` is the spec's merge.sql."""
+    page = _begin_page(spec)
+    if what := describe_merge(script):
+        page.write_paragraph()
+        page.write_text(escape_control(what))
+    found = settings(spec)
+    given = [setting for setting in found if setting.given and setting.place not in (*_IN_TITLE, *_IN_SPEC)]
+    default = [setting.shown for setting in found if not setting.given and setting.choice]
+    with page.section("Options set"):
+        page.write_dl([(_fill(escape_control(each.shown)), escape_control(each.meaning)) for each in given], _COLUMN)
+    with page.section("Defaults, explained by --verbose"):
+        page.write_text(escape_control(f"{', '.join(default)}."))
+    with page.section("Columns"):
+        page.write_dl([(escape_control(name), escape_control(of)) for name, of in _list_inputs(lineage(spec))], _COLUMN)
+    return page.getvalue().rstrip("\n")
+
+
+def describe_merge(script: str) -> str:
+    """Return what the header of a merge.sql says about it, without the lines about the table and the file."""
+    head = itertools.takewhile(lambda line: line.startswith("-- "), script.splitlines()[1:])
+    says = itertools.takewhile(lambda line: not line.startswith("-- Generated from "), head)
+    return " ".join(line.removeprefix("-- ") for line in says)
+
+
+def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:
+    """Yield (column, its inputs); columns that are read as they are share a line, as do those decided alike."""
+    same = [made.name for made in found.made if not made.by and [of.name for of in made.of] == [made.name]]
+    if same:
+        yield ", ".join(same), f"the same columns of {found.source}"
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for made in found.made:
+        if made.name not in same or made.rule:
+            decides = [item.name for item in made.by]
+            if {*same} <= {*decides} and len(same) > 1:
+                decides = [*(name for name in decides if name not in same), "the columns above"]
+            parts = [", ".join(item.name for item in made.of)] if made.of else []
+            parts += [f"decided by {', '.join(decides)}"] if decides else []
+            alike.setdefault(tuple(parts), []).append(f"({made.name})" if made.rule else made.name)
+    for inputs, names in alike.items():
+        yield ", ".join(names), "; ".join(inputs)
+
+
+def _begin_page(spec: Spec) -> click.HelpFormatter:
     page = click.HelpFormatter(width=_WIDTH)
     page.write(escape_control(f"{spec.target} ({spec.origin})") + "\n")
     if spec.description:
         page.write_text(escape_control(spec.description))
+    return page
+
+
+def as_text(spec: Spec, script: str) -> str:
+    """Format the whole explanation for a terminal; ``script`` is the spec's merge.sql."""
+    page = _begin_page(spec)
     for title, rows, rest in _lists(spec, script):
         with page.section(title):
             if rows:

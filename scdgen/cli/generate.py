@@ -1,4 +1,4 @@
-"""``scdgen validate`` and ``scdgen generate``: report the errors of specs, and write the SQL files and notebooks."""
+"""``scdgen validate`` and ``scdgen generate``: report the errors of specs, and write the files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen import log
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
-from scdgen.cli.output import code
+from scdgen.cli.output import code, say
 from scdgen.errors import Problem, SpecError, printable
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render
+from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
 from scdgen.sql.tokens import tokens
@@ -31,6 +32,8 @@ NOTEBOOK = "notebook.sql"
 _HEADER = "-- Databricks notebook source"
 _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
+# --format -> the file that it adds.
+ADDED = {"notebook": NOTEBOOK, "script": "merge.script.sql"}
 
 # The files in a notebook, in the order in which they run. plan.sql is left out: it computes the MERGE a second time.
 _INTRODUCTIONS = {
@@ -38,6 +41,7 @@ _INTRODUCTIONS = {
     "merge.sql": "Changes the table. Run the cells in order: they share session variables.",
     "checks.sql": "A query per check: no rows is good.",
     "views.sql": "Creates or replaces the views.",
+    "lookups.sql": "Creates or replaces the views of facts with their versions.",
 }
 
 
@@ -55,7 +59,7 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
         for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
-            click.echo(f"{spec.origin}: ok ({spec.target})")
+            say(f"{spec.origin}: ok ({spec.target})")
 
 
 @click.command()
@@ -66,10 +70,11 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", "notebook"]),
+    type=click.Choice(["sql", *ADDED]),
     default="sql",
     show_default=True,
-    help="notebook: also write a notebook.sql for Databricks. Both formats update a notebook that exists.",
+    help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
+    "merge.sql in one statement. Every format updates those that exist.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
 @click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
@@ -88,6 +93,7 @@ def generate(
     \b
     Examples:  scdgen generate specs
                scdgen generate --format notebook specs      with a notebook per table for Databricks
+               scdgen generate --format script specs      for clients that send one statement at a time
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
     """
@@ -99,14 +105,17 @@ def generate(
         # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
         parent = Path(out).absolute().parent
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
-        # Update existing notebooks with either format: an outdated one would look right.
-        notebooks = frozenset(
-            spec.folder for spec in shown if kind == "notebook" or Path(out, spec.folder, NOTEBOOK).is_file()
+        # Update existing notebooks and scripts with every format: an outdated one would look right.
+        added = frozenset(
+            (spec.folder, name)
+            for spec in shown
+            for format_, name in ADDED.items()
+            if kind == format_ or Path(out, spec.folder, name).is_file()
         )
-        made = each(partial(render_files, templates=templates, notebooks=notebooks), shown)
+        made = each(partial(render_files, templates=templates, added=added), shown)
         for spec, files in zip(shown, made, strict=True):
             differ = 0
-            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), NOTEBOOK, SPEC_JSON):
+            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), *ADDED.values(), SPEC_JSON):
                 differ += _write_file(Path(out, spec.folder, name), files.get(name), dry)
             if diff and differ:
                 _print_meanings(spec, Path(out, spec.folder))
@@ -145,11 +154,17 @@ def _warn_of_local_paths(specs: Iterable[Spec]) -> None:
             )
 
 
-def render_files(spec: Spec, templates: str | None = None, notebooks: Collection[str] = frozenset()) -> dict[str, str]:
-    """Render the files of a spec: name -> text. ``notebooks`` are the folders of the specs that get a notebook."""
+def render_files(
+    spec: Spec, templates: str | None = None, added: Collection[tuple[str, str]] = frozenset()
+) -> dict[str, str]:
+    """Render the files of a spec: name -> text. ``added`` are the (folder, name) of notebooks and scripts to write."""
     files = render(spec, templates).files()
-    if spec.folder in notebooks:
-        files[NOTEBOOK] = render_notebook(spec, files)
+    more = {}
+    if (spec.folder, ADDED["notebook"]) in added:
+        more[ADDED["notebook"]] = render_notebook(spec, files)
+    if (spec.folder, ADDED["script"]) in added:
+        more[ADDED["script"]] = render_script(files["merge.sql"], templates)
+    files |= more
     files[SPEC_JSON] = to_json(spec)
     return files
 
@@ -224,7 +239,7 @@ def _write_file(path: Path, text: str | None, check: bool) -> int:
         click.echo("\n".join(lines))
     elif text is None:
         path.unlink()
-        click.echo(f"removed {path}")
+        say(f"removed {path}")
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Atomic; replaces a link rather than the file that it points to.
@@ -237,7 +252,7 @@ def _write_file(path: Path, text: str | None, check: bool) -> int:
                 temporary.unlink()
             error.filename = str(path)  # not the temporary file
             raise
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
     return 1
 
 

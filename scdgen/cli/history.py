@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +17,7 @@ from scdgen.cli.options import (
     limit_option,
     load_specs,
     open_runner,
+    open_tables,
     specs_argument,
 )
 from scdgen.errors import UsageError
@@ -26,25 +29,43 @@ if TYPE_CHECKING:
 @click.command()
 @specs_argument
 @engine_options
-@json_option("version")
+@json_option("version", "table")
 @limit_option(20, "Maximum number of versions.", least=1)
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
 
+    A run that read a snapshot has the time at which it was taken.
+
     \b
     Example:  scdgen history specs/customer.yml
     """
+    from scdgen.run.versions import read_history
+
     loaded = load_specs(specs)
-    with open_runner(loaded, engine) as runner:
+    with open_tables(loaded, engine) as read:
         for spec in loaded:
-            found = runner.history(spec, limit)
+            found = read(spec, partial(read_history, spec=spec, limit=limit))
             if as_json:
                 for commit in found:
-                    click.echo(output.format_json({"target": spec.target, **dataclasses.asdict(commit)}))
+                    click.echo(
+                        output.format_json(
+                            {"target": spec.target, **dataclasses.asdict(commit), "removed": commit.deleted}
+                        )
+                    )
                 continue
-            columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "deleted"]
             click.echo(spec.target)
-            click.echo(output.format_table(columns, [_format_cells(commit) for commit in found]))
+            click.echo(format_history(found))
+
+
+def format_history(found: Sequence[Commit]) -> str:
+    """Format the versions as a table, with the time of the snapshot if any run has read one."""
+    columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "removed"]
+    rows = [_format_cells(commit) for commit in found]
+    if any(commit.taken for commit in found):
+        columns.insert(4, "taken")
+        for row, commit in zip(rows, found, strict=True):
+            row.insert(4, commit.taken)
+    return output.format_table(columns, rows)
 
 
 def _format_cells(commit: Commit) -> list[object]:
@@ -59,7 +80,10 @@ def _format_cells(commit: Commit) -> list[object]:
 @engine_options
 @click.option("--run", "run_id", required=True, metavar="ID", help="The id of the run, from `scdgen history`.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, debug: bool) -> None:
+@json_option("undone run")
+def undo(
+    specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, as_json: bool, debug: bool
+) -> None:  # fmt: skip
     """Restore a table to the version before a run, after showing which versions that reverts.
 
     Runs that came after it have to be undone first. The undone version stays in the table's log.
@@ -71,16 +95,22 @@ def undo(specs: tuple[str, ...], engine: EngineOptions, run_id: str, yes: bool, 
     if len(loaded) != 1:
         raise UsageError(f"undo takes one spec, and {len(loaded)} are given; name the one whose table is to go back")
     (spec,) = loaded
-    with open_runner(loaded, engine) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         planned = runner.plan_undo(spec, run_id)
-        click.echo(f"{spec.target}: from version {planned.newest} back to version {planned.back_to}")
-        for commit in planned.made:
-            click.echo(f"  reverts version {commit.version}, {commit.describe()}")
-        if not yes and not click.confirm("Go on?"):
+        lines = [f"{spec.target}: from version {planned.newest} back to version {planned.back_to}"]
+        lines += [f"  reverts version {commit.version}, {commit.describe()}" for commit in planned.made]
+        if not yes:
+            click.echo("\n".join(lines), err=as_json)
+        elif not as_json:
+            output.say("\n".join(lines))
+        if not yes and not click.confirm("Go on?", err=as_json):
             click.echo("nothing was undone", err=True)
             raise click.exceptions.Exit(1)
         undone = runner.undo(spec, run_id)
-        click.echo(f"{spec.target}: is as version {undone.back_to}; the run can be made again")
+        if as_json:
+            click.echo(output.format_json(dataclasses.asdict(undone)))
+        else:
+            output.say(f"{spec.target}: is as version {undone.back_to}; the run can be made again")
 
 
 COMMANDS = (history, undo)

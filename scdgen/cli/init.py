@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scdgen.cli.options import EngineOptions, debug_option, open_session, session_options
+from scdgen.cli.options import (
+    EngineOptions,
+    common_options,
+    csv_options,
+    open_session,
+    parse_source_options,
+    session_options,
+)
+from scdgen.cli.output import say
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--debug", is_flag=True, help="Show Python's errors in full.")
+@common_options
 def schema(debug: bool) -> None:
     """Print the JSON Schema of a spec, for editors. Needs no Spark and no Java.
 
@@ -37,17 +45,19 @@ def schema(debug: bool) -> None:
 @click.option("--name", metavar="NAME", help="The snapshot of the dbt project.")
 @click.option("--target", metavar="NAME", help="The table to write.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
-@click.option("--feed", type=click.Choice(["changes", "snapshot"]), help="With data: guessed by default.")
+@click.option("--feed", type=click.Choice(["changes", "snapshot"]), help="With data: needed if it cannot be guessed.")
 @click.option("--keys", metavar="A,B", help="With data: guessed by default.")
+@click.option("--date-format", metavar="PATTERN", help="The format of the dates in the data, such as dd/MM/yyyy.")
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not have.")
 @click.option("--out", metavar="FILE", help="Where to write the spec; stdout by default.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
+@csv_options
 @session_options
-@debug_option
+@common_options
 def init(
     path: str | None, table: str | None, dbt: str | None, name: str | None, target: str | None, pattern: str | None,
-    feed: str | None, keys: str | None, columns: str | None, out: str | None, force: bool, engine: EngineOptions,
-    debug: bool,
+    feed: str | None, keys: str | None, date_format: str | None, columns: str | None, source_option: tuple[str, ...],
+    out: str | None, force: bool, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, or from a dbt snapshot.
 
@@ -55,13 +65,16 @@ def init(
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
+               scdgen init --from people.csv --feed snapshot --date-format dd/MM/yyyy
                scdgen init --table crm.orders --feed snapshot --keys order_id
                scdgen init --dbt target/manifest.json --name orders_snapshot
     """
     from scdgen.init.draft import Given, parse_columns, split_list
 
     _require_one(path=path, table=table, dbt=dbt)
-    for option, value in (("--pattern", pattern), ("--feed", feed), ("--keys", keys)):
+    for option, value in (
+        ("--pattern", pattern), ("--feed", feed), ("--keys", keys), ("--date-format", date_format),
+    ):  # fmt: skip
         if value is not None and dbt:
             raise UsageError(f"{option}: goes with data alone; a dbt snapshot says it itself")
     if name is not None and dbt is None:
@@ -71,13 +84,14 @@ def init(
     if out is not None and Path(out).exists() and not force:
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
-    sample = _read_data(path, table, engine) if path or table else None
+    options = parse_source_options(source_option, [path], "--from")
+    sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
     if dbt is None:
         from scdgen.init.data import draft_from_sample
 
         assert sample is not None
-        draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given)
+        draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given, date_format)
     else:
         draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
     text = draft.text()
@@ -86,7 +100,7 @@ def init(
         return
     Path(out).parent.mkdir(parents=True, exist_ok=True)
     Path(out).write_text(text, encoding="utf-8")
-    click.echo(f"wrote {out}")
+    say(f"wrote {out}")
 
 
 def _require_one(path: str | None, table: str | None, dbt: str | None) -> None:
@@ -119,7 +133,7 @@ def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> D
     return draft_from_dbt(path, text, name, target, given)
 
 
-def _read_data(path: str | None, table: str | None, engine: EngineOptions) -> Sample:
+def _read_data(path: str | None, table: str | None, engine: EngineOptions, options: dict[str, str]) -> Sample:
     """Read the columns, types and first rows of the data, in a session that ends with the command."""
     from scdgen.cli import output
     from scdgen.files import find
@@ -131,8 +145,8 @@ def _read_data(path: str | None, table: str | None, engine: EngineOptions) -> Sa
     if path is not None:
         find.find(path)  # fails before Spark starts if the path does not exist
     tables = [split_name(table)] if table is not None else []
-    with open_session(engine, tables) as spark, output.progress(f"reading {path or table}"):
-        return read_sample(spark, path, table)
+    with open_session(engine, tables, needs_tables=path is None) as spark, output.progress(f"reading {path or table}"):
+        return read_sample(spark, path, table, options)
 
 
 COMMANDS = (schema, init)

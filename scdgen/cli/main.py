@@ -6,30 +6,21 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any
 
 import click
 
 from scdgen import log
-from scdgen.cli import charts as cli_charts
-from scdgen.cli import check as cli_check
-from scdgen.cli import diff as cli_diff
-from scdgen.cli import explain as cli_explain
-from scdgen.cli import generate as cli_generate
-from scdgen.cli import history as cli_history
-from scdgen.cli import init as cli_init
-from scdgen.cli import optimize as cli_optimize
-from scdgen.cli import plan as cli_plan
-from scdgen.cli import run as cli_run
-from scdgen.cli import show as cli_show
-from scdgen.cli import stream as cli_stream
+from scdgen.cli import config
 from scdgen.errors import line_and_status, name_options, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
-    debug = "--debug" in given
     name_options(True)
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
@@ -48,7 +39,7 @@ def main(args: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would report the broken pipe when it exits
         status = 0
     except Exception as error:
-        if debug:
+        if log.is_debug():
             traceback.print_exc()
         from scdgen.engine.failures import translate_without_spec
 
@@ -56,6 +47,8 @@ def main(args: Sequence[str] | None = None) -> None:
         log.error(line, status)
     finally:
         log.choose("text")
+        log.set_quiet(False)
+        log.set_debug(False)
         name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -71,7 +64,9 @@ def _usage_line(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
         return f"{command}: {error.param.make_metavar(context)} is missing{see}"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{command}: {error.param.opts[0]}: {error.message.rstrip('.')}{see}"
+        option = _long_name(error.param)
+        place = config.find_origin(context, option) if context is not None else ""
+        return f"{place or f'{command}: {option}'}: {error.message.rstrip('.')}{see}"
     unknown = re.match(r"No such command '(.*?)'", error.format_message())
     if unknown:
         return f"{command}: no command '{unknown[1]}'{nearest(unknown[1], cli.commands) or see}"
@@ -79,22 +74,105 @@ def _usage_line(error: click.ClickException) -> str:
     return f"{command}: {what[:1].lower()}{what[1:]}{see}"
 
 
+def _long_name(param: click.Parameter) -> str:
+    return next((name for name in param.opts if name.startswith("--")), param.opts[0])
+
+
 class _ReaderGoneError(Exception):
     """The reader of stdout has closed it."""
 
 
+# In the order of the reference: command -> its module, and the first sentence of its help.
+_COMMANDS = {
+    "validate": ("generate", "Report all errors of the specs at once."),
+    "generate": ("generate", "Write the SQL of each spec to DIR/<target>/."),
+    "graph": ("charts", "Show the order in which `run` executes the specs, and what each reads."),
+    "explain": (
+        "explain",
+        "Explain a spec for a review: what its MERGE does, its options, and where its columns come from.",
+    ),
+    "schema": ("init", "Print the JSON Schema of a spec, for editors."),
+    "init": ("init", "Write a first draft of a spec: from data, or from a dbt snapshot."),
+    "show": ("show", "Show the versions of a table in order."),
+    "diff": ("diff", "Show what changed in a table between two times, or by a run."),
+    "run": ("run", "Merge: create the table if it does not exist, merge the source, print what was done."),
+    "plan": ("plan", "Show what a run would do: counts, and some rows of each, old and new side by side."),
+    "check": ("check", "Check the integrity of the tables; exit 1 if a check fails."),
+    "stream": (
+        "stream",
+        "Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.",
+    ),
+    "history": ("history", "List the versions of a table, newest first, with the runs that wrote them."),
+    "undo": ("history", "Restore a table to the version before a run, after showing which versions that reverts."),
+    "optimize": ("optimize", "Compact the files of the tables, and remove deleted rows from them."),
+    "doctor": (
+        "doctor",
+        "Check Python, Java, pyspark, delta-spark, Delta's JARs and the warehouse; a line each, ok or failed.",
+    ),
+}
+
+
+class _Loaded(Mapping[str, click.Command]):
+    """The commands by name; all are imported when the first one is used, because --help needs none of them."""
+
+    @cached_property
+    def _commands(self) -> dict[str, click.Command]:
+        modules = {name: import_module(f"scdgen.cli.{module}") for name, (module, _) in _COMMANDS.items()}
+        found = {name: next(one for one in module.COMMANDS if one.name == name) for name, module in modules.items()}
+        config.prepare(found)
+        return found
+
+    def __getitem__(self, name: str) -> click.Command:
+        return self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
 class _Commands(click.Group):
-    """Catches a broken pipe before click does, which would exit with a failure."""
+    """Reads the options in files, lists commands without loading them, and catches a broken pipe before click does."""
+
+    def __init__(self, **given: Any):
+        super().__init__(**given)
+        self.commands = _Loaded()  # type: ignore[assignment]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names and the first sentences."""
+        room = formatter.width - 6 - max(map(len, _COMMANDS))
+        listed = ((name, click.Command(name, help=text)) for name, (_, text) in sorted(_COMMANDS.items()))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(room)) for name, command in listed])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
+        config.load(ctx, self.commands)
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ReaderGoneError from error
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+_EPILOG = """\b
+Options can also be set by variables and by a file:
+  SCDGEN_RUN_LOG_FORMAT=json  for one command: --log-format of run
+  SCDGEN_WAREHOUSE=tables     for every command that has --warehouse
+  NO_COLOR=1                  no colors
+  scdgen.toml                 or [tool.scdgen] in pyproject.toml, in the folder where scdgen is run:
+                              warehouse = "tables"
+
+\b
+For completion in bash (zsh_source and fish_source likewise):
+  eval "$(_SCDGEN_COMPLETE=bash_source scdgen)"
+"""
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+@click.group(cls=_Commands, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(package_name="scdgen")
 def cli() -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.
@@ -106,15 +184,6 @@ def cli() -> None:
     scdgen plan specs/customer.yml     show what a run would do
     scdgen run specs/customer.yml      merge
     """
-
-
-_MODULES = (  # in the order of the reference
-    cli_generate, cli_charts, cli_explain, cli_init, cli_show, cli_diff, cli_run, cli_plan, cli_check, cli_stream,
-    cli_history, cli_optimize,
-)  # fmt: skip
-for module in _MODULES:
-    for command in module.COMMANDS:
-        cli.add_command(command)
 
 
 if __name__ == "__main__":

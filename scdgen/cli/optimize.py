@@ -39,7 +39,7 @@ def optimize(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, vacuu
                 click.echo(output.format_json(dataclasses.asdict(done)))
             else:
                 before, after = (f"{size / 1e6:,.1f} MB" for size in (done.bytes_before, done.bytes_after))
-                click.echo(f"{spec.target}: {done.files_before} files ({before}) -> {done.files_after} ({after})")
+                output.say(f"{spec.target}: {done.files_before} files ({before}) -> {done.files_after} ({after})")
 
 
 COMMANDS = (optimize,)

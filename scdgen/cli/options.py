@@ -5,21 +5,24 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import functools
+import logging
 import re
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from scdgen import log
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_status
 from scdgen.files import errors as files_errors
+from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
 from scdgen.spec.load import Lines, load_spec
 from scdgen.spec.model import Spec
@@ -29,22 +32,38 @@ if TYPE_CHECKING:
 
     from scdgen.run.metrics import Metrics
     from scdgen.run.runner import Runner
+    from scdgen.run.versions import Tables
 
 F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
+Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _MANY = 50  # for fewer specs, processes cost more than they save
 _OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 _CHUNK = 4  # specs per task of a process
 
 
-def debug_option(command: F) -> F:
-    """--debug."""
-    return click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.")(command)
+def common_options(command: F) -> F:
+    """--quiet and --debug, for every command."""
+    quiet = "Print errors, warnings and requested results only: no progress, hints, or lines on what was done."
+    for option in (
+        click.option("--debug", is_flag=True, help="Show Python's and Spark's errors in full.", is_eager=True,
+                     callback=lambda _, __, value: log.set_debug(value)),
+        click.option("-q", "--quiet", is_flag=True, help=quiet, is_eager=True, expose_value=False,
+                     callback=lambda _, __, value: log.set_quiet(value)),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def complete_path(_: click.Context, __: click.Parameter, start: str) -> list[CompletionItem]:
+    """Let the shell complete the names of files."""
+    return [CompletionItem(start, type="file")]
 
 
 def specs_argument(command: F) -> F:
-    """Spec files and folders, and --debug."""
-    return click.argument("specs", nargs=-1, required=True, metavar="SPEC...")(debug_option(command))
+    """Spec files and folders, --quiet and --debug."""
+    specs = click.argument("specs", nargs=-1, required=True, metavar="SPEC...", shell_complete=complete_path)
+    return specs(common_options(command))
 
 
 def templates_option(command: F) -> F:
@@ -149,21 +168,53 @@ def log_option(command: F) -> F:
 def input_options(command: F) -> F:
     """--source and --param."""
     text = "A CSV, JSON lines, Parquet or Delta path to read instead of the spec's source."
-    source = click.option("--source", metavar="PATH", help=text)
+    source = click.option("--source", metavar="PATH", help=text, shell_complete=complete_path)
     param = click.option("--param", multiple=True, metavar="NAME=VALUE", help="A value for a param of the spec.")
     return source(param(command))
 
 
-def json_option(what: str) -> Callable[[F], F]:
-    """--json, which prints one JSON object per ``what``."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print one JSON object per {what}.")
+def csv_options(command: F) -> F:
+    """Add --source-option."""
+    text = "An option of Spark's CSV reader, such as encoding=ISO-8859-1 or sep=';'; may be repeated."
+    return click.option("--source-option", multiple=True, metavar="K=V", help=text)(command)
 
 
-def limit_option(default: int, text: str, least: int = 0, name: str = "--limit") -> Callable[[F], F]:
-    """--limit, or another option for a maximum number of rows."""
-    return click.option(
-        name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=text
-    )
+def parse_source_options(
+    given: Sequence[str], sources: Sequence[str | None], named_by: str = "--source"
+) -> dict[str, str]:  # fmt: skip
+    """Parse options of Spark's CSV reader. Raises :class:`UsageError`, before Spark starts, for invalid ones.
+
+    Each of ``sources`` must be a CSV if there are options.
+    """
+    option = "--source-option"
+    found = check_options(parse_pairs(given, option), option)
+    for source in sources if found else []:
+        if source is None or files_errors.find_files(source).kind != "csv":
+            what = f"{named_by} is not given" if source is None else f"{source} is not a CSV"
+            raise UsageError(f"{option} {given[0]}: is an option for a CSV, and {what}; leave it out")
+    return found
+
+
+def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """--format, as the argument ``as_json``: ``other``, or one JSON object per ``what``; --json is its older name."""
+    text = f"json: one JSON object per {what}."
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def call(kind: str, as_json: bool, **given: object) -> object:
+            return command(as_json=as_json or kind == "json", **given)
+
+        older = click.option("--json", "as_json", is_flag=True, hidden=True)
+        kinds = click.Choice([other, "json"])
+        return click.option("--format", "kind", type=kinds, default=other, show_default=True, help=text)(older(call))
+
+    return add
+
+
+def limit_option(default: int, text: str, least: int = 0, *older: str) -> Callable[[F], F]:
+    """--limit, a maximum number of rows, and its ``older`` names."""
+    number = click.IntRange(min=least)
+    return click.option("--limit", *older, type=number, default=default, show_default=True, metavar="N", help=text)
 
 
 def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
@@ -243,8 +294,13 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 
 @contextlib.contextmanager
-def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> Iterator[SparkSession]:
-    """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block."""
+def open_session(
+    options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False
+) -> Iterator[SparkSession]:  # fmt: skip
+    """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block.
+
+    With ``needs_tables``, the folder of the embedded session's tables must exist.
+    """
     from scdgen.cli import output
     from scdgen.engine import session
 
@@ -253,7 +309,7 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
         spark: SparkSession = (
             session.remote_session(options.remote, settings)
             if options.remote
-            else session.local_session(options.warehouse, settings)
+            else session.local_session(options.warehouse, settings, needs_tables)
         )
     try:
         if not options.remote:
@@ -266,9 +322,10 @@ def open_session(options: EngineOptions, tables: Iterable[tuple[str, ...]]) -> I
 
 @contextlib.contextmanager
 def open_runner(
-    specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, **limits: Any
-) -> Iterator[Runner]:
-    """A runner on the embedded session, which ends with this block, or on a remote one.
+    specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, needs_tables: bool = False,
+    **limits: Any,
+) -> Iterator[Runner]:  # fmt: skip
+    """Open a session as :func:`open_session` does, and yield a runner on it.
 
     ``limits`` are ``retries`` and ``retry_for`` of :class:`Runner`.
     """
@@ -278,12 +335,46 @@ def open_runner(
     from scdgen.spec.graph import find_table_names
 
     folder = Path(options.warehouse)
-    if not options.remote and not folder.exists():  # the user may have another folder in mind
+    if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
-    with open_session(options, [*find_table_names(specs), *([metrics.parts] if metrics else [])]) as spark:
+    names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
+    with open_session(options, names, needs_tables) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)
+
+
+@contextlib.contextmanager
+def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]:
+    """Yield a function that reads a table: without Spark if it is in the embedded warehouse, or else with Spark.
+
+    Spark starts when the first table needs it, and with settings of the user for all of them. The folder of the
+    embedded session's tables must exist.
+    """
+    from scdgen.cli import output
+    from scdgen.engine.session import QUICK
+    from scdgen.run.local import LocalTables
+    from scdgen.run.versions import SparkTables
+
+    with contextlib.ExitStack() as stack:
+        started: list[SparkTables] = []
+
+        def read(spec: Spec, ask: Callable[[Tables], Any]) -> Any:
+            if not (options.remote or options.conf or started):
+                try:
+                    return ask(LocalTables(options.warehouse))
+                except ScdgenError:
+                    raise
+                except Exception as error:
+                    logging.getLogger(__name__).debug("%s: Spark reads it: %s", spec.target, error)
+            if not started:
+                quick = () if options.remote else (f"{name}={value}" for name, value in QUICK.items())
+                looking = replace(options, conf=(*quick, *options.conf))
+                started.append(SparkTables(stack.enter_context(open_runner(specs, looking, needs_tables=True)).spark))
+            with output.progress(f"reading {spec.target}"):
+                return ask(started[0])
+
+        yield read
 
 
 def report_error(error: Exception, debug: bool, **fields: str) -> None:
@@ -325,13 +416,14 @@ def _try(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None
 def find_specs(given: Iterable[str | Path]) -> list[Path]:
     """Find spec files: the given files, and those in folders that end in ``.yml`` or ``.yaml``, sorted by name."""
     found: list[Path] = []
-    for item in map(Path, given):
+    items = [Path(item) for item in given]
+    for item in items:
         if item.is_dir():
             inside = sorted(path for path in item.rglob("*") if path.suffix in {".yml", ".yaml"})
             if not inside:
                 raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
-        elif item.suffix.lower() in _OF_ROWS:
+        elif item.suffix.lower() in _OF_ROWS and len(items) > 1:  # a pattern of --source that the shell has expanded
             raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
         elif item.is_file():
             found.append(item)
@@ -374,18 +466,19 @@ def _load_or_error(path: Path) -> Spec | SpecError:
 
 @contextlib.contextmanager
 def open_source(
-    spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object]
+    spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object], options: Mapping[str, str]
 ) -> Iterator[DataFrame | None]:
     """Yield the rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
 
-    They have the types that the spec's expressions need. Raises :class:`UsageError` if the path does not exist or its
-    format is unknown, and :class:`DataError` if a file does not have the format of its name. An error in the block that
-    the files have caused becomes a :class:`DataError` with the file, the line if it is known, the column and the value.
+    They have the types that the spec's expressions need; ``options`` are those of a CSV. Raises :class:`UsageError` if
+    the path does not exist or its format is unknown, and :class:`DataError` if a file does not have the format of its
+    name. An error in the block that the files have caused becomes a :class:`DataError` with the file, the line if it is
+    known, the column and the value.
     """
     if path is None:
         yield None
         return
-    source = files_errors.open_files(spark, spec, path)
+    source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows
     except ScdgenError as error:

@@ -10,8 +10,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+import click
+
+from scdgen import log
+from scdgen.patterns.words import Counts
+
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
     from scdgen.run.stream import BatchResult
 
@@ -34,7 +39,7 @@ def format_text(value: object) -> str | None:
 
 # Control characters, and those that change the direction of text.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_LEAST_WIDTH = 10  # of a cell that may wrap, if other columns may not
+_LEAST_WIDTH = 10  # of a cell that may wrap, if the terminal has room for it
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -128,7 +133,8 @@ def format_table(
 ) -> str:
     """Format rows as aligned text; on a terminal with a frame, and with ``styles``: column index -> value -> style.
 
-    Cells of the columns with the indexes ``whole`` are never wrapped, even if the frame is wider than the terminal.
+    Cells of the columns with the indexes ``whole`` are not wrapped. On a terminal that is too narrow for them, and for
+    a part of the other cells, each row is a paragraph of lines ``column: value``.
     """
     if not sys.stdout.isatty():
         cells = [[escape_control(format_value(value)) for value in row] for row in (columns, *rows)]
@@ -136,35 +142,57 @@ def format_table(
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
+    return render_for_terminal(_draw_table(columns, rows, styles or {}, whole))
+
+
+def _draw_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], styles: Styles, whole: Collection[int]
+) -> RenderableType:
+    """Draw a table in a frame, or if the terminal is too narrow for it, each row as lines of a column and its value."""
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    drawn, least = Table(header_style="bold"), 1
-    for place, column in enumerate(columns):
-        width = max(cell_len(escape_control(format_value(cell))) for cell in (column, *(row[place] for row in rows)))
-        min_width = width if place in whole else min(width, _LEAST_WIDTH) if whole else 0
-        least += min_width + 3  # with padding and a rule
-        drawn.add_column(Text(escape_control(column)), no_wrap=place in whole, min_width=min_width or None)
-    chosen = [(styles or {}).get(place, _choose_style) for place in range(len(columns))]
-    for row in rows:
-        cells_of = zip(row, chosen, strict=True)
-        drawn.add_row(*(Text(escape_control(format_value(value)), style=style(value)) for value, style in cells_of))
-    return render_for_terminal(drawn, least=least if whole else 0)
+    header = [escape_control(column) for column in columns]
+    cells = [
+        [
+            Text(escape_control(format_value(value)), style=styles.get(place, _choose_style)(value))
+            for place, value in enumerate(row)
+        ]
+        for row in rows
+    ]
+    widths = [max(map(cell_len, (name, *(row[place].plain for row in cells)))) for place, name in enumerate(header)]
+    least = [width if place in whole else min(width, _LEAST_WIDTH) for place, width in enumerate(widths)]
+    if sum(least) + 3 * len(least) + 1 <= _open_console().width:  # with padding and rules
+        drawn = Table(header_style="bold")
+        for place, name in enumerate(header):
+            drawn.add_column(Text(name), no_wrap=place in whole, min_width=least[place])
+        for row in cells:
+            drawn.add_row(*row)
+        return drawn
+    drawn = Table.grid(padding=(0, 2, 0, 0))
+    drawn.add_column(style="bold", overflow="fold")
+    drawn.add_column(overflow="fold", min_width=max((widths[place] for place in whole), default=_LEAST_WIDTH))
+    for number, row in enumerate(cells):
+        if number:
+            drawn.add_row()
+        for name, cell in zip(header, row, strict=True):
+            drawn.add_row(f"{name}:", cell)
+    return drawn
 
 
-def render_for_terminal(drawn: RenderableType, wrap: bool = True, least: int = 0) -> str:
-    """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set.
-
-    Lines are as wide as the terminal, but at least ``least`` cells; a narrower terminal wraps them itself.
-    """
-    from rich.console import Console
-
-    console = Console(color_system=None) if os.environ.get("NO_COLOR") else Console()
-    console.width = max(console.width, least)
+def render_for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
+    """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set."""
+    console = _open_console()
     with console.capture() as captured:
         console.print(drawn, soft_wrap=not wrap)
     return captured.get().rstrip("\n")
+
+
+def _open_console() -> Console:
+    from rich.console import Console
+
+    return Console(color_system=None) if os.environ.get("NO_COLOR") else Console()
 
 
 def format_csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -185,26 +213,28 @@ def _quote_csv(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def format_rows(kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Format rows as ``table``, ``csv`` or ``json`` (one object per line)."""
+def format_rows(
+    kind: str, columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Collection[str] = ()
+) -> str:
+    """Format rows as ``table``, ``csv`` or ``json`` (one object per line).
+
+    ``whole`` are the columns of which a table wraps no cell.
+    """
     if kind == "csv":
         return format_csv(columns, rows)
     if kind == "json":
         return "\n".join(format_json(dict(zip(columns, row, strict=True))) for row in rows)
-    return format_table(columns, rows) if rows else "no rows"
+    places = {place for place, name in enumerate(columns) if name in whole}
+    return format_table(columns, rows, whole=places) if rows else "no rows"
 
 
 def describe_run(target: str, counts: Mapping[str, Any]) -> str:
     """Describe the result of a run in one line."""
-    refreshed = f"{counts['refreshed']} refreshed, " if "refreshed" in counts else ""
     skipped = f", {counts['skipped']} rows skipped" if counts.get("skipped") else ""
     lost = counts.get("retries", 0)
     again = f", begun again {lost} {'time' if lost == 1 else 'times'} after other writers" if lost else ""
-    return (
-        f"{target}: {counts['inserted']} inserted, {counts['updated']} updated ({counts['closed']} closed), "
-        f"{counts['removed']} removed, {refreshed}{counts['unchanged']} unchanged{skipped}{again} "
-        f"in {counts['seconds']:.1f} s"
-    )
+    done = Counts(counts["keys"], counts["versions"]).describe()
+    return f"{target}: {done}{skipped}{again} in {counts['seconds']:.1f} s"
 
 
 def describe_batch(done: BatchResult) -> str:
@@ -217,16 +247,22 @@ def describe_batch(done: BatchResult) -> str:
     return f"batch {done.batch}: {done.rows} rows; {'; '.join(parts)} in {done.seconds:.1f} s"
 
 
+def say(line: str) -> None:
+    """Print a line on what was done, unless --quiet is given."""
+    if not log.is_quiet():
+        click.echo(line)
+
+
 def print_hint(what: str) -> None:
-    """Print a line on stderr if it is a terminal."""
-    if sys.stderr.isatty():
+    """Print a line on stderr if it is a terminal, and --quiet is not given."""
+    if sys.stderr.isatty() and not log.is_quiet():
         sys.stderr.write(f"{what}\n")
 
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Show a line on stderr while Spark works, if it is a terminal."""
-    if not sys.stderr.isatty():
+    """Show a line on stderr while Spark works, if it is a terminal and --quiet is not given."""
+    if not sys.stderr.isatty() or log.is_quiet():
         yield
         return
     from rich.console import Console

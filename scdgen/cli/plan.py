@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     bind_inputs,
+    csv_options,
     engine_options,
     input_options,
     json_option,
@@ -18,9 +20,11 @@ from scdgen.cli.options import (
     load_specs,
     open_runner,
     open_source,
+    parse_source_options,
     specs_argument,
 )
 from scdgen.errors import UsageError
+from scdgen.patterns.words import OLD, describe_deleted
 
 if TYPE_CHECKING:
     from scdgen.patterns.pattern import Pattern
@@ -31,23 +35,24 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @input_options
+@csv_options
 @json_option("table")
-@limit_option(5, "Rows to show per action.", name="--sample")
+@limit_option(5, "Rows to show per kind of change.", 0, "--sample", "sample")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="CONDITION",
-    help="Exit 1 if the plan does this, such as 'close>10%' (of the current keys) or 'delete>0'; may be repeated.",
+    help="Exit 1 if the plan does this, such as 'deleted>10%' (of the current keys) or 'folded>0'; may be repeated.",
 )
 def plan(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, as_json: bool,
-    sample: int, fail_on: tuple[str, ...], debug: bool,
+    specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
+    engine: EngineOptions, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
-    """Show what a run would do: counts, and some rows per action, old and new side by side. Writes nothing.
+    """Show what a run would do: counts, and some rows of each, old and new side by side. Writes nothing.
 
     \b
     Examples:  scdgen plan specs/customer.yml --source changes.csv
-               scdgen plan specs --fail-on 'close>10%' --fail-on 'delete>0'
+               scdgen plan specs --fail-on 'deleted>10%' --fail-on 'folded>0'
     """
     from scdgen.run.plan import parse_limits
 
@@ -59,13 +64,14 @@ def plan(
             f"--source {source}: matches {1 + len(more)} files, and what the later ones do depends on the runs before "
             f"them; plan one, such as {first.source}"
         )
+    options = parse_source_options(source_option, [first.source])
     failures = []
     with open_runner(loaded, engine) as runner:
         for spec in loaded:
             values = first.params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                open_source(runner.spark, spec, first.source, values) as given,
+                open_source(runner.spark, spec, first.source, values, options) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))
@@ -77,30 +83,29 @@ def plan(
 
 
 def format_plan(plan: PlanResult) -> str:
-    """Format a plan as text: a line of counts, one about the current keys, and a table of rows."""
-    lines = [f"{plan.target}: {', '.join(f'{count} {action}' for action, count in plan.counts.items())}"]
-    lines.append(f"  {_describe_closed(plan)}{_describe_late(plan)}")
+    """Format a plan as text: a line of counts, one about deleted keys and late rows, and a table of rows."""
+    lines = [f"{plan.target}: {plan.counts.describe()}"]
+    more = ", ".join(_describe_more(plan))
+    lines += [f"  {more}"] if more else []
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
         rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]
         marked = {place: output.style_changed for place in range(2, 2 + len(columns))}
-        lines += ["", output.format_table(["action", "note", *columns], rows, marked)]
+        lines += ["", output.format_table(["change", "note", *columns], rows, marked)]
         shown = Counter(row.action for row in plan.sample)
-        left = [f"{plan.counts[a] - n} more of {a}" for a, n in shown.items() if plan.counts.get(a, 0) > n]
-        lines += [f"({', '.join(left)}; --sample N shows more)"] if left else []
+        total = plan.counts.versions or plan.counts.keys
+        left = [f"{total[a] - n} more of {a}" for a, n in shown.items() if total.get(a, 0) > n]
+        lines += [f"({', '.join(left)}; --limit N shows more)"] if left else []
     return "\n".join(lines)
 
 
-def _describe_closed(plan: PlanResult) -> str:
-    share = f" ({100 * plan.closed_share:.1f}%)" if plan.closed_share is not None else ""
-    does = "closed" if plan.pattern.closing_action else "deleted"
-    return f"{plan.closed_keys} of {plan.current_keys} current keys would be {does}{share}"
-
-
-def _describe_late(plan: PlanResult) -> str:
-    what = "versions" if plan.pattern.keeps_history else "rows"
-    late = f", {plan.late} of these {what} {'are' if plan.late > 1 else 'is'} late" if plan.late else ""
-    return late + (f", {plan.skipped} rows of the source skipped" if plan.skipped else "")
+def _describe_more(plan: PlanResult) -> Iterator[str]:
+    if "deleted" in plan.counts.keys:
+        yield describe_deleted(plan.counts.keys["deleted"], plan.current_keys, plan.limit)
+    if plan.late:
+        yield f"{plan.late} {'version' if plan.pattern.keeps_history else 'row'}{'s' * (plan.late != 1)} late"
+    if plan.skipped:
+        yield f"{plan.skipped} row{'s' * (plan.skipped != 1)} of the source skipped"
 
 
 def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
@@ -109,23 +114,35 @@ def _describe_marks(row: PlanRow, pattern: Pattern) -> str:
 
 
 def as_object(plan: PlanResult) -> dict[str, Any]:
-    """The plan as ``--json`` prints it."""
+    """The plan as ``--format json`` prints it."""
     return {
         "target": plan.target,
-        "counts": plan.counts,
+        "keys": plan.counts.keys,
+        "versions": plan.counts.versions,
         "late": plan.late,
         "current_keys": plan.current_keys,
-        "closed_keys": plan.closed_keys,
-        "closed_share": plan.closed_share,
+        "deleted_share": plan.share(plan.counts.keys.get("deleted", 0)),
+        "max_deleted": plan.limit,
         "skipped": plan.skipped,
+        "counts": _old_counts(plan),
+        "closed_keys": plan.closed_keys,
+        "closed_share": plan.share(plan.closed_keys),
         "sample": [
             {
-                "action": row.action, "late": row.late, "deletes": row.deletes, "key": row.key,
+                "change": row.action, "action": OLD.get(row.action, row.action), "late": row.late,
+                "deletes": row.deletes, "key": row.key,
                 "old": row.old, "new": row.new, "changed": list(row.changed),
             }
             for row in plan.sample
         ],
     }  # fmt: skip
+
+
+def _old_counts(plan: PlanResult) -> dict[str, int]:
+    """The counts by the names that they had before; with history, only those of keys that were counted then."""
+    keys = {word: number for word, number in plan.counts.keys.items() if word in {"deleted", "unchanged"}}
+    counts = {**plan.counts.versions, **(keys if plan.counts.versions else plan.counts.keys)}
+    return {OLD.get(word, word): number for word, number in counts.items()}
 
 
 COMMANDS = (plan,)

@@ -15,6 +15,7 @@ from scdgen.cli.options import (
     EngineOptions,
     Input,
     bind_inputs,
+    csv_options,
     engine_options,
     input_options,
     json_option,
@@ -23,6 +24,7 @@ from scdgen.cli.options import (
     open_metrics,
     open_runner,
     open_source,
+    parse_source_options,
     report_error,
     specs_argument,
 )
@@ -40,14 +42,15 @@ Counts = dict[str, Any]
 @specs_argument
 @engine_options
 @input_options
+@csv_options
 @merge_options
 @json_option("table or file")
 @click.option("--from", "from_file", metavar="PATH", help="Continue from this one of the files that --source matches.")
 @click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
 def run(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions,
-    retries: int | None, retry_for: float, metrics: str | None, as_json: bool, from_file: str | None,
-    adopt: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
+    engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None, as_json: bool,
+    from_file: str | None, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -67,6 +70,7 @@ def run(
     by_file = source is not None and is_pattern(source)
     if from_file is not None:
         inputs = skip_inputs(inputs, from_file, source if by_file else None)
+    options = parse_source_options(source_option, [given.source for given in inputs])
     measured = open_metrics(metrics, loaded)
     steps = graph.steps(loaded)
     several, outcomes = by_file or len(steps) > 1, []
@@ -81,7 +85,7 @@ def run(
             log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin, **named)
             with (
                 output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
-                open_source(runner.spark, spec, given.source, values) as rows,
+                open_source(runner.spark, spec, given.source, values, options) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt)
             log.event("run done", **counts)
@@ -95,7 +99,7 @@ def run(
             if as_json:
                 click.echo(output.format_json(outcome.as_object() if several else outcome.counts))
             elif outcome.counts is not None:
-                click.echo(output.describe_run(outcome.target, outcome.counts))
+                output.say(output.describe_run(outcome.target, outcome.counts))
             if outcome.error is not None:
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
@@ -118,7 +122,7 @@ class Outcome:
     source: str | None = None
 
     def as_object(self) -> dict[str, Any]:
-        """The outcome as ``run --json`` prints it for one table or file of several."""
+        """The outcome as ``run --format json`` prints it for one table or file of several."""
         named = {"source": self.source} if self.source is not None else {}
         if self.counts is not None:
             return {**self.counts, **named, "status": "done"}
@@ -158,7 +162,7 @@ def skip_inputs(inputs: Sequence[Input], first: str, pattern: str | None) -> lis
 def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input], Counts]) -> Iterator[Outcome]:
     """Run a spec with each input, and yield each outcome at once; the first failure is the last outcome."""
     for number, given in enumerate(inputs, 1):
-        log.note(f"{number} of {len(inputs)}: {given.source}")
+        log.step(f"{number} of {len(inputs)}: {given.source}")
         try:
             outcome = Outcome(spec.target, counts=run(spec, given), source=given.source)
         except Exception as error:

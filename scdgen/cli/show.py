@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from scdgen.cli import output
+from scdgen.cli.config import is_typed
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
     limit_option,
     load_specs,
-    open_runner,
+    open_tables,
     parse_pairs,
     specs_argument,
 )
@@ -32,7 +34,7 @@ _WIDTH = 100
 @specs_argument
 @engine_options
 @click.option("--key", multiple=True, metavar="K=V", help="Only this key; once per key column.")
-@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time.")
+@click.option("--as-of", metavar="TIME", help="Only the versions valid at a time, such as 2024-05-01 or yesterday.")
 @click.option("--current", is_flag=True, help="Only the open versions.")
 @click.option(
     "--format",
@@ -71,25 +73,34 @@ def show(
     wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
-    with open_runner(loaded, engine) as runner:
+    with open_tables(loaded, engine) as read:
         for place, spec in enumerate(loaded):
-            with output.progress(f"reading {spec.target}"):
-                found = read_versions(runner.spark, spec, wanted, limit, engine.templates)
+            found = read(
+                spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit, templates=engine.templates)
+            )
+            if found.as_of is not None:
+                click.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if kind == "html":
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.templates)
             elif kind == "timeline":
                 click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
-            elif text := output.format_rows(kind, found.columns, found.tuples):
+            elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec)):
                 click.echo(text)
             if found.following is not None:
                 click.echo(f"… more than {limit} rows: narrow it with --key, or give --limit", err=True)
+
+
+def key_and_times(spec: Spec) -> set[str]:
+    """The columns that identify a version of a table."""
+    times = {spec.history.valid_from, spec.history.valid_to} if spec.keeps_history else set()
+    return {*spec.keys, *times}
 
 
 def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     """Choose the output format. Raises :class:`UsageError` for options that exclude each other."""
     if html is None:
         return kind or "table"
-    if kind is not None:
+    if kind is not None and is_typed("kind"):
         raise UsageError(f"--html {html}: writes a page instead of printing; leave out --format {kind}")
     if len(loaded) > 1:
         raise UsageError(f"--html {html}: a page shows one table, and {len(loaded)} specs are given; give one spec")
@@ -125,7 +136,7 @@ def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: Versi
 
     timeline = build_timeline(spec, wanted, found)
     write_page(file, render_page(timeline, spec.description, templates))
-    click.echo(f"wrote {file}: {spec.target}, {timeline.counted}")
+    output.say(f"wrote {file}: {spec.target}, {timeline.counted}")
 
 
 def write_page(file: Path, text: str) -> None:

@@ -78,7 +78,10 @@ def stream(
 
     def report(done: BatchResult) -> None:
         log.event("batch done", **done.as_object())
-        click.echo(output.format_json(done.as_object()) if as_json else output.describe_batch(done))
+        if as_json:
+            click.echo(output.format_json(done.as_object()))
+        else:
+            output.say(output.describe_batch(done))
 
     make_runner = partial(Runner, templates=engine.templates, retries=retries, metrics=measured, retry_for=retry_for)
     batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)

@@ -267,18 +267,17 @@ def _pack(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
 class Page:
     """The facts that the page's template prints.
 
-    ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history the limit
-    cut, ``example`` a key to search for, ``data`` what the page's script reads.
+    ``kind``, ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history
+    the limit cut, ``data`` what the page's script reads.
     """
 
     target: str
     description: str | None
     counted: str
+    kind: str
     limit: int | None
     cut: str | None
     whole: bool
-    keys: str
-    example: str | None
     data: dict[str, Any]
 
 
@@ -288,11 +287,10 @@ def render_page(timeline: Timeline, description: str | None = None, templates: s
         target=timeline.target,
         description=description,
         counted=timeline.counted,
+        kind=timeline.kind,
         limit=timeline.limit,
         cut=next((lane.key for lane in timeline.lanes if lane.cut), None),
         whole=timeline.whole,
-        keys=", ".join(timeline.keys),
-        example=timeline.lanes[0].key if timeline.lanes else None,
         data=build_page_data(timeline),
     )
     return render_template(TEMPLATE, page, templates)
@@ -321,7 +319,6 @@ def _choose_page_ticks(timeline: Timeline, zoom: int) -> list[Tick]:
 
 def _build_lane_data(lane: Lane, columns: list[str]) -> dict[str, Any]:
     return {
-        "key": lane.key,
         "cut": lane.cut,
         "versions": [_build_version_data(version, columns) for version in lane.versions],
     }

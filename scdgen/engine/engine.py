@@ -23,6 +23,8 @@ from scdgen.patterns import source
 from scdgen.patterns.queries import bad_values, broken_rows, source_rows
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.spec.model import Spec
+from scdgen.sql import text_literal
+from scdgen.sql.dates import find_patterns
 from scdgen.sql.tokens import first_line, split_statements
 
 if TYPE_CHECKING:
@@ -106,6 +108,7 @@ class BadValue:
     key: str = ""  # "id=3"
     file: str | None = None
     texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
+    read: str = ""  # the source's column, if it is cast as it is
 
     def message(self, where: str, fix: str) -> str:
         """Format the line that a user reads."""
@@ -115,7 +118,17 @@ class BadValue:
         if self.value is None:
             return f"{where}: {self.place}: is NULL and may not be{rows}; fix {fix}, or leave out nullable: false"
         what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is not a valid"
-        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{rows}; fix {fix} or the type"
+        solution = f"fix {fix} or the type{self._suggest_expression()}"
+        return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{rows}; {solution}"
+
+    def _suggest_expression(self) -> str:
+        """Name the expression that reads a date in another format, or a decimal comma."""
+        patterns = find_patterns([self.value or ""]) if self.read and self.type in {"DATE", "TIMESTAMP"} else ()
+        calls = [f"to_{self.type.lower()}({self.read}, {text_literal(pattern)})" for pattern in patterns]
+        is_decimal = self.type.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
+        if self.read and is_decimal and re.fullmatch(r"[+-]?\d+,\d+", self.value or ""):
+            calls = [f"replace({self.read}, ',', '.')"]
+        return f", or write {' or '.join(calls)} in the spec" if calls else ""
 
 
 def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
@@ -232,7 +245,8 @@ def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> B
     bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare and text}
     if cast.bare and value is not None:
         bare[cast.bare.lower()] = value
-    return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {})
+    read = cast.text if cast.bare else ""
+    return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {}, read)
 
 
 def _rows(spark: SparkSession, query: str) -> list[Row]:

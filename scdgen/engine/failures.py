@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors
-from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, nearest, option, quoted
+from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, describe_one_name, nearest, option, quoted
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -229,7 +229,10 @@ def _hint(parts: list[str]) -> str:
     """Suggest an existing name for a missing one."""
     if len(parts) < 2:
         return ""
-    last = {name.rpartition(".")[2]: name for name in parts[1].split(", ")}
+    names = parts[1].split(", ")
+    if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
+        return f"; {likely}; set it in source.options.sep"
+    last = {name.rpartition(".")[2]: name for name in names}
     found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
     return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}"
 

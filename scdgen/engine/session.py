@@ -13,7 +13,9 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,8 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    # Spark 4 needs this to read files in windows-1252, as Excel writes them.
+    "spark.sql.legacy.javaCharsets": "true",
     # The defaults of Spark 4: Spark 3 refuses to write a date before 1582.
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
@@ -43,8 +47,12 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
+# For a command that reads little: the quick compiler and the simple collector. A long MERGE needs the others.
+QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
+# Settings by which a user chooses JARs; Ivy then resolves all of them together.
+_OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
 
-_JAVA = "install Java 17 or 21"
+INSTALL_JAVA = "install Java 17 or 21"
 # What the JVM prints if it does not start -> the message.
 _NO_START = (
     (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
@@ -60,20 +68,28 @@ _REFUSED = re.compile(
 _ANSI = "spark.sql.ansi.enabled"
 
 
-def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None) -> SparkSession:
+def local_session(
+    warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None, needs_tables: bool = False
+) -> SparkSession:  # fmt: skip
     """Start Spark with Delta in this process, and register the tables below ``warehouse``.
 
-    Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing.
+    Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing, and :class:`UsageError` if the
+    session ``needs_tables`` and the folder of tables does not exist.
     """
-    _require_java()
+    may_be_elsewhere = set(conf or {}) - set(QUICK)  # a setting of the user may name another folder
+    if needs_tables and not may_be_elsewhere and not Path(warehouse).exists():
+        message = f"--warehouse {warehouse}: the folder {Path(warehouse).absolute()} does not exist"
+        raise UsageError(f"{message}; name the folder of earlier runs, or run the spec first")
+    find_java()
     try:
         from delta import configure_spark_with_delta_pip
+        from pyspark import __file__ as pyspark_file
         from pyspark.sql import SparkSession
     except ImportError as error:
         missing = "delta-spark" if error.name == "delta" else error.name
-        raise EngineError(f"{missing} is not installed; run: pip install 'scdgen[spark]'") from error
+        raise EngineError(f"{missing} is not installed; run: pip install delta-spark==4.4.0") from error
     folder = Path(warehouse).absolute()
-    _require_folder(folder, warehouse)
+    require_folder(folder, warehouse)
     builder: Any = SparkSession.builder
     builder = builder.master("local[*]").appName("scdgen").config("spark.sql.warehouse.dir", str(folder))
     for key, value in {**_SETTINGS, **(conf or {})}.items():
@@ -81,11 +97,20 @@ def local_session(warehouse: str | Path = "warehouse", conf: Mapping[str, str] |
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run Python functions with the packages of this process, not those of the first python3 on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    known = _JarList.of_environment() if _takes_class_path(conf or {}) else None
+    jars = known.read() if known else []
+    builder = (
+        builder.config("spark.driver.extraClassPath", os.pathsep.join(jars))
+        if jars
+        else configure_spark_with_delta_pip(builder)
+    )
     try:
         with _quiet_start() as noise:
-            spark: SparkSession = configure_spark_with_delta_pip(builder).getOrCreate()
+            spark: SparkSession = builder.getOrCreate()
     except Exception as error:
         raise EngineError(_start_problem(noise.text() + str(error))) from error
+    if known and not jars:
+        known.write(str(spark.conf.get("spark.jars", "")), Path(pyspark_file).parent / "jars")
     try:
         register_tables(spark, folder)
     except Exception as error:
@@ -100,7 +125,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise EngineError("pyspark is not installed; run: pip install 'scdgen[spark]'") from error
+        raise EngineError("pyspark is not installed; run: pip install 'pyspark[connect]'") from error
     try:
         builder: Any = SparkSession.builder
         with warnings.catch_warnings():
@@ -223,29 +248,85 @@ def _is_ansi(spark: SparkSession) -> bool:
     return False
 
 
-def _require_folder(folder: Path, shown: str | Path) -> None:
+def require_folder(folder: Path, shown: str | Path) -> None:
     """Refuse a warehouse that cannot be a folder, before Java fails on it deep in a statement."""
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if not place.is_dir():
         raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
 
 
-def _require_java() -> None:
+def find_java() -> tuple[int, str]:
+    """Find the Java that starts Spark: its version and its path.
+
+    Raises :class:`EngineError` if it is missing, does not run, or is too old.
+    """
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not shutil.which(java):
         where = f"JAVA_HOME is {home}, but no bin/java in it" if home else "no java on the PATH"
-        raise EngineError(f"Java was not found ({where}); {_JAVA}")
+        raise EngineError(f"Java was not found ({where}); {INSTALL_JAVA}")
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:
-        raise EngineError(f"{java}: cannot be run ({error.strerror}); {_JAVA}") from error
+        raise EngineError(f"{java}: cannot be run ({error.strerror}); {INSTALL_JAVA}") from error
     if done.returncode:
         said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
-        raise EngineError(f"{java}: cannot be run ({said}); {_JAVA}")
+        raise EngineError(f"{java}: cannot be run ({said}); {INSTALL_JAVA}")
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    if found and int(found[1]) < 17:
-        raise EngineError(f"Java {found[1]} at {java} is too old for Spark 4; {_JAVA}")
+    number = int(found[1]) if found else 0
+    if found and number < 17:
+        raise EngineError(f"Java {number} at {java} is too old for Spark 4; {INSTALL_JAVA}")
+    return number, java
+
+
+def _takes_class_path(conf: Mapping[str, str]) -> bool:
+    """Whether all of Spark is in this JVM, and the user chooses no JARs.
+
+    >>> _takes_class_path({"spark.master": "local[2]"}), _takes_class_path({"spark.master": "local-cluster[2,1,1024]"})
+    (True, False)
+    """
+    in_process = re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local"))
+    return bool(in_process) and not any(key.startswith(_OWN_JARS) for key in conf)
+
+
+@dataclass(frozen=True)
+class _JarList:
+    """A file in the user's cache with the JARs of Delta that Ivy has found, because it takes seconds to look again."""
+
+    file: Path
+
+    @classmethod
+    def of_environment(cls) -> _JarList:
+        """The list for the installed versions of pyspark and delta-spark."""
+        versions = "-".join(version(package) for package in ("pyspark", "delta-spark"))
+        return cls(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scdgen", f"jars-{versions}.txt"))
+
+    def read(self) -> list[str]:
+        """The paths; none if the list or one of them is missing."""
+        try:
+            jars = self.file.read_text(encoding="utf-8").split("\n")
+        except OSError:
+            return []
+        return jars if all(Path(jar).is_file() for jar in jars) else []
+
+    def write(self, found: str, shipped: Path) -> None:
+        """Save the paths of ``spark.jars``, except JARs that Spark has too, in the folder ``shipped``.
+
+        On the class path they would come before Spark's own, which are of other versions.
+        """
+        own = {re.sub(r"-\d.*", "", jar.name) for jar in shipped.glob("*.jar")}
+        if "jcl-over-slf4j" in own:  # which has the same classes
+            own.add("commons-logging")
+        paths = [re.sub("^file:/+", "/", jar) for jar in found.split(",") if jar]
+        # Ivy's file names are <group>_<artifact>-<version>.jar
+        jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]
+        if not jars or not all(Path(jar).is_file() for jar in jars):
+            return
+        with suppress(OSError):  # no cache is no error
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            part = self.file.with_suffix(f".{os.getpid()}")
+            part.write_text("\n".join(jars), encoding="utf-8")
+            part.replace(self.file)
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
@@ -285,10 +366,10 @@ def _start_problem(noise: str) -> str:
     if missing:
         return (
             f"the package {missing[0]} could not be downloaded; check the network or the Maven mirror settings, and "
-            "that delta-spark fits pyspark (pip install 'scdgen[spark]' chooses them)"
+            "that delta-spark fits pyspark (pip install delta-spark==4.4.0 brings one that does)"
         )
     if "UnsupportedClassVersionError" in noise:
-        return f"this Java is too old for Spark; {_JAVA}"
+        return f"this Java is too old for Spark; {INSTALL_JAVA}"
     for pattern, message in _NO_START:
         if re.search(pattern, noise):
             return f"Spark did not start: {message}"

@@ -12,7 +12,8 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from scdgen.engine.engine import BadValue, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, translate
 from scdgen.engine.session import ansi
 from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted
+from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
 from scdgen.files.find import Files, find
-from scdgen.files.read import Opened, open_text, opened, read_columns, taken_types
+from scdgen.files.read import Opened, opened, read_columns, taken_types
 from scdgen.patterns.compile import bind
 from scdgen.spec.model import Spec
 
@@ -40,16 +42,20 @@ def find_files(path: str) -> Files:
         raise DataError(of_system(error, error.filename or path)) from error
 
 
-def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
-    """Open the files of a path. Raises :class:`ScdgenError`, with the line of the mistake if it is known."""
-    files = find_files(path)
+def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str, str] | None = None) -> Opened:
+    """Open the files of a path. Raises :class:`ScdgenError`, with the line of the mistake if it is known.
+
+    ``options`` are those of Spark's CSV reader, as :func:`scdgen.files.dialect.check_options` returns them.
+    """
+    likely = spec.source.options if spec.source.format == "csv" else {}
+    files = replace(find_files(path), given=options or {}, likely=likely)
     try:
         with ansi(spark):
             source = opened(spark, spec, files)
     except ScdgenError:
         raise
     except Exception as error:
-        if mistake := find_mistake(files.kind, files.local):
+        if mistake := find_mistake(files.kind, files.local, files.dialect):
             raise mistake from error
         if isinstance(error, OSError):
             raise DataError(of_system(error, error.filename or path)) from error
@@ -58,7 +64,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str) -> Opened:
             raise DataError(message) from error
         known = translate(spec, error)
         raise type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1)) from error
-    if mistake := find_mistake(files.kind, source.doubtful):
+    if mistake := find_mistake(files.kind, source.doubtful, files.dialect):
         raise mistake
     return source
 
@@ -75,9 +81,8 @@ def explained(
         return DataError(f"{source.files.named(None)[0]}: no column {missing[1]}{hint}")
     message = _describe_unreadable(source.files, text)
     if message is not None:
-        return find_mistake(source.files.kind, source.files.local) or DataError(
-            _describe_unnested(spec, source.files) or message
-        )
+        mistake = find_mistake(source.files.kind, source.files.local, source.files.dialect)
+        return mistake or DataError(_describe_unnested(spec, source.files) or message)
     if isinstance(error, UsageError) or not is_cast_error(text):
         return None
     source.texts.createOrReplaceTempView(_VIEW)
@@ -97,7 +102,7 @@ def _locate(files: Files, found: BadValue) -> str:
     shown, local = files.named(found.file)
     if local is None or files.kind not in {"csv", "json"} or not found.texts:
         return shown
-    line = line_of(local, files.kind, found.texts)
+    line = line_of(local, files.kind, found.texts, files.dialect)
     return f"{shown}:{line}" if line else shown
 
 
@@ -136,12 +141,15 @@ def _describe_unnested(spec: Spec, files: Files) -> str | None:
     return None
 
 
-def find_mistake(kind: str, files: Iterable[Path]) -> DataError | None:
+DialectOf = Callable[[Path], Dialect]
+
+
+def find_mistake(kind: str, files: Iterable[Path], dialect_of: DialectOf = find_dialect) -> DataError | None:
     """Find the first mistake in the rows of CSV files or JSON lines, with its line."""
     spelled: dict[str, str] = {}
     try:
         for file in files if kind in {"csv", "json"} else ():
-            for line, row in json_rows(file) if kind == "json" else csv_rows(file):
+            for line, row in json_rows(file) if kind == "json" else csv_rows(file, dialect_of(file)):
                 for key in row:
                     before = spelled.setdefault(key.lower(), key) if kind == "json" else key
                     if before != key:
@@ -154,9 +162,9 @@ def find_mistake(kind: str, files: Iterable[Path]) -> DataError | None:
     return None
 
 
-def line_of(file: Path, kind: str, wanted: dict[str, str]) -> int | None:
+def line_of(file: Path, kind: str, wanted: dict[str, str], dialect_of: DialectOf = find_dialect) -> int | None:
     """Find the line of the first row that holds the texts of ``wanted`` (lower-case column -> text)."""
-    for line, row in json_rows(file) if kind == "json" else csv_rows(file):
+    for line, row in json_rows(file) if kind == "json" else csv_rows(file, dialect_of(file)):
         texts = {name.lower(): _format_text(value) for name, value in row.items()}
         if wanted.items() <= texts.items():
             return line
@@ -168,48 +176,63 @@ def _format_text(value: Any) -> str:
 
 
 class _Lines:
-    """Iterates over the lines of a file with their endings. Raises :class:`DataError` if one is not UTF-8 text."""
+    """Iterates over the lines of a file with their endings.
 
-    def __init__(self, file: Path):
+    Raises :class:`DataError` if a line is not UTF-8 text, or has a NUL.
+    """
+
+    def __init__(self, file: Path, encoding: str = Dialect.encoding, hints: bool = False):
+        """``hints``: an option can name the encoding."""
         self.file = file
+        self.encoding = encoding
+        self.hints = hints
         self.number = 0
         self.end = ""  # ending of the last line read: LF, CRLF or CR; empty at the end of a file without one
 
     def __iter__(self) -> Iterator[str]:
         try:
-            with open_text(self.file) as text:
+            with open_text(self.file, self.encoding) as text:
                 for self.number, line in enumerate(text, 1):
                     odd = re.search("[\0\udc80-\udcff]", line)
                     if odd and odd[0] == "\0":
                         raise self.error(self.number, "holds a NUL character; save the file as UTF-8 text")
                     if odd:
-                        byte = f"the byte 0x{ord(odd[0]) - 0xDC00:02X} is not UTF-8"
-                        raise self.error(self.number, f"{byte}; save the file as UTF-8")
+                        raise self.error(self.number, self._describe_byte(ord(odd[0]) - 0xDC00))
                     self.end = line[len(line.rstrip("\r\n")) :].replace("\r", "CR").replace("\n", "LF")
                     yield line
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(f"{self.file}: the gzip file is broken; copy it again") from error
 
+    def _describe_byte(self, byte: int) -> str:
+        message = f"the byte 0x{byte:02X} is not UTF-8; save the file as UTF-8"
+        guess = guess_encoding(self.file) if self.hints else None
+        return f"{message}, or give --source-option encoding={guess}" if guess else message
+
     def error(self, line: int, what: str) -> DataError:
         return DataError(f"{self.file}:{line}: {what}")
 
 
-def csv_rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield (line, column -> cell) for each row of a CSV. Raises :class:`DataError` at the first mistake."""
     csv.field_size_limit(sys.maxsize)
-    lines = _Lines(file)
-    header: list[str] = []
+    dialect = dialect or find_dialect(file)
+    lines = _Lines(file, dialect.encoding, hints=True)
+    header: tuple[str, ...] = ()
     begin, end = 1, ""
     try:
-        for cells in csv.reader(lines, strict=True):
+        for cells in dialect.cells(lines):
             if cells and not header:
-                header, end = cells, lines.end
-            elif cells and len(cells) != len(header):
+                header, end = dialect.names(cells), lines.end
+                if dialect.header:
+                    begin = lines.number + 1
+                    continue
+            if cells and len(cells) != len(header):
                 counts = f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {len(header)}"
-                raise lines.error(begin, f"{counts}; fix the row, or put quotes around a cell with a comma")
-            elif lines.end not in {"", end}:
+                sep = {",": "comma", ";": "semicolon", "\t": "tab"}.get(dialect.sep, f"'{dialect.sep}'")
+                raise lines.error(begin, f"{counts}; fix the row, or put quotes around a cell with a {sep}")
+            if header and lines.end not in {"", end}:
                 raise lines.error(lines.number, f"the line ends in {lines.end}, the header in {end}; use one")
-            elif cells:
+            if cells:
                 yield begin, dict(zip(header, cells, strict=True))
             begin = lines.number + 1
     except csv.Error as error:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from glob import escape, glob
 from pathlib import Path
 
 from scdgen.engine.failures import local_path
 from scdgen.errors import DataError, UsageError
+from scdgen.files.dialect import Dialect, find_dialect
 
 _FORMATS = {".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _PACKED = ".gz"
@@ -17,11 +19,20 @@ _TAKES = "a .csv, .json, .jsonl or .parquet file (.csv.gz and .json.gz too), or 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of ``--source``: the path as given, its format, and the local files in order (none: a URL or Delta)."""
+    """The files of ``--source``: the path as given, its format, and the local files in order (none: a URL or Delta).
+
+    ``given`` are options of Spark's CSV reader, ``likely`` those in the spec for the files that these replace.
+    """
 
     shown: str
     kind: str
     local: tuple[Path, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict)
+    likely: Mapping[str, str] = field(default_factory=dict)
+
+    def dialect(self, file: Path) -> Dialect:
+        """Detect the dialect of one of the files, a CSV."""
+        return find_dialect(file, self.given, self.likely)
 
     @property
     def folder(self) -> bool:

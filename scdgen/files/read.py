@@ -7,16 +7,15 @@ does not convert. The types of other columns are inferred from their values.
 
 from __future__ import annotations
 
-import csv
-import gzip
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.engine import FILE
-from scdgen.errors import DataError, nearest
+from scdgen.errors import DataError, describe_one_name, nearest
+from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.patterns.source import time_texts, time_type
 from scdgen.spec.model import Spec
@@ -100,11 +99,12 @@ def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, se
     """Read CSV as text. An empty cell is NULL; a quoted empty one is empty text, or NULL in a column with a type."""
     from pyspark.sql import functions as f
 
-    reader = spark.read.options(**CSV, **files.options())
+    reader = spark.read.options(**{**CSV, **files.options(), **files.given})
     if files.local:
         frames = _read_csv_by_header(reader, spec, files)
     else:
         frames = [_with_file(reader.options(enforceSchema="false").csv(files.paths()))]
+        _require_names(files.shown, tuple(frames[0].columns[:-1]), read_columns(spec))
     frame = frames[0]
     for other in frames[1:]:
         frame = frame.unionByName(other)
@@ -126,51 +126,55 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
     """Read a frame per distinct header, with the columns that all headers share, in the order of the first."""
     from pyspark.sql.types import StringType, StructField, StructType
 
-    headers = csv_headers(files.local)
-    if not headers:
+    heads = csv_heads(files.local, files.dialect)
+    if not heads:
         raise DataError(f"{files.shown}: is empty; a CSV begins with a header of column names")
-    first, *others = headers
+    first, *others = [names for _, names in heads]
     wanted = read_columns(spec)
-    for header, paths in headers.items():
-        known = {name.lower() for name in header}
-        lost = next((x for other in headers for x in other if x.lower() in wanted - known), None)
+    for (_, names), paths in heads.items():
+        _require_names(str(paths[0]), names, wanted)
+        known = {name.lower() for name in names}
+        lost = next((x for other in [first, *others] for x in other if x.lower() in wanted - known), None)
         if lost:
-            hint = nearest(lost, header) or "; add it, or keep files of other columns apart"
+            hint = nearest(lost, names) or "; add it, or keep files of other columns apart"
             raise DataError(f"{paths[0]}: no column {lost}, which other files have{hint}")
     kept = [name for name in first if all(name.lower() in {x.lower() for x in other} for other in others)]
     frames = []
-    for header, paths in headers.items():
-        schema = StructType([StructField(name, StringType()) for name in header])
-        part = Files(files.shown, files.kind, tuple(paths))
-        frame = _with_file(reader.schema(schema).csv(part.paths()))
-        extra = [name for name in frame.columns if name not in {*header, FILE}]  # partition columns
+    for (dialect, names), paths in heads.items():
+        schema = StructType([StructField(name, StringType()) for name in names])
+        part = replace(files, local=tuple(paths))
+        frame = _with_file(reader.options(**dialect.options()).schema(schema).csv(part.paths()))
+        extra = [name for name in frame.columns if name not in {*names, FILE}]  # partition columns
         frames.append(frame.select(*(sql.quote(name) for name in [*kept, *extra, FILE])))
     return frames
 
 
-def csv_headers(files: Iterable[Path]) -> dict[tuple[str, ...], list[Path]]:
-    """Each distinct header of CSV files -> its files.
+def _require_names(place: str, names: tuple[str, ...], wanted: set[str]) -> None:
+    """Raise :class:`DataError` for a header of one name that was not split, unless the spec reads that name."""
+    likely = describe_one_name(names[0]) if len(names) == 1 else None
+    if likely and names[0].lower() not in wanted:
+        raise DataError(f"{place}: {likely}; give --source-option sep=CHARACTER")
 
-    An empty name becomes ``_c`` and its index, as in Spark. Empty files are left out.
-    """
-    found: dict[tuple[str, ...], list[Path]] = {}
+
+Head = tuple[Dialect, tuple[str, ...]]
+
+
+def csv_heads(
+    files: Iterable[Path], dialect_of: Callable[[Path], Dialect] = find_dialect
+) -> dict[Head, list[Path]]:  # fmt: skip
+    """Each distinct pair of dialect and column names of CSV files -> its files. Empty files are left out."""
+    found: dict[Head, list[Path]] = {}
     for file in files:
-        with open_text(file) as text:
-            cells: list[str] = next(filter(None, csv.reader(text, strict=True)), [])
-        header = tuple(name or f"_c{place}" for place, name in enumerate(cells))
-        lower = [name.lower() for name in header]
-        twice = next((name for place, name in enumerate(header) if name.lower() in lower[:place]), None)
+        dialect = dialect_of(file)
+        with open_text(file, dialect.encoding) as text:
+            names = dialect.names(next(filter(None, dialect.cells(text)), []))
+        lower = [name.lower() for name in names]
+        twice = next((name for place, name in enumerate(names) if name.lower() in lower[:place]), None)
         if twice is not None:
             raise DataError(f"{file}:1: the header names '{twice}' twice; keep one, upper and lower case are the same")
-        if header:
-            found.setdefault(header, []).append(file)
+        if names:
+            found.setdefault((dialect, names), []).append(file)
     return found
-
-
-def open_text(file: Path) -> IO[str]:
-    """Open a text file, unzipped and without a byte order mark; bytes that are not UTF-8 become lone surrogates."""
-    opener: Any = gzip.open if file.suffix.lower() == ".gz" else open
-    return cast("IO[str]", opener(file, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""))
 
 
 def _read_json_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, list[str]]:

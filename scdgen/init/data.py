@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest
+from scdgen.errors import UsageError, describe_one_name, nearest, quoted
 from scdgen.files import find as files
+from scdgen.files.dialect import guess_encoding
 from scdgen.init.draft import Draft, join_name
+from scdgen.patterns.columns import cast
+from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
 from scdgen.sql.expression import data_type
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ _EFFECTIVE = re.compile(
 _TIMELY = re.compile(r"_(at|ts|on|time|date|datetime|timestamp)$|(At|Date|Time|Timestamp)$")
 _ANOTHER_TIME = re.compile(
     r"birth|dob|creat|delet|expir|end|_to$|due|insert|load|ingest|order|ship|hire", re.IGNORECASE
+)
+_CLOCK = re.compile(
+    r"(^|_)(ts|at|on|time|date|day|datetime|timestamp)(_(s|ms|us|sec|millis|micros))?$|(At|Date|Time|Timestamp)$"
 )
 _SEQUENCE = re.compile(
     r"^_*(lsn|scn|offset|version|revision|ts_ms|(seq|sequence|change|event|row|commit|kafka|log)_?"
@@ -45,16 +51,24 @@ _OPERATIONS = _DELETES | {
 _KEY = re.compile(r"(^|_)(id|key|no|nr|num|number|code|uuid|guid|pk)$|[a-z](Id|ID|Key|No|Code)$", re.IGNORECASE)
 _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _MOMENT = ("TIMESTAMP", "DATE")
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([.]\d{3})+)(,\d+)?")
 _TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A column of a source: its name, its Spark type in upper case, and the values that were read."""
+    """A column of a source: its name, its Spark type in upper case, and the values that were read.
+
+    ``read`` is the expression that gives the column in this type, if it is not the column itself. ``moments`` are the
+    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous.
+    """
 
     name: str
     type: str
     values: tuple[Any, ...] = ()
+    read: str | None = None
+    moments: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,27 +81,47 @@ class Sample:
     rows: int
     whole: bool
     left_out: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()  # of Spark's CSV reader
 
     def types(self) -> dict[str, str]:
         """Column name -> type, as written in a spec."""
         return {c.name: c.type if "<" in c.type else c.type.lower() for c in self.columns}
 
 
-def read_sample(spark: SparkSession, path: str | None, table: str | None) -> Sample:
-    """Read the columns, types and first rows of a path or a table. Raises :class:`UsageError` if it does not exist."""
+def read_sample(
+    spark: SparkSession, path: str | None, table: str | None, options: Mapping[str, str] | None = None
+) -> Sample:  # fmt: skip
+    """Read the columns, types and first rows of a path or a table. Raises :class:`UsageError` if it does not exist.
+
+    ``options`` are those of Spark's CSV reader; the others are detected from the first file.
+    """
     if table is not None:
         name = sql.quote_parts(sql.split_name(table))
         if not spark.catalog.tableExists(name):
             raise UsageError(f"--table {table}: no such table; check its name, --warehouse and --remote")
         return _read_rows(spark.table(name), table, None, {})
     assert path is not None
-    kind = files.find(path).kind
+    found = replace(files.find(path), given=options or {})
     where = path if "://" in path else Path(path).absolute().as_uri()
-    if kind != "csv":
-        return _read_rows(spark.read.format(kind).load(where), path, kind, {})
-    reader = spark.read.options(header="true", escape='"', multiLine="true")
+    if found.kind != "csv":
+        return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
+    dialect = {**_find_options(found), **found.given}
+    reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
     text = reader.csv(where)
-    return _read_rows(text, path, kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
+    if len(text.columns) == 1 and (likely := describe_one_name(text.columns[0])):
+        raise UsageError(f"{path}: {likely}; give --source-option sep=CHARACTER")
+    sample = _read_rows(text, path, found.kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
+    return replace(sample, options=tuple(dialect.items()))
+
+
+def _find_options(found: files.Files) -> dict[str, str]:
+    """Return the separator and the encoding of the first CSV file, if they are not a comma and UTF-8."""
+    if not found.local:
+        return {}
+    encoding = found.given.get("encoding") or guess_encoding(found.local[0])
+    given = {**found.given, **({"encoding": encoding} if encoding else {})}
+    options = replace(found, given=given).dialect(found.local[0]).options()
+    return {**options, **({"encoding": encoding} if encoding else {})}
 
 
 def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
@@ -115,7 +149,7 @@ def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[s
             written = "STRING"
         try:
             sql_type = data_type(written)
-            if sql_type == "STRING" and kind == "json":
+            if sql_type == "STRING" and kind != "csv":
                 sql_type = guess_type_of_text(values) or sql_type
             if field.name != field.name.strip() or not field.name or field.name.lower().startswith("_scd_"):
                 raise ValueError("its name cannot be a column of a spec")
@@ -125,14 +159,74 @@ def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[s
     return Sample(origin, kind, tuple(seen), min(len(rows), ROWS), len(rows) <= ROWS, tuple(left_out))
 
 
+def find_forms(columns: Sequence[Seen], pattern: str | None = None) -> list[Seen]:
+    """Return the columns with the expressions that read their texts and numbers as times, or as numbers.
+
+    ``pattern`` is that of the dates, as ``--date-format`` gives it; without it, dates that can be read in two ways are
+    read as the others of the source, if those can be read in one way. Raises :class:`UsageError` for a pattern that
+    is wrong.
+    """
+    given, order = [], ""
+    texts = {
+        c.name: [v if isinstance(v, str) else str(v) for v in c.values if v is not None]
+        for c in columns
+        if c.type == "STRING" or c.type in _WHOLE
+    }
+    if pattern is not None:
+        given, order = require_reads(pattern, texts, "--date-format"), find_order(pattern)
+    found = {n: (pattern,) if n in given and pattern else find_patterns(values, order) for n, values in texts.items()}
+    orders = {find_order(listed[0]) for listed in found.values() if len(listed) == 1} - {""}
+    if len(orders) == 1:
+        found = {
+            name: tuple(p for p in listed if len(listed) == 1 or find_order(p) in orders)
+            for name, listed in found.items()
+        }
+    return [_with_form(c, found.get(c.name, ()), c.name in given) for c in columns]
+
+
+def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool) -> Seen:
+    """Return a column with the expressions for its patterns, its seconds since 1970 or its decimal commas."""
+    text, is_text = _quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
+    if patterns and (not patterns[0].isalpha() or is_given or _CLOCK.search(column.name)):
+        source = text if is_text else cast(text, "STRING")
+        moments = tuple(f"to_timestamp({source}, {sql.text_literal(pattern)})" for pattern in patterns)
+        column = replace(column, moments=moments, patterns=patterns)
+        is_date = not re.search("[Hh]", re.sub("'.*?'", "", patterns[0]))
+        if column.type != "STRING" or len(patterns) > 1 or (is_date and "yyyy" not in patterns[0] and not is_given):
+            return column
+        read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
+        return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
+    if column.type in _WHOLE and _CLOCK.search(column.name) and (call := find_epoch(column.values)):
+        number = cast(text, "BIGINT") if is_text else text
+        return replace(column, moments=(f"{call}({number})",))
+    if column.type == "STRING" and _has_decimal_commas(column.values):
+        point = f"replace({text}, '.', '')" if any("." in v for v in column.values if v is not None) else text
+        return replace(column, type="DOUBLE", read=f"replace({point}, ',', '.')")
+    return column
+
+
+def _has_decimal_commas(values: Iterable[Any]) -> bool:
+    """Whether texts are numbers with a decimal comma. A comma before three digits may also separate thousands.
+
+    >>> [_has_decimal_commas(texts) for texts in (["12,5", "1.200,00", None], ["1,200"], ["1,5 kg"], [1])]
+    [True, False, False, False]
+    """
+    texts = [value for value in values if value is not None]
+    if not all(isinstance(text, str) and _DECIMAL_COMMA.fullmatch(text) for text in texts):
+        return False
+    return any(re.search(r",(\d\d?|\d{4,})$", text) for text in texts)
+
+
 def draft_from_sample(
-    sample: Sample, target: str | None, pattern: str, feed: str | None, keys: Sequence[str], given: Mapping[str, str]
-) -> Draft:
+    sample: Sample, target: str | None, pattern: str, feed: str | None, keys: Sequence[str], given: Mapping[str, str],
+    date_format: str | None = None,
+) -> Draft:  # fmt: skip
     """Draft a spec. ``feed`` and ``keys`` are guessed if not given; ``given`` are types that override the sample's.
 
-    Raises :class:`UsageError` if no key can be guessed or a column does not exist.
+    Raises :class:`UsageError` if the feed or the key cannot be guessed, if a column does not exist, or if day and
+    month of the effective time are ambiguous.
     """
-    columns = list(sample.columns)
+    columns = find_forms(sample.columns, date_format)
     for name in [*keys, *given]:
         if name not in {c.name for c in columns}:
             hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
@@ -146,19 +240,51 @@ def draft_from_sample(
     _put_relation(draft, sample)
     free = [c for c in columns if c.name not in keys]
     time = guess_time(free, feed == "snapshot")
-    meant = feed or ("snapshot" if time is None and pattern == "scd2" else "changes")
-    note = "no column says when a row changed" if time is None else f"{time.name} says when a row changed"
-    draft.put("source.feed", meant, f"Guessed: {note}." if feed is None else None)
+    meant = feed or _guess_feed(sample, free, time)
+    said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
+    draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
     beside = _put_meanings(draft, sample, free, time, meant, pattern)
     _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
-    types = {**sample.types(), **given}
+    types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
+    for c in columns:
+        if c in beside:
+            continue
+        if c.read is not None and c.name not in given:
+            draft.options["columns"][c.name] = {"type": types[c.name], "from": c.read}
+            draft.note(_describe_form(c), "columns", c.name)
+        elif len(c.patterns) > 1:
+            draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
     for c in columns:
         if c not in beside and pattern == "scd2" and "MAP<" in c.type:
             draft.options["columns"][c.name] = {"type": types[c.name], "track": False}
             draft.note("Spark cannot compare maps, so a change of it opens no version.", "columns", c.name)
     _put_history(draft, pattern)
     return draft
+
+
+def _guess_feed(sample: Sample, columns: Sequence[Seen], time: Seen | None) -> str:
+    """Return ``changes`` if a column has the time of a change or marks deletes; otherwise nothing can be guessed.
+
+    A list of changes that is run as a snapshot would close every key that is not in it.
+    """
+    if time is not None or guess_deletes(columns) is not None:
+        return "changes"
+    raise UsageError(
+        f"{sample.origin}: cannot tell changes from a snapshot; give --feed snapshot if a missing key means a delete, "
+        "otherwise --feed changes"
+    )
+
+
+def _describe_order(column: Seen) -> str:
+    shown = next(value for value in column.values if value is not None)
+    return f"{quoted(shown)} is a date by {' and by '.join(column.patterns)}"
+
+
+def _describe_form(column: Seen) -> str:
+    if not column.patterns:
+        return "Guessed from the values: a decimal comma."
+    return f"Guessed from the values: dates by {column.patterns[0]}."
 
 
 def _put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
@@ -180,7 +306,10 @@ def _put_relation(draft: Draft, sample: Sample) -> None:
     draft.put("source.path", sample.origin)
     draft.put("source.format", sample.format)
     if sample.format == "csv":
-        draft.put("source.options", {"escape": '"', "multiLine": True})
+        given = dict(sample.options)
+        options = {"escape": '"', "multiLine": True}
+        guessed = "Guessed from the bytes; check letters such as é." if "encoding" in given else None
+        draft.put("source.options", {**given, **{k: v for k, v in options.items() if k not in given}}, guessed)
 
 
 def _put_meanings(
@@ -190,30 +319,40 @@ def _put_meanings(
     used = []
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
-        note = f"Guessed from the name; {stays} keeps it, so it is not among the columns."
-        draft.put("source.effective_at", _quote_column(time.name), note)
+        seen = f" and the values, {time.patterns[0]}" if time.patterns else ""
+        note = f"Guessed from the name{seen}; {stays} keeps it, so it is not among the columns."
+        if len(time.moments) > 1:
+            choices = " or ".join(time.patterns)
+            raise UsageError(f"{sample.origin}: {time.name}: {_describe_order(time)}; give --date-format {choices}")
+        draft.put("source.effective_at", next(iter(time.moments), _quote_column(time.name)), note)
         used.append(time)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
-        elif time.type == "DATE" and feed == "changes":
+        elif time.type == "DATE" and not time.moments and feed == "changes":
             draft.put("history.type", "date", f"{time.name} is a date.")
     elif feed == "changes" and pattern == "scd2":
         hint = "give --feed snapshot for a full extract, or add such a column"
         raise UsageError(f"{sample.origin}: no column says when a row changed, which changes need; {hint}")
     if feed == "snapshot":
+        if pattern == "scd2" or time is not None:
+            draft.put("snapshot.taken_at", ":taken")
+            draft.put("params", {"taken": "timestamp"}, "When the extract was taken: --param taken=2024-05-01.")
+        why = "An extract that would close more than this share of the keys is refused: it may be cut off."
+        draft.put("snapshot.max_deleted", 0.1)
+        draft.note(why, "snapshot")
         return used
     sequence = guess_sequence([c for c in free if c not in used])
     if sequence is not None:
         text = _quote_column(sequence.name)
-        cast = f"CAST({text} AS BIGINT)" if sample.format == "csv" else text
-        also = "; the values of a CSV are text" if cast != text else ""
-        draft.put("source.sequence_by", [cast], f"Guessed from the name{also}.")
+        number = cast(text, "BIGINT") if sample.format == "csv" else text
+        also = "; the values of a CSV are text" if number != text else ""
+        draft.put("source.sequence_by", [number], f"Guessed from the name{also}.")
         used.append(sequence)
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked
         text, listed = _quote_column(column.name), ", ".join(sql.text_literal(mark) for mark in marks)
-        flag = f"CAST({text} AS BOOLEAN)" if sample.format == "csv" else text
+        flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
         used.append(column)
@@ -284,7 +423,8 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
     """Guess the column with the effective time; for a snapshot only a column with the time of the last change."""
 
     def likely(column: Seen) -> int:
-        if not column.type.startswith(_MOMENT) or None in column.values or _ANOTHER_TIME.search(column.name):
+        is_moment = bool(column.moments) or column.type.startswith(_MOMENT)
+        if not is_moment or None in column.values or _ANOTHER_TIME.search(column.name):
             return 0
         if _CHANGED.search(column.name):
             return 3

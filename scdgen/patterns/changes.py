@@ -11,12 +11,25 @@ import sqlglot
 
 from scdgen import sql
 from scdgen.patterns.history import Times
+from scdgen.patterns.migrate import (
+    ADOPT,
+    Step,
+    add_history_column,
+    begin_history,
+    rehash,
+    rename_column,
+    retype_column,
+    retype_times,
+    rewrite_ends,
+    set_tracked,
+    with_statements,
+)
 from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
 from scdgen.sql.tokens import DIALECT
 
-_RECREATE = "recreate the table from the whole source"
-_TAKE = "take the table over with `scdgen run --adopt`"
-_ADOPT = f"then {_TAKE}"
+_TAKE = f"take the table over with {ADOPT}"
+_FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
+_COPY = "to change it, run the table into another target with feed: versions"
 _REWRITE = "to move its rows over, see docs/how-to/layout.md"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
@@ -24,8 +37,11 @@ _NEW_TABLES = "create.sql says so to new tables only; a table that is there stay
 def explain_changes(old: Spec, new: Spec) -> list[str]:
     """Return a line for each changed option that stored rows depend on."""
     if old.pattern != new.pattern:
-        what = "stored rows have no versions" if new.keeps_history else "stored rows are versions, many of a key"
-        return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; {_RECREATE}")]
+        if new.keeps_history and not old.keeps_history:
+            line = _line("pattern", old.pattern, new.pattern, "stored rows have no versions; every run stops")
+            return [with_statements(line, new, begin_history(new), adopt=True)]
+        what = "stored rows are versions, many of a key" if old.keeps_history else "stored rows mean something else"
+        return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; name another target")]
     change = _Changes(old, new)
     parts = (change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
              change.values, change.table)  # fmt: skip
@@ -48,7 +64,13 @@ class _Changes:
     """The lines for one table, whose specs have the same pattern."""
 
     def __init__(self, old: Spec, new: Spec):
-        self.target, self.old, self.new = sql.quote_parts(new.target_parts), old, new
+        self.old, self.new = old, new
+        # If only the source has what stored rows should be. A snapshot has nothing of the past.
+        self.from_source = "to bring them along, run the whole source into another target"
+        if new.reads_versions:
+            self.from_source = "to bring them along, run the whole source again"
+        elif old.reads_snapshot or new.reads_snapshot:
+            self.from_source = "only this table has their history"
         self.stored, self.wanted = Times(old), Times(new)
         # If a column has become a key, or is no longer one, the line about keys covers its options.
         names = dict.fromkeys([*old.columns, *new.columns])
@@ -59,41 +81,55 @@ class _Changes:
         """Yield lines about keys: with other keys, other rows belong together."""
         old, new = self.old.keys, self.new.keys
         if set(old) != set(new):
-            yield _line("keys", old, new, "stored rows belong together by the old key; every run stops; " + _RECREATE)
+            what = "stored rows belong together by the old key; every run stops"
+            gone, come = [name for name in old if name not in new], [name for name in new if name not in old]
+            known, kinds = self.old.columns, {name: self.new.columns[name].type for name in come}
+            if (
+                len(gone) == len(come) == 1
+                and gone[0] not in self.new.columns
+                and known[gone[0]].type in kinds.values()
+            ):
+                steps = [rename_column(gone[0], come[0]), *rehash(self.new, "surrogate_key")]
+                yield with_statements(_line("keys", old, new, f"{what}; renamed?"), self.new, steps, adopt=True)
+                return
+            steps = [Step("add", sql.quote(name), type=kinds[name]) for name in come if name not in known]
+            fill = "; fill the new columns for stored rows" if steps else ""
+            hint = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too{fill}"
+            steps += rehash(self.new, "surrogate_key")
+            yield with_statements(_line("keys", old, new, f"{what}; {hint}"), self.new, steps)
         elif old != new and self.new.keeps_history and self.new.history.surrogate_key:
             why = f"the order is part of {self.new.history.surrogate_key}, which stored rows have of the old one"
-            yield _line("keys", old, new, f"{why}; {_RECREATE}")
+            yield with_statements(_line("keys", old, new, why), self.new, rehash(self.new, "surrogate_key"))
 
     def times(self) -> Iterator[str]:
         """Yield lines about how starts and ends are written."""
         old, new = self.old.history, self.new.history
         if not self.new.keeps_history:
             return
-        end, is_open = self.stored.end, self._with_new_flag().is_open("")
         if old.type != new.type:
-            why = f"stored starts and ends are of the old type; every run stops; {_RECREATE}"
-            yield _line("history.type", old.type, new.type, why)
+            line = _line(
+                "history.type", old.type, new.type, "stored starts and ends are of the old type; every run stops"
+            )
+            yield with_statements(line, self.new, retype_times(self.new, old.type), adopt=True)
             return
+        before = self._with_new_flag()
         if old.gap != new.gap:
-            shifted = self.wanted.before(self.stored.after(end))
-            fix = f"UPDATE {self.target} SET {end} = {shifted} WHERE NOT ({is_open})"
-            why = f"stored ends are written with the old one; every run stops; bring them along: {fix}; {_ADOPT}"
-            yield _line("history.gap", old.gap, new.gap, why)
+            why = "stored ends are written with the old one; every run stops"
+            steps = rewrite_ends(before, _with_history(self.new, open_end=old.open_end))
+            yield with_statements(_line("history.gap", old.gap, new.gap, why), self.new, steps, adopt=True)
         if old.open_end != new.open_end:
-            value = "current_timestamp()" if self.wanted.by_run else self.wanted.open_end or "NULL"
-            fix = f"UPDATE {self.target} SET {end} = {value} WHERE {is_open}"
-            if new.open_end is None:
-                fix = f"ALTER TABLE {self.target} ALTER COLUMN {end} DROP NOT NULL; {fix}"
-            why = f"stored open versions end with the old one; every run stops; bring them along: {fix}; {_ADOPT}"
-            yield _line("history.open_end", old.open_end, new.open_end, why)
+            why = "stored open versions end with the old one; every run stops"
+            steps = rewrite_ends(_with_history(before, gap=new.gap), self.new)
+            yield with_statements(
+                _line("history.open_end", old.open_end, new.open_end, why), self.new, steps, adopt=True
+            )
 
-    def _with_new_flag(self) -> Times:
-        """Return the stored times with the new values of the flag, which is migrated first."""
+    def _with_new_flag(self) -> Spec:
+        """Return the old spec with the new values of the flag, which is migrated first."""
         was, now = self.old.history.is_current, self.new.history.is_current
         if was is None or now is None:
-            return self.stored
-        history = self.old.history.model_copy(update={"is_current": now.model_copy(update={"name": was.name})})
-        return Times(self.old.model_copy(update={"history": history}))
+            return self.old
+        return _with_history(self.old, is_current=now.model_copy(update={"name": was.name}))
 
     def flag(self) -> Iterator[str]:
         """Yield a line if the flag has other values."""
@@ -102,10 +138,10 @@ class _Changes:
             return
         before, after = ((times.flag_of(True), times.flag_of(False)) for times in (self.stored, self.wanted))
         if before != after:
-            fix = f"UPDATE {self.target} SET {sql.quote(was.name)} = CASE WHEN {self.stored.is_open('')} "
-            fix += f"THEN {after[0]} ELSE {after[1]} END"
+            value = f"CASE WHEN {self.stored.is_open('')} THEN {after[0]} ELSE {after[1]} END"
             why = "stored versions of keys that no batch touches keep the old values (the check flag_matches_end fails)"
-            yield _line("history.is_current", before, after, f"{why}; bring them along: {fix}")
+            line = _line("history.is_current", before, after, why)
+            yield with_statements(line, self.new, [Step("update", sql.quote(was.name), value)])
 
     def tracked(self) -> Iterator[str]:
         """Yield lines about columns whose ``track`` changed; :meth:`columns` covers new and removed ones."""
@@ -116,14 +152,12 @@ class _Changes:
             if was == now:
                 continue
             if self.new.unchanged == "keep":
-                why = f"stored versions stay; every run stops; {_TAKE}"
+                why = "stored versions stay; every run stops"
             elif now:
-                why = f"a stored version holds its newest value alone; every run stops; {_TAKE}, or {_RECREATE}"
+                why = "a stored version has only its newest value; every run stops"
             else:
-                why = (
-                    f"stored versions that differ in it alone are one now (see no_repeat); every run stops; {_RECREATE}"
-                )
-            yield _line(f"columns.{name}.track", was, now, why)
+                why = f"stored versions that differ only in it {_FOLDS}; every run stops"
+            yield with_statements(_line(f"columns.{name}.track", was, now, why), self.new, [set_tracked(self.new)])
 
     def history(self) -> Iterator[str]:
         """Yield lines about history columns that were renamed, added or removed."""
@@ -134,42 +168,72 @@ class _Changes:
             if was == now:
                 continue
             if was and now:
-                fix = f"ALTER TABLE {self.target} RENAME COLUMN {sql.quote(was)} TO {sql.quote(now)}"
-                why = f"the stored column has the old name; every run stops; {fix} "
-                why += "(needs delta.columnMapping.mode = name)"
+                line = _line(place, was, now, "the stored column has the old name; every run stops")
+                yield with_statements(line, self.new, [rename_column(was, now)])
             elif now:
-                why = f"stored rows have no such column; every run stops; add and fill it, or {_RECREATE}"
+                line = _line(place, was, now, "stored rows have no such column; every run stops")
+                steps = [Step("add", sql.quote(now), type="TIMESTAMP")]
+                steps = steps if option == "updated_at" else list(add_history_column(self.new, option, now))
+                yield with_statements(line if steps else f"{line}; add and fill it", self.new, steps)
             else:
-                fix = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(was or '')} DROP NOT NULL"
                 why = "stored rows keep the column, rows to come have NULL in it"
-                why += "" if option == "updated_at" else f", which it does not take; every run stops; {fix}"
-            yield _line(place, was, now, why)
-        if "row_hash" in old and "row_hash" in new and set(self.old.tracked) != set(self.new.tracked):
+                why += "" if option == "updated_at" else ", which it does not take; every run stops"
+                steps = [] if option == "updated_at" else [Step("nullable", sql.quote(was or ""))]
+                yield with_statements(_line(place, was, now, why), self.new, steps)
+        renamed = self._find_renamed()
+        tracked = {renamed.get(name, name) for name in self.old.tracked}
+        if "row_hash" in old and "row_hash" in new and tracked != set(self.new.tracked):
             why = f"{old['row_hash']} of stored rows is of the old tracked columns (see the check hash_matches)"
-            yield f"history.row_hash: {why}; UPDATE it with the expression in checks.sql"
+            yield with_statements(f"history.row_hash: {why}", self.new, rehash(self.new))
 
     def columns(self) -> Iterator[str]:
         """Yield lines about the spec's columns."""
         old, new = self.old.columns, self.new.columns
+        renamed = self._find_renamed()
         for name in self.names:
-            if name not in old:
+            if name in renamed.values():
+                continue
+            if name in renamed:
+                line = _line(
+                    f"columns.{name}", old[name].type, renamed[name], "stored rows keep the old name; renamed?"
+                )
+                steps = [rename_column(name, renamed[name]), *rehash(self.new)]
+                yield with_statements(line, self.new, steps, adopt=True)
+            elif name not in old:
                 opens = new[name].track and self.new.keeps_history
                 why = "stored rows have NULL in it, once schema_evolution: add_columns has added it"
                 why += "; the first value that comes for a key opens a version" if opens else ""
                 yield _line(f"columns.{name}", None, new[name].type, why)
             elif name not in new:
-                why = "stored rows keep it, rows to come have NULL in it"
+                why, steps = "stored rows keep it, rows to come have NULL in it", []
                 if not old[name].nullable:
-                    fix = f"ALTER TABLE {self.target} ALTER COLUMN {sql.quote(name)} DROP NOT NULL"
-                    why += f", which it does not take; every run stops; {fix}"
+                    why += ", which it does not take; every run stops"
+                    steps.append(Step("nullable", sql.quote(name)))
                 if old[name].track and self.old.keeps_history:
-                    why += f"; it opens no versions any more; every run stops; {_TAKE}"
-                yield _line(f"columns.{name}", old[name].type, None, why)
+                    why += "; it no longer opens versions; every run stops"
+                    steps.append(set_tracked(self.new))
+                yield with_statements(_line(f"columns.{name}", old[name].type, None, why), self.new, steps)
             elif old[name].type != new[name].type:
-                why = f"stored values are of the old type; every run stops; {_RECREATE}"
-                yield _line(f"columns.{name}.type", old[name].type, new[name].type, why)
+                why = "stored values are of the old type; every run stops"
+                line = _line(f"columns.{name}.type", old[name].type, new[name].type, why)
+                hashed = rehash(self.new) if name in self.new.tracked else ()
+                steps = [retype_column(name, old[name].type, new[name].type), *hashed]
+                yield with_statements(line, self.new, steps)
             elif old[name].nullable != new[name].nullable and name not in self.new.keys:
                 yield _line(f"columns.{name}.nullable", old[name].nullable, new[name].nullable, _NEW_TABLES)
+
+    def _find_renamed(self) -> dict[str, str]:
+        """Map each removed column to the added one, if it is the only one of its type."""
+        gone = [name for name in self.names if name not in self.new.columns]
+        come = [name for name in self.names if name not in self.old.columns]
+        found = {}
+        for name in gone:
+            kind = self.old.columns[name].type
+            fits = [other for other in come if self.new.columns[other].type == kind]
+            alike = [other for other in gone if self.old.columns[other].type == kind]
+            if len(fits) == len(alike) == 1:
+                found[name] = fits[0]
+        return found
 
     def rows(self) -> Iterator[str]:
         """Yield lines about which rows are read, and their meaning."""
@@ -191,23 +255,25 @@ class _Changes:
         deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
         if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
             yield _line("on_delete", old.deletes, new.deletes, stay)  # mark has a line about its column
+        times = "stored times are of the old one"
+        if not new.reads_versions:
+            times += ", so that a row of before that comes again is another change"
         options = (
-            ("source.effective_at", old.source.effective_at, new.source.effective_at,
-             "stored times are of the old one, so that a row of before that comes again is another change"),
+            ("source.effective_at", old.source.effective_at, new.source.effective_at, times),
             ("source.delete_when", old.source.delete_when, new.source.delete_when,
              "deletes of before are not looked at again"),
         )  # fmt: skip
         for option, before, after, what in options:
             if not _same(before, after):
-                yield _line(option, before, after, f"{what}; to bring stored rows along, {_RECREATE}")
+                yield _line(option, before, after, f"{what}; stored rows stay: {self.from_source}")
         ends = old.source.effective_until, new.source.effective_until
         if old.reads_versions and new.reads_versions and not _same(*ends):
             why = "stored ends are of the old one, until the source names their key again"
             yield _line("source.effective_until", *ends, why)
         if old.unchanged != new.unchanged and new.keeps_history:
-            why = "equal neighbours stay until a batch touches their key (until then the check no_repeat fails)"
+            why = f"equal neighbours {_FOLDS} (until then the check no_repeat fails)"
             if new.unchanged == "keep":
-                why = f"changes of before that changed nothing were not stored; for them too, {_RECREATE}"
+                why = f"changes of before that changed nothing were not stored; {self.from_source}"
             yield _line("unchanged", old.unchanged, new.unchanged, why)
 
     def values(self) -> Iterator[str]:
@@ -216,7 +282,7 @@ class _Changes:
         for name in self.both:
             before, after = old.column_source(name), new.column_source(name)
             if not _same(before, after) and old.columns[name].type == new.columns[name].type:
-                why = f"stored values are made by the old one; to bring them along, {_RECREATE}"
+                why = f"stored values are made by the old one; {self.from_source}"
                 yield _line(f"columns.{name}.from", before, after, why)
             if name in new.keys:
                 continue
@@ -226,12 +292,17 @@ class _Changes:
                     why = "stored values that took the place of a NULL stay"
                 else:
                     why = 'a NULL that is stored means "not given" from now on, where a batch touches its key'
-                    why += f"; else {_RECREATE}"
                 yield _line(f"columns.{name}.nulls", was, now, why)
+            judged, judges = old.columns[name].compare, new.columns[name].compare
+            if not _same(judged, judges) and old.columns[name].track and new.columns[name].track:
+                why = "stored versions that only differ in what it ignores stay until a batch of changes touches their "
+                why += "key (until then the check no_repeat fails)"
+                if judges is None:
+                    why = "stored versions stay; what the old one ignored is a change from now on"
+                yield _line(f"columns.{name}.compare", judged, judges, why)
             merged, merges = old.columns[name].merge, new.columns[name].merge
             if merged != merges and not new.keeps_history:
-                why = "what is stored came about by the old one, and goes into the new one as one value; "
-                why += f"else {_RECREATE}"
+                why = "what is stored came about by the old one, and goes into the new one as one value"
                 yield _line(f"columns.{name}.merge", merged, merges, why)
 
     def table(self) -> Iterator[str]:
@@ -243,19 +314,23 @@ class _Changes:
             was, now = old.get(option), new.get(option)
             if was == now:
                 continue
-            fix = _RECREATE
-            if option == "layout":
-                fix = _REWRITE
-            elif option == "cluster_by" and not self.old.partitions:
+            steps: list[Step] = []
+            if option == "cluster_by" and not self.old.partitions:
                 names = ", ".join(map(sql.quote, (now or "").split(", ")))
-                fix = f"ALTER TABLE {self.target} CLUSTER BY {f'({names})' if now else 'NONE'}"
+                steps = [Step("cluster", "", f"({names})" if now else "NONE")]
             elif option.startswith("properties."):
                 name = sql.text_literal(option.removeprefix("properties."))
-                does = (
-                    f"SET TBLPROPERTIES ({name} = {sql.text_literal(now)})" if now else f"UNSET TBLPROPERTIES ({name})"
-                )
-                fix = f"ALTER TABLE {self.target} {does}"
-            yield _line(f"table.{option}", was, now, f"{_NEW_TABLES}; {fix}")
+                steps = [Step("set", name, sql.text_literal(now)) if now else Step("unset", name)]
+            why = _NEW_TABLES
+            if option == "layout":
+                why = f"{_NEW_TABLES}; {_REWRITE}"
+            elif not steps and self.new.keeps_history:
+                why = f"{_NEW_TABLES}; {_COPY}"
+            yield with_statements(_line(f"table.{option}", was, now, why), self.new, steps)
+
+
+def _with_history(spec: Spec, **options: object) -> Spec:
+    return spec.model_copy(update={"history": spec.history.model_copy(update=options)})
 
 
 def _same(one: str | None, other: str | None) -> bool:

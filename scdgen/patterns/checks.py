@@ -121,7 +121,7 @@ class Checks:
     """The checks of a table.
 
     ``times`` is ``None`` for a table without versions. ``required`` are the columns that may not be NULL, ``state``
-    those that distinguish two versions (empty if equal neighbours are allowed), ``gap_action`` the column that
+    what distinguishes two versions (empty if equal neighbours are allowed), ``gap_action`` the column that
     distinguishes a delete from a gap, ``own`` the custom checks: name and query.
     """
 

@@ -12,11 +12,16 @@ from typing import Literal
 
 from scdgen import sql
 from scdgen.spec.model import Column, Spec
+from scdgen.sql.layout import named_as
+from scdgen.sql.tokens import with_column
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of the target that comes from a source row, for the templates; ``name`` is quoted."""
+    """A column of the target that comes from a source row, for the templates; ``name`` is quoted.
+
+    ``compare`` is an expression over the column: values for which it gives the same are no change.
+    """
 
     name: str
     type: str
@@ -24,6 +29,7 @@ class Field:
     tracked: bool
     nulls: str
     merge: str
+    compare: str | None = None
 
     @property
     def comparable(self) -> str:
@@ -33,6 +39,21 @@ class Field:
     def compared(self, value: str) -> str:
         """Return a value of this column in a form that ``<=>`` accepts."""
         return comparable(value, self.type)
+
+    def judged(self, value: str) -> str:
+        """Return what two values of this column must have in common to be no change, in a form ``<=>`` accepts."""
+        if self.compare is None:
+            return self.compared(value)
+        return with_column(self.compare, sql.unquote(self.name), value)
+
+    def state_of(self, value: str) -> str:
+        """Return :meth:`judged` with the column's name, for a struct."""
+        return self.compared(value) if self.compare is None else named_as(self.judged(value), self.name)
+
+    @property
+    def state(self) -> str:
+        """Return the column in the form that distinguishes two versions, for a struct."""
+        return self.state_of(self.name)
 
     @property
     def is_map(self) -> bool:
@@ -45,7 +66,8 @@ def field_of(spec: Spec, name: str) -> Field:
     column: Column = spec.columns[name]
     is_key = name in spec.keys
     tracked = column.track and not is_key
-    return Field(sql.quote(name), column.type, is_key, tracked, column.nulls, column.merge)
+    compare = sql.expression(column.compare).text if column.compare else None
+    return Field(sql.quote(name), column.type, is_key, tracked, column.nulls, column.merge, compare)
 
 
 def names_of(fields: Iterable[Field]) -> list[str]:

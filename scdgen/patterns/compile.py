@@ -11,14 +11,15 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest, option
-from scdgen.patterns.facts import Create, Head
+from scdgen.errors import UsageError, nearest, option, quoted
+from scdgen.patterns.facts import Create
 from scdgen.patterns.gate import judge, way_out
-from scdgen.patterns.pattern import Rendering, Views, pattern_of
+from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
 from scdgen.patterns.queries import run_counts
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import param_variables
 from scdgen.spec.model import Spec
+from scdgen.sql.literal import find_form
 from scdgen.sql.tokens import with_table
 
 V = TypeVar("V")
@@ -33,6 +34,7 @@ class Scripts:
     plan: str
     checks: str
     views: str
+    lookups: str = ""
 
     def files(self) -> dict[str, str]:
         """Return file name -> text, without the empty ones."""
@@ -88,14 +90,15 @@ def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
     pattern = pattern_of(spec)
     create = Rendering("create.sql.j2", Create.of(spec, pattern.columns(spec)))
     checks = Rendering("checks.sql.j2", pattern.checks(spec))
-    current, as_of = (sql.quote_parts(sql.split_name(n)) if n else None for n in (spec.views.current, spec.views.as_of))
-    views = Rendering("views.sql.j2", Views(Head.of(spec), pattern.read(spec), current, as_of))
+    views = Views.of(spec, pattern.read(spec))
+    lookups = Rendering("lookups.sql.j2", Lookups.of(spec, views.read))
     return Scripts(
         create=_text(create, templates),
         merge=_text(pattern.merge(spec), templates),
         plan=_text(pattern.plan(spec), templates),
         checks=_text(checks, templates),
-        views=_text(views, templates) if current or as_of else "",
+        views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
+        lookups=_text(lookups, templates) if spec.lookups else "",
     )
 
 
@@ -107,12 +110,18 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """Replace the source with a view, and the params' defaults with values.
 
     A value becomes a text literal that is cast to the param's type; no value can become SQL. Raises
-    :class:`UsageError` for a param that the spec does not have, and for params without value or default.
+    :class:`UsageError` for a param that the spec does not have, for a value that is not valid for its type, and for
+    params without value or default.
     """
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
     texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
+    for name, text in texts.items():
+        kind = spec.params[name].type
+        if form := find_form(text, kind):
+            message = f"{quoted(text)} is not a valid {kind}; write it as {form}"
+            raise UsageError(f"{spec.origin}: the param '{name}': {message}")
     given = {
         name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
     }

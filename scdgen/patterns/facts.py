@@ -15,6 +15,7 @@ from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of, struct
 from scdgen.patterns.history import History
 from scdgen.patterns.source import Rows, Variable, refusal
+from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
 
@@ -60,25 +61,28 @@ class Session:
 
 @dataclass(frozen=True)
 class Guards:
-    """Limits of a full extract: the part of the table that it covers, and the share of keys that it may close.
+    """Limits of a full extract: the part of the table that it covers, and the share of keys that it may delete.
 
-    ``max_deleted`` is ``None`` if it may close everything; ``too_many`` is the refusal of more.
+    ``max_deleted`` is ``None`` if it may delete all of them; ``too_many`` is the refusal of more.
     """
 
     scope: str | None
     max_deleted: float | None
     too_many: str
 
+    @property
+    def allowed(self) -> str:
+        """Return ``max_deleted`` as a percentage."""
+        return f"{100 * (self.max_deleted or 0):.6g} %"
+
     @classmethod
     def of(cls, spec: Spec) -> Guards:
         """Return the guards of a spec."""
         snapshot = spec.snapshot or Snapshot()
-        share = f"{snapshot.max_deleted:.6g}"
-        what = f"more than {share} of the current keys are missing"
         return cls(
             scope=sql.expression(snapshot.scope).text if snapshot.scope else None,
             max_deleted=snapshot.max_deleted if snapshot.max_deleted < 1 else None,
-            too_many=refusal(spec, "max_deleted", what),
+            too_many=refuse_deleted(spec, snapshot.max_deleted),
         )
 
 
@@ -106,6 +110,11 @@ class VersionSteps:
     def values(self) -> tuple[Field, ...]:
         """Return the columns that are not keys."""
         return values_of(self.fields)
+
+    @property
+    def judged(self) -> tuple[Field, ...]:
+        """Return the columns of which an expression, not the value itself, shows whether they change."""
+        return tuple(field for field in self.fields if field.compare is not None)
 
     @property
     def fills(self) -> bool:
@@ -191,7 +200,7 @@ def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:
 
 def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
     """Return the refusal of rows of one key; the sample is the key and the columns ``at``."""
-    return refusal(spec, rule, what, f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})")
+    return refusal(spec, rule, what, [f"TO_JSON({struct([*names_of(keys_of(spec)), *at])})"])
 
 
 def refuse_conflict(spec: Spec, what: str, at: Iterable[str]) -> str | None:
@@ -204,6 +213,13 @@ def refuse_empty(spec: Spec) -> str | None:
     if (spec.snapshot or Snapshot()).allow_empty:
         return None
     return refusal(spec, "empty_snapshot", "the snapshot is empty")
+
+
+def refuse_deleted(spec: Spec, limit: float) -> str:
+    """Return the refusal of a snapshot that deletes more of the current keys, in the words of a plan."""
+    count = ["_scd_closing", "IF(_scd_closing = 1, ' key', ' keys')"]
+    share = ["ROUND(100 * _scd_closing / _scd_current, 1)", sql.text_literal(f" %; {describe_limit(limit)})")]
+    return refusal(spec, "max_deleted", "", [*count, sql.text_literal(" deleted ("), *share])
 
 
 def refuse_early(spec: Spec, what: str, at: str) -> str:
@@ -221,8 +237,9 @@ class PlanShape:
 
     ``on`` joins the stored rows (``t``) to the staged ones (``s``), ``current`` are the conditions on a current row,
     ``changing`` the columns that may change, ``groups`` and ``place`` order the rows. ``late``: the plan counts late
-    rows. ``finds_first_change``: a row needs the first change of its key in the batch.
-    ``joins_extract``: the staged rows lack the keys of the extract that need nothing.
+    rows. ``finds_first_change``: a row needs the first change of its key in the batch. ``finds_returned``: the steps do
+    not read versions closed long ago, by which a key that returns differs from a new one. ``joins_extract``: the staged
+    rows lack the keys of the extract that need nothing. ``scope``: the part of the table that the extract covers.
     """
 
     target: str
@@ -235,7 +252,9 @@ class PlanShape:
     groups: tuple[str, ...] = ("_scd_action",)
     late: bool = False
     finds_first_change: bool = False
+    finds_returned: bool = False
     joins_extract: bool = False
+    scope: str | None = None
     view: str = VIEW
     sample: int = SAMPLE
 
@@ -253,7 +272,7 @@ class PlanShape:
     @property
     def action_label(self) -> str:
         """Return the name of the action in a sample, which no column of the table may have."""
-        return self._label("action")
+        return self._label("change")
 
     @property
     def note_label(self) -> str:

@@ -35,6 +35,7 @@ ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expres
     "checks.sql": (_QUERY, _QUERY),
     "check_all.sql": (_QUERY, _QUERY),
     "views.sql": ((exp.Create,), (exp.Create,)),
+    "lookups.sql": ((exp.Create,), (exp.Create,)),
     "evolve.sql": ((exp.Alter,), (exp.Alter,)),
 }
 
@@ -70,7 +71,7 @@ class _Gate:
     def __init__(self, spec: Spec):
         self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
         self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
-        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] != "checks")
+        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] not in ("checks", "lookups"))
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         self.read = sorted(bare.union(*(text.columns for text in texts)))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}

@@ -71,6 +71,10 @@ def lineage(spec: Spec) -> Lineage:
         of = _all(inputs[name] for name in column.made_of)
         by = _all(inputs[name] for name in column.decided_by)
         made.append(Made(sql.unquote(column.name), of, tuple(item for item in by if item not in of)))
+    for name, overlay in spec.overlays.items():
+        for kind, shown in overlay.given:
+            of, by = (time, columns[shown]) if kind == "since" else (columns[shown], time)
+            made.append(Made(f"{spec.views.overlay}.{name}", of, tuple(item for item in by if item not in of)))
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
     rules = (
         ("which rows are read", _all([seen.inputs(given.where) if given.where else (), left_out])),

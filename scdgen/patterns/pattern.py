@@ -14,9 +14,10 @@ from typing import ClassVar
 
 from scdgen import sql
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
-from scdgen.patterns.columns import Field, Target
+from scdgen.patterns.columns import Field, Target, cast, field_of
 from scdgen.patterns.facts import Head, PlanFacts, PlanShape
 from scdgen.patterns.history import Times
+from scdgen.patterns.words import REFRESHED, Counts
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
 
@@ -50,18 +51,107 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Overlay:
+    """A column of the view ``overlay``: its quoted name, what it shows of ``field``, and the names that this needs.
+
+    ``kind`` is ``first``, ``previous``, ``current`` or ``since``; ``carried`` is the column of the step that finds the
+    changes of the field: the value before one, or the start of a run.
+    """
+
+    name: str
+    kind: str
+    field: Field
+
+    @property
+    def carried(self) -> str:
+        """Return the quoted name of what is found at each change, for ``previous`` and ``since``."""
+        return sql.quote(f"_scd_{self.kind}_{sql.unquote(self.field.name)}")
+
+
+@dataclass(frozen=True)
 class Views:
-    """views.sql: the view of the current rows and the table function ``as_of``, by their quoted names."""
+    """views.sql: the views ``current`` and ``overlay`` and the table function ``as_of``, by their quoted names."""
 
     head: Head
     read: Read
     current: str | None
     as_of: str | None
+    overlay: str | None
+    overlays: tuple[Overlay, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, read: Read) -> Views:
+        """Return the views of a spec."""
+        named = (spec.views.current, spec.views.as_of, spec.views.overlay)
+        current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
+        overlays = (
+            Overlay(sql.quote(name), kind, field_of(spec, column))
+            for name, chosen in spec.overlays.items()
+            for kind, column in chosen.given
+        )
+        return cls(Head.of(spec), read, current, as_of, overlay, tuple(overlays))
+
+    @property
+    def any(self) -> bool:
+        """Whether the spec names a view."""
+        return any((self.current, self.as_of, self.overlay))
 
     @property
     def hides_at(self) -> bool:
         """Whether a column would hide the parameter ``at``."""
         return "at" in map(str.casefold, self.read.columns)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
+
+    ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, expression over the fact),
+    ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the time
+    before it.
+    """
+
+    view: str
+    facts: str
+    is_query: bool
+    at: str | None
+    keys: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...]
+    extends_first: bool
+
+
+@dataclass(frozen=True)
+class Lookups:
+    """lookups.sql: a view of facts with the version of their key, for each lookup of the spec."""
+
+    head: Head
+    read: Read
+    lookups: tuple[Lookup, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, read: Read) -> Lookups:
+        """Return the lookups of a spec."""
+        found = (
+            Lookup(
+                view=sql.quote_parts(sql.split_name(view)),
+                facts=sql.quote_parts(sql.split_name(lookup.fact))
+                if lookup.fact
+                else sql.query(lookup.query or "").text,
+                is_query=lookup.query is not None,
+                at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
+                keys=tuple((sql.quote(key), _operand(lookup.keys[key])) for key in spec.keys),
+                columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
+                extends_first=lookup.before_first == "first",
+            )
+            for view, lookup in spec.lookups.items()
+        )
+        return cls(Head.of(spec), read, tuple(found))
+
+
+def _operand(text: str) -> str:
+    """Write an expression next to an operator."""
+    read = sql.expression(text)
+    return read.text if read.bare is not None else f"({read.text})"
 
 
 class Pattern(PatternRules, ABC):
@@ -70,7 +160,10 @@ class Pattern(PatternRules, ABC):
     contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})
     """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
-    """The actions that write: each counts rows of the MERGE's source, and no row counts twice."""
+    """The actions that write: each counts rows of the MERGE's source, and no row counts twice.
+
+    With history they are what happens to versions, else what happens to keys.
+    """
     check_names: ClassVar[tuple[str, ...]] = (UNIQUE_KEY.name, KEY_NOT_NULL.name)
     closing_action: ClassVar[str | None] = None
     """The written action that ends a version; ``None`` if the table has no versions."""
@@ -78,8 +171,17 @@ class Pattern(PatternRules, ABC):
     """The written action that removes a key; ``None`` if the plan has a column ``_scd_deletes`` for that."""
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
-        """Return what a plan counts, in order: rows by action, and keys (``unchanged``)."""
+        """Return what plan.sql counts: what happens to keys, then to versions."""
         return (*self.written_actions, "unchanged")
+
+    def split_counts(self, spec: Spec, counted: Mapping[str, int]) -> Counts:
+        """Split the counts of a plan or a run into those of keys and those of versions; 0 for one that is missing."""
+        of_versions = {*self.written_actions, REFRESHED} if self.keeps_history else set()
+        listed = {action: counted.get(action, 0) for action in self.actions(spec)}
+        return Counts(
+            {action: number for action, number in listed.items() if action not in of_versions},
+            {action: number for action, number in listed.items() if action in of_versions},
+        )
 
     hints_broadcast: ClassVar[bool] = False
     """Whether a hint makes the MERGE of a small batch faster."""

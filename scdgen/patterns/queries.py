@@ -123,7 +123,7 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
 
 @dataclass(frozen=True)
 class Given:
-    """given.sql: a boolean column per value, (text, type): true if it does not convert to its type.
+    """given.sql: a text column per value, (text, type): NULL if it does not convert to its type.
 
     ``ordered`` adds a column: whether the second-last value is less than the last one.
     """
@@ -133,8 +133,17 @@ class Given:
 
 
 def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> str:
-    """Return the query of the invalid ``values``, (text, type) each, and with ``ordered`` the order of the last two."""
+    """Return the query that converts ``values``, (text, type) each, and with ``ordered`` compares the last two."""
     return _query(Rendering("given.sql.j2", Given(tuple(values), ordered)))
+
+
+def taken_query(spec: Spec) -> str | None:
+    """Return the query of the time of a snapshot as text; ``None`` if the MERGE does not use it.
+
+    Runs after the statements before the MERGE, in the same session.
+    """
+    variable = source.taken_at(spec)
+    return _query(Rendering("taken_at.sql.j2", variable)) if variable else None
 
 
 @dataclass(frozen=True)

@@ -75,18 +75,21 @@ class Scd0(Pattern):
         {
             **dict.fromkeys(
                 ("history", "unchanged", "late_arriving", "updated_at", "columns.*.track", "columns.*.nulls",
-                 "columns.*.merge", "table.layout"),
+                 "columns.*.merge", "columns.*.compare", "table.layout"),
                 "where a stored row never changes; remove it",
             ),
             **dict.fromkeys(
                 ("snapshot.taken_at", "snapshot.scope", "snapshot.max_deleted"),
                 "where no key is deleted; remove it",
             ),
-            "views.as_of": "which has no history to look back on; remove it",
+            **dict.fromkeys(
+                ("views.as_of", "views.overlay", "overlays", "lookups"),
+                "which has no history to look back on; remove it"
+            ),
         }
     )  # fmt: skip
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)
-    written_actions: ClassVar[tuple[str, ...]] = ("insert",)
+    written_actions: ClassVar[tuple[str, ...]] = ("new",)
     contexts = MappingProxyType(
         {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
     )

@@ -28,6 +28,7 @@ from scdgen.patterns.facts import (
 )
 from scdgen.patterns.pattern import Pattern, Rendering
 from scdgen.patterns.source import Rows
+from scdgen.patterns.words import ROW_CHANGES
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register
 
@@ -163,16 +164,20 @@ class Scd1(Pattern):
                 "unchanged",
                 "late_arriving",
                 "views.as_of",
+                "views.overlay",
+                "overlays",
+                "lookups",
                 "columns.*.track",
                 "columns.*.nulls",
+                "columns.*.compare",
                 "table.layout",
             ),
             "which keeps no versions; remove it or write pattern: scd2",
         )
     )
     deletes = ("remove", "ignore")
-    written_actions = ("insert", "update", "delete")
-    deleting_action = "delete"
+    written_actions = ROW_CHANGES
+    deleting_action = "deleted"
     contexts = MappingProxyType(
         {
             "scd1/changes.sql.j2": Scd1Batch,
@@ -217,6 +222,7 @@ class Scd1(Pattern):
             changing=tuple(field.name for field in batch.stored),
             late=batch.combines and batch.updated_at is not None and not spec.reads_snapshot,
             joins_extract=spec.reads_snapshot,
+            scope=Guards.of(spec).scope,
         )
         return Rendering("scd1/plan.sql.j2", Scd1Plan(shape, merge))
 

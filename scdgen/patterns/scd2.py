@@ -11,13 +11,14 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
-from scdgen.patterns.columns import Field, Inputs, Target, equal, field_of, names_of
-from scdgen.patterns.facts import Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
+from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, field_of, names_of
+from scdgen.patterns.facts import Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.scd2_versions import Scd2Versions
+from scdgen.patterns.words import KEYS, REFRESHED, VERSIONS
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
 
@@ -92,13 +93,13 @@ class Scd2(Pattern):
     without = MappingProxyType(
         {
             "updated_at": "which keeps the time in history.valid_from; remove it",
-            "columns.*.merge": "where rows are versions; use nulls or track",
+            "columns.*.merge": "where rows are versions; use nulls, track or compare",
         }
     )
     deletes = ("close", "mark", "ignore")
     hints_broadcast = True
-    written_actions = ("open", "close", "correct", "fold")
-    closing_action = "close"
+    written_actions = VERSIONS
+    closing_action = "closed"
     check_names = tuple(check.name for check in (*VERSION_CHECKS, KEY_NOT_NULL))
     contexts = MappingProxyType(
         {
@@ -120,9 +121,9 @@ class Scd2(Pattern):
         return not spec.reads_versions
 
     def actions(self, spec: Spec) -> tuple[str, ...]:
-        """Return versions by action, deleted and unchanged keys, and versions that only get the time of the run."""
-        refresh = ("refresh",) if spec.history.open_end == "last_run" else ()
-        return (*self.written_actions, "delete", "unchanged", *refresh)
+        """Return what happens to keys, then to versions, of which some only get the time of the run."""
+        refreshed = (REFRESHED,) if spec.history.open_end == "last_run" else ()
+        return (*KEYS, *VERSIONS, *refreshed)
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """Return the history columns."""
@@ -195,7 +196,12 @@ class Scd2(Pattern):
             late=late,
             # A first known value also fills earlier versions, which does not make a change late.
             finds_first_change=late and source.fills(spec),
+            # Without deletes, and where every version of a key is read, the steps know all keys of the table.
+            finds_returned=merge.deletes != "none"
+            and not spec.reads_versions
+            and (spec.reads_snapshot or not source.fills(spec)),
             joins_extract=spec.reads_snapshot,
+            scope=Guards.of(spec).scope,
         )
         return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, source.fills(spec)))
 
@@ -204,7 +210,8 @@ class Scd2(Pattern):
         found, history = super().read(spec), _history(spec)
         deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
         start = history.times.start
-        firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived})
+        judged = names_of(field for field in history.tracked if field.compare)
+        firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived, *judged})
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
             folds=spec.unchanged == "keep", firsts=firsts,
@@ -246,7 +253,9 @@ class Scd2(Pattern):
             own=own_checks(spec),
             required=(*keys, times.start, *needed),
             times=times,
-            state=tuple([*names_of(history.tracked), *deleted]) if skips else (),
+            state=tuple([*(field.state_of(f"t.{field.name}") for field in history.tracked), *aliased(deleted, "t")])
+            if skips
+            else (),
             gap_action=gap_action or None,
             flag=columns.get("is_current"),
             hash_column=columns.get("row_hash"),
@@ -259,7 +268,7 @@ class Scd2(Pattern):
 
     def count_extract(self, planned: Mapping[str, int]) -> int:
         """Count the keys that open a version and those that are unchanged; few are corrected."""
-        return planned.get("unchanged", 0) + planned.get("open", 0)
+        return planned.get("unchanged", 0) + planned.get("opened", 0)
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """Never with ``open_end: last_run``, where every run writes to every open version."""

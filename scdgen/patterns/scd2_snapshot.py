@@ -54,7 +54,7 @@ class Scd2Snapshot(VersionSteps):
             in_partitions=tuple(source.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key", []),
             early=refuse_early(spec, "version that it closes", "_scd_from"),
-            late_refusal=refusal(spec, "late", "a late row", sample),
+            late_refusal=refusal(spec, "late", "a late row", [sample]),
         )
 
     @property

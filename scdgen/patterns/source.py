@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -41,13 +41,16 @@ _CONFLICT_IN_VERSIONS = "fix the source, which must have one row of each start"
 _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effective_at or set late_arriving: ignore"
 
 
-def refusal(spec: Spec, rule: str, what: str, sample: str | None = None) -> str:
-    """Return a RAISE_ERROR that stops the statement; the runner reads the rule's name from the brackets."""
+def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str:
+    """Return a RAISE_ERROR that stops the statement; the runner reads the rule's name from the brackets.
+
+    ``values`` are SQL expressions, which follow ``what`` in the message.
+    """
     message = f"[SCDGEN_{rule.upper()}] {spec.target}: {what}"
     call = "RAISE_ERROR"
-    if sample is None:
+    if not values:
         return wrapped(call, [sql.text_literal(message)], 104)
-    parts = [sql.text_literal(f"{message}: "), sample]
+    parts = [sql.text_literal(f"{message}: " if what else message), *values]
     line = f"{call}({' || '.join(parts)})"
     if len(line) <= 80 and "\n" not in line:
         return line

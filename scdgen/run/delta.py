@@ -86,7 +86,8 @@ def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Itera
 class Commit:
     """A version of a table in Delta's log. ``run`` is empty if it was not written by a run, ``undoes`` if by no undo.
 
-    ``inserted``, ``updated`` and ``deleted`` count rows; ``None`` if the operation does not report them.
+    ``inserted``, ``updated`` and ``deleted`` count rows; ``None`` if the operation does not report them. ``taken`` is
+    the time at which the snapshot was taken, in the session's time zone; empty if the run did not read one.
     """
 
     version: int
@@ -102,6 +103,7 @@ class Commit:
     refreshed: int | None = None  # updated without a match in the source
     files_added: int | None = None
     files_removed: int | None = None
+    taken: str = ""
 
     @property
     def merges(self) -> bool:
@@ -136,6 +138,7 @@ class Commit:
             refreshed=count("numTargetRowsNotMatchedBySourceUpdated"),
             files_added=count("numTargetFilesAdded"),
             files_removed=count("numTargetFilesRemoved"),
+            taken=note.get("taken", ""),
         )
 
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from scdgen import sql
-from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import TableVersion, diff_run_query, diff_times_query
-from scdgen.run.delta import explain_vacuumed, find_versions, read_log
-from scdgen.run.results import KEY_CHANGES, ROW_CHANGES, VERSION_CHANGES, DiffResult, DiffRow
+from scdgen.patterns.words import CHANGES, ROW_CHANGES, VERSIONS
+from scdgen.run.delta import explain_vacuumed, find_versions
+from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.table import find_missing
-from scdgen.run.versions import list_keys, render_json_row, require_table, require_valid
+from scdgen.run.versions import Rows, Tables, list_keys, resolve_word
 from scdgen.spec.model import Spec
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 _ANY = TableVersion(0)
 
@@ -56,7 +52,7 @@ class DiffFilter:
 
 
 def read_diff(
-    spark: SparkSession, spec: Spec, wanted: DiffFilter, limit: int = 0, templates: str | None = None
+    tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0, templates: str | None = None
 ) -> DiffResult:
     """Read up to ``limit`` rows (0: all), and count all of them.
 
@@ -69,20 +65,23 @@ def read_diff(
     times = {"--from": wanted.from_time, "--to": wanted.to_time}
     given += [(option, str(time), kind) for option, time in times.items() if time is not None]
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
-    with Engine(spark).translated(spec):
-        require_table(spark, spec)
-        require_valid(spark, given, ordered=wanted.to_time is not None)
+
+    def select(unchanged: bool) -> Rows:
+        return tables.select(spec, wanted.render_query(spec, versions, unchanged, templates), {})
+
+    with tables.reading(spec):
+        values = tables.require_valid(given, ordered=wanted.to_time is not None)
+        wanted = _resolve_words(wanted, values[len(wanted.keys) :])
         if wanted.run_id is not None:
-            versions = _find_versions(spark, spec, wanted.run_id)
+            versions = _find_versions(tables, spec, wanted.run_id)
             numbers = (version.number for version in versions)
             vacuumed.enter_context(explain_vacuumed(spec, wanted.run_id, *numbers))
         with vacuumed:
-            frame = spark.sql(wanted.render_query(spec, versions, templates=templates))
-            rows, counts = _collect(frame, limit)
+            rows, counts = _collect(select(unchanged=False), limit)
             if wanted.keys and not rows:
-                _require_key(spec, wanted.keys, spark.sql(wanted.render_query(spec, versions, True, templates)))
+                _require_key(spec, wanted.keys, select(unchanged=True))
     names = spec.columns if wanted.run_id is None else map(sql.unquote, pattern_of(spec).read(spec).columns)
-    words = KEY_CHANGES if wanted.run_id is None else VERSION_CHANGES if spec.keeps_history else ROW_CHANGES
+    words = CHANGES if wanted.run_id is None else VERSIONS if spec.keeps_history else ROW_CHANGES
     return DiffResult(
         target=spec.target,
         keys=tuple(spec.keys),
@@ -96,30 +95,33 @@ def read_diff(
     )
 
 
-def _find_versions(spark: SparkSession, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:
-    table = sql.quote_parts(spec.target_parts)
-    before, after = find_versions(spec, run_id, read_log(spark, table))
+def _resolve_words(wanted: DiffFilter, values: Sequence[str]) -> DiffFilter:
+    """Return the filter with ``values`` for its times that are words."""
+    given = [time for time in (wanted.from_time, wanted.to_time) if time is not None]
+    start, end, *_ = [*map(resolve_word, given, values), None, None]
+    return replace(wanted, from_time=start, to_time=end)
 
+
+def _find_versions(tables: Tables, spec: Spec, run_id: str) -> tuple[TableVersion, TableVersion]:
     def describe(number: int) -> TableVersion:
-        stored = spark.read.option("versionAsOf", number).table(table).columns
+        stored = tables.read_columns(spec, number)
         return TableVersion(number, frozenset(column.name for column in find_missing(spec, stored)))
 
+    before, after = find_versions(spec, run_id, tables.read_log(spec))
     return describe(before), describe(after)
 
 
-def _collect(frame: DataFrame, limit: int) -> tuple[list[dict[str, Any]], Mapping[str, int]]:
+def _collect(found: Rows, limit: int) -> tuple[list[dict[str, Any]], Mapping[str, int]]:
     """Collect up to ``limit`` rows, and count all rows per change, with a second query only if rows were left out."""
-    limited = frame.limit(limit + 1) if limit else frame
-    collected = limited.selectExpr(render_json_row(frame.schema.jsonValue())).collect()
-    rows = [json.loads(row[0]) for row in collected]
+    rows = found.read(limit + 1 if limit else 0)
     if limit and len(rows) > limit:
-        return rows[:limit], {row[0]: int(row[1]) for row in frame.groupBy("_scd_change").count().collect()}
+        return rows[:limit], found.count_by("_scd_change")
     return rows, Counter(row["_scd_change"] for row in rows)
 
 
-def _require_key(spec: Spec, keys: Mapping[str, object], frame: DataFrame) -> None:
+def _require_key(spec: Spec, keys: Mapping[str, object], found: Rows) -> None:
     """Raise :class:`DataError` if a key has no rows, not even unchanged ones."""
-    if frame.limit(1).count() == 0:
+    if not found.read(1):
         listed = ", ".join(f"{name}={value}" for name, value in keys.items())
         raise DataError(f"{spec.target}: no row has the key {listed}; look for it with `scdgen show`")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,19 @@ from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.words import KEYS, VERSIONS
 from scdgen.run.delta import RetryLimit, hash_spec, retry
 from scdgen.run.results import RunResult
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def _struct(names: Sequence[str]) -> str:
+    """The type of a column of counts, as Spark prints it."""
+    return f"struct<{','.join(f'{name}:bigint' for name in names)}>"
+
 
 # Name, type and comment of each column.
 COLUMNS = (
@@ -39,11 +46,13 @@ COLUMNS = (
     ("skipped", "BIGINT", "Rows among them that `bad_rows: skip` left out"),
     ("inserted", "BIGINT", "Rows that the MERGE inserted; for scd2 the versions that it opened"),
     ("updated", "BIGINT", "Rows that it updated, except those in `refreshed`"),
-    ("deleted", "BIGINT", "Rows that it removed"),
+    ("deleted", "BIGINT", "Rows that it removed: folded versions, not deleted keys, which are in `keys`"),
     ("refreshed", "BIGINT", "Open versions whose end alone was set to the time of the run (`open_end: last_run`)"),
-    ("closed", "BIGINT", "Open versions that the run closed, by the plan before it; NULL if no plan was made"),
+    ("keys", _struct(KEYS), "What happened to keys, by the plan before the run; NULL if no plan was made"),
+    ("versions", _struct(VERSIONS), "What happened to versions, by the plan; NULL for a table without history"),
+    ("closed", "BIGINT", "The same as `versions.closed`; goes in the next release"),
     ("late", "BIGINT", "Versions written or removed before the newest one stored for their key, by the plan"),
-    ("unchanged", "BIGINT", "Keys of the source without a change, by the plan"),
+    ("unchanged", "BIGINT", "The same as `keys.unchanged`; goes in the next release"),
     ("retries", "INT", "How often the run started over after a conflict with another writer or growth of its source"),
     ("created", "BOOLEAN", "Whether the run created the table"),
     ("version", "BIGINT", "The Delta version that it wrote; NULL if it wrote none"),
@@ -82,6 +91,10 @@ class RunRecord:
             taken = ("rows_in", "skipped", "inserted", "updated", "deleted", "refreshed", "retries", "created")
             known |= {name: getattr(done, name) for name in taken}
             known |= {name: self.planned.get(name) for name in ("late", "unchanged")}
+            if self.planned:
+                counts = pattern_of(self.spec).split_counts(self.spec, self.planned)
+                known["keys"] = {word: counts.keys.get(word) for word in KEYS}
+                known["versions"] = {word: counts.versions[word] for word in VERSIONS} if counts.versions else None
             known["closed"] = self.planned.get(pattern_of(self.spec).closing_action or "")
             commit = done.commit
             known["version"] = commit.version if commit else None
@@ -185,4 +198,6 @@ def record_run(metrics: Metrics | None, engine: Engine, record: RunRecord) -> It
 
 
 def _render_literal(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"NAMED_STRUCT({', '.join(_render_literal(part) for pair in value.items() for part in pair)})"
     return "NULL" if value is None else sql.text_literal(str(value))

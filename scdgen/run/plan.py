@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
 from scdgen.patterns.compile import Compiled
-from scdgen.patterns.facts import VIEW
+from scdgen.patterns.facts import VIEW, Guards
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import plan_rows, plan_sample, plan_shape
+from scdgen.patterns.words import CHANGES, OLD, REFRESHED
 from scdgen.run.results import PlanResult, PlanRow
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
@@ -28,14 +29,17 @@ _TESTS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le,
     "=": operator.eq, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_HOW = "write an action, a comparison and a number or a percentage of the current keys, in quotes: 'close>10%'"
+_HOW = "write a count, a comparison and a number or a percentage of the current keys, in quotes: 'deleted>10%'"
 
 
 class PlanView:
-    """The view of plan.sql, created on the first query. ``spec`` is the bound spec that plan.sql was rendered from."""
+    """The view of plan.sql, created on the first query. ``spec`` is the bound spec that plan.sql was rendered from.
 
-    def __init__(self, spark: SparkSession, compiled: Compiled, create: str, counts: str):
-        self.spark = spark
+    ``creates``: a run would create the table.
+    """
+
+    def __init__(self, spark: SparkSession, compiled: Compiled, create: str, counts: str, creates: bool):
+        self.spark, self.creates = spark, creates
         self.compiled, self.spec = compiled, compiled.spec
         self._create, self._counts = create, counts
         self._exists = False
@@ -53,15 +57,19 @@ class PlanView:
         return _read_numbers(frame.select(*([name for name in frame.columns if name in names] if names else "*")))
 
     def count_run(self, lean: bool, late: bool = False) -> dict[str, int]:
-        """Count the rows that a run would write by action, the unchanged keys, and the late rows with ``late``.
+        """Count what a run would do to keys and versions, and the late rows with ``late``.
 
         ``lean``: if possible, query only the CTEs of the MERGE, which custom templates may name differently.
         """
-        shape = plan_shape(self.spec)
+        shape, actions = plan_shape(self.spec), pattern_of(self.spec).actions(self.spec)
         query = self.compiled.counts if lean and not (late and shape.late) else None
-        if query is not None:
-            return _read_numbers(self.spark.sql(query))
-        return self.count(*pattern_of(self.spec).written_actions, "unchanged", *(["late"] if late else []))
+        if query is None:
+            return self.count(*(action for action in actions if action != REFRESHED), *(["late"] if late else []))
+        counts = _read_numbers(self.spark.sql(query))
+        if shape.finds_returned and not self.creates and counts["new"]:
+            # A key that the steps do not know may have versions that ended long ago, which they do not read.
+            counts |= self.count(*CHANGES)
+        return counts
 
     def rows(self) -> list[Row]:
         """Read every version (scd1: row) that a run would write or remove: its action and its new values."""
@@ -69,15 +77,17 @@ class PlanView:
 
     def summarize(self, target: str, limit: int, skipped: int) -> PlanResult:
         """Read the counts, and up to ``limit`` rows of each action."""
-        counts = self.count()
+        counts, pattern = self.count(), pattern_of(self.spec)
         rows = self._query(plan_sample(self.spec, limit)).collect() if limit else []
+        guards = Guards.of(self.spec)
         return PlanResult(
             target=target,
-            pattern=pattern_of(self.spec),
-            counts={action: counts[action] for action in pattern_of(self.spec).actions(self.spec)},
+            pattern=pattern,
+            counts=pattern.split_counts(self.spec, counts),
             late=counts.get("late", 0),
             current_keys=counts["current_keys"],
-            closed_keys=counts["closed_keys"],
+            closed_keys=counts.get("closed_keys", 0),
+            limit=guards.max_deleted,
             skipped=skipped,
             sample=tuple(_plan_row(self.spec, row.asDict(recursive=True)) for row in rows),
         )
@@ -106,8 +116,8 @@ def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
 
 
 @contextmanager
-def open_plan(engine: Engine, compiled: Compiled) -> Iterator[PlanView]:
-    """Set the variables of plan.sql, yield its view, and drop the view afterwards."""
+def open_plan(engine: Engine, compiled: Compiled, creates: bool) -> Iterator[PlanView]:
+    """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`."""
     found = split_statements(compiled.scripts.plan)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
         what = f"must make the view {VIEW} and end with the two queries that read it"
@@ -115,7 +125,7 @@ def open_plan(engine: Engine, compiled: Compiled) -> Iterator[PlanView]:
     *before, create, counts, _ = found
     try:
         engine.execute(before)
-        yield PlanView(engine.spark, compiled, create, counts)
+        yield PlanView(engine.spark, compiled, create, counts, creates)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
 
@@ -132,7 +142,7 @@ class Limit:
 
     def describe_breach(self, plan: PlanResult) -> str | None:
         """The message for a plan that meets the condition; ``None`` for one that does not."""
-        counts = {**plan.counts, "late": plan.late}
+        counts = {**plan.counts.keys, **plan.counts.versions, "late": plan.late}
         if self.action not in counts:
             return None
         # The closing action counts versions, and a version that marks a delete is not a current key.
@@ -159,9 +169,10 @@ def _parse_limit(text: str, known: Sequence[str]) -> Limit:
     if found is None:
         raise UsageError(f"--fail-on {text}: {_HOW}")
     action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
+    action = next((word for word, old in OLD.items() if old == action and word in known), action)
     if action not in known:
         listed = ", ".join(known)
-        raise UsageError(f"--fail-on {text}: no action '{action}'{nearest(action, known)} (one of {listed})")
+        raise UsageError(f"--fail-on {text}: no count '{action}'{nearest(action, known)} (one of {listed})")
     if not percent and "." in number:
         raise UsageError(
             f"--fail-on {text}: {number} is not a valid number of rows; write a whole number, or {number}%"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scdgen.patterns.pattern import Pattern, pattern_of
+from scdgen.patterns.words import REFRESHED, Counts
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ class RunResult:
 
     def as_counts(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
         """The counts that the command line prints, including those that only a plan before the run computes."""
+        counts = pattern_of(spec).split_counts(spec, {**planned, REFRESHED: self.refreshed})
         return {
             "target": self.target,
+            "keys": counts.keys,
+            "versions": counts.versions,
             "inserted": self.inserted,
             "updated": self.updated,
             "closed": planned.get(pattern_of(spec).closing_action or "", 0),
@@ -109,31 +113,24 @@ def _same(one: Any, other: Any) -> bool:
 class PlanResult:
     """The result of a plan. ``pattern`` defines the actions.
 
-    ``counts`` has the number of versions (scd1: rows) by action, but the number of keys for ``unchanged`` and for
-    scd2's ``delete`` (current keys that would be deleted). ``late`` counts the late rows among them, ``current_keys``
-    the keys that are current now, ``closed_keys`` those of them whose version would be closed, ``skipped`` the rows of
-    the source that are left out; ``sample`` has some rows of each action.
+    ``late`` counts the late versions (scd1: rows), ``current_keys`` the keys that are current now (of the snapshot's
+    ``scope``), ``closed_keys`` those whose version would be closed, ``skipped`` the rows of the source that are left
+    out; ``sample`` has some rows of each action. ``limit`` is the share of the current keys that may be deleted.
     """
 
     target: str
     pattern: Pattern
-    counts: dict[str, int]
+    counts: Counts
     late: int
     current_keys: int
     closed_keys: int
     skipped: int
     sample: tuple[PlanRow, ...]
+    limit: float | None = None
 
-    @property
-    def closed_share(self) -> float | None:
-        """The share of the current keys whose version would be closed; ``None`` without current keys."""
-        return self.closed_keys / self.current_keys if self.current_keys else None
-
-
-# The kinds of changes: of a key between two times, of a version by a run, of a row of a table without history.
-KEY_CHANGES = ("new", "changed", "deleted", "returned")
-VERSION_CHANGES = ("opened", "closed", "corrected", "folded")
-ROW_CHANGES = ("new", "changed", "deleted")
+    def share(self, keys: int) -> float | None:
+        """The share of the current keys that so many of them are; ``None`` without current keys."""
+        return keys / self.current_keys if self.current_keys else None
 
 
 @dataclass(frozen=True)

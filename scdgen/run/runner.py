@@ -21,7 +21,7 @@ from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.patterns.columns import Target
 from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import evolve_script, source_counts
+from scdgen.patterns.queries import evolve_script, source_counts, taken_query
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
@@ -32,7 +32,7 @@ from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions
-from scdgen.run.versions import VersionFilter, require_table, select_versions
+from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -165,7 +165,7 @@ class Runner:
         with table.restore_on_failure(created, len(split_statements(evolution)), noted):
             self._engine.execute(evolution)
             # Before the MERGE, so that nothing is merged if a view cannot be created.
-            table.create_views(spec.views.current, scripts.views, created)
+            table.create_views((spec.views.current, spec.views.overlay), scripts.views, created)
             *before, merge = split_statements(scripts.merge)
             # If the plan found no changes, a MERGE at that time would have written nothing.
             needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)
@@ -177,7 +177,7 @@ class Runner:
             if not needless:
                 if is_small_merge(self.spark, compiled, written_share(spec, planned)):
                     merge = split_statements(compiled.hinted_merge())[-1]
-                with around_merge():
+                with around_merge(), self._note_taken(spec, bound, noted):
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
             wrote = bool(evolution) or any(counts.values())
@@ -190,6 +190,14 @@ class Runner:
             added=tuple(sql.unquote(column.name) for column in additions),
             rows_in=rows_in,
         )  # fmt: skip
+
+    def _note_taken(self, spec: Spec, bound: Spec, noted: str) -> AbstractContextManager[object]:
+        """Add the time of the snapshot to the commits of this block; custom templates may not have its variable."""
+        query = taken_query(bound)
+        if not noted or query is None or self.templates is not None:
+            return contextlib.nullcontext()
+        taken = self.spark.sql(query).collect()[0][0]
+        return delta.note_run(self.spark, spec, noted, taken=str(taken))
 
     def plan(
         self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
@@ -225,9 +233,9 @@ class Runner:
     ) -> dict[str, Any]:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
-        ``inserted``, ``updated`` and ``removed`` count rows of the MERGE, ``closed`` the updated versions that were
-        open, ``unchanged`` the keys of the source without a change. The last two need a plan before the run; if it
-        finds no changes, the MERGE is skipped.
+        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.patterns.words`, by a plan
+        before the run; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
+        rows of the MERGE.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
@@ -269,7 +277,8 @@ class Runner:
             UsageError: the arguments exclude each other, are invalid, or do not fit this spec.
             DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
         """
-        return read_diff(self.spark, spec, DiffFilter(from_time, to_time, run_id, keys or {}), limit, self.templates)
+        wanted = DiffFilter(from_time, to_time, run_id, keys or {})
+        return read_diff(SparkTables(self.spark), spec, wanted, limit, self.templates)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -317,9 +326,7 @@ class Runner:
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
         """Read the versions of the table, newest first, with the runs that wrote them."""
-        with self._engine.translated(spec):
-            require_table(self.spark, spec)
-            return delta.read_log(self.spark, sql.quote_parts(spec.target_parts), limit)
+        return read_history(SparkTables(self.spark), spec, limit)
 
     def plan_undo(self, spec: Spec, run_id: str) -> Undo:
         """Plan an :meth:`undo`, and raise the errors that it would raise; writes nothing."""
@@ -372,14 +379,15 @@ class Runner:
         """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them."""
         compiled, table = prepared.compiled, TargetTable(self.spark, spec)
         with self._engine.ready(compiled.spec, prepared.rows):
-            if not table.exists():
+            creates = not table.exists()
+            if creates:
                 missing = pattern_of(spec).columns(spec)
             else:
                 found = table.read_existing()
                 missing = find_additions(spec, found, adopt or not found.adopted)
             with (
                 table.view_with_columns(missing) as name,
-                open_plan(self._engine, compiled.with_target(name) if name else compiled) as plan,
+                open_plan(self._engine, compiled.with_target(name) if name else compiled, creates) as plan,
             ):
                 yield plan
 

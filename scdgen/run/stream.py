@@ -216,8 +216,11 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
         strict = {**({"header": "true"} if found.kind == "csv" else {}), **files_read.STRICT, **plain}
         texts = spark.read.format(found.kind).options(**strict).load(found.paths())
     else:
-        strict = {**files_read.CSV, "enforceSchema": "false"} if found.kind == "csv" else dict(files_read.STRICT)
-        texts = files_errors.open_files(spark, fed[0], place).texts
+        existing = files_errors.open_files(spark, fed[0], place)
+        texts, strict = existing.texts, dict(files_read.STRICT)
+        if found.kind == "csv":
+            dialect = existing.files.dialect(found.local[0])
+            strict = {**files_read.CSV, "enforceSchema": "false", **dialect.options()}
     schema = _build_schema(texts, fed, found.kind)
     frame = spark.readStream.format(found.kind).schema(schema).options(**{**strict, **options})
     rows = frame.load(place if "://" in place else files.spark_path(Path(place)))

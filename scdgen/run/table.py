@@ -6,8 +6,10 @@ compares them with its spec, and so refuses a spec whose rows would not have the
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -16,6 +18,18 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
+from scdgen.patterns.migrate import (
+    ADOPT,
+    Step,
+    add_history_column,
+    begin_history,
+    rehash,
+    rename_column,
+    retype_column,
+    rewrite_ends,
+    set_tracked,
+    with_statements,
+)
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
 from scdgen.spec.model import Spec
@@ -56,10 +70,10 @@ class TargetTable:
         found = newest if newest[0].run == run_id else read_log(self.spark, self.name, _FOLLOWING)
         return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
 
-    def create_views(self, current: str | None, script: str, created: bool) -> None:
-        """Create the views if the run ``created`` the table, or if the view ``current`` does not exist."""
-        name = sql.quote_parts(sql.split_name(current)) if current else ""
-        if script and (created or (name and not self.spark.catalog.tableExists(name))):
+    def create_views(self, names: Iterable[str | None], script: str, created: bool) -> None:
+        """Create the views if the run ``created`` the table, or if one of ``names`` does not exist."""
+        views = (sql.quote_parts(sql.split_name(name)) for name in names if name)
+        if script and (created or not all(map(self.spark.catalog.tableExists, views))):
             for statement in split_statements(script):
                 self.spark.sql(statement).collect()
 
@@ -149,35 +163,90 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
     if table.kind != "delta":
         way_out = "name another target, or make it one with CONVERT TO DELTA"
         raise DataError(f"{spec.target}: is a {table.kind} table and no Delta table; {way_out}")
-    stored = {name.lower(): kind for name, kind in table.columns.items()}
-    missing = find_missing(spec, stored)
+    missing = find_missing(spec, table.columns)
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
-    problems = [*_check_missing(spec, missing, added), *_check_types(spec, stored), *_check_unknown(spec, table)]
-    if adopt and added and not problems:
-        names = ", ".join(sql.unquote(column.name) for column in added)
-        problems.append(f"adopt the table with the columns that it has first, without {names}; add them afterwards")
-    if not adopt and not table.adopted:
-        hint = "look at it with `scdgen check`, then use `scdgen run --adopt`"
-        problems.append(f"the table was not made by scdgen; {hint}")
-    elif not adopt:
-        problems += _check_properties(spec, table, {sql.unquote(column.name) for column in added})
+    was = table.properties.get(PATTERN)
+    if not adopt and was not in (None, spec.pattern):
+        problems = [_describe_pattern(spec, str(was), missing)]
+    else:
+        problems = list(_find_problems(spec, table, missing, added, adopt))
     if problems:
         raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
     return added
 
 
-def _check_missing(spec: Spec, missing: list[Target], added: tuple[Target, ...]) -> Iterator[str]:
-    options = {name: option for option, name in spec.history.names()}
+def _find_problems(
+    spec: Spec, table: Existing, missing: list[Target], added: tuple[Target, ...], adopt: bool
+) -> Iterator[str]:
+    """Yield the mismatches of a table with the pattern of its spec."""
+    stored = {name.lower(): kind for name, kind in table.columns.items()}
+    unknown = _find_unknown(spec, table)
+    renamed = _find_renamed(spec, unknown, missing)
+    found = [
+        *_check_missing(spec, table, missing, added, renamed),
+        *_check_types(spec, stored),
+        *_check_unknown(spec, unknown, renamed),
+    ]
+    yield from found
+    names = [sql.unquote(column.name) for column in added]
+    if adopt and names and not found:
+        listed = ", ".join(names)
+        yield f"adopt the table with the columns that it has first, without {listed}; add them afterwards"
+    if not adopt and not table.adopted:
+        yield "the table was not made by scdgen; look at it with `scdgen check`, then use `scdgen run --adopt`"
+    elif not adopt:
+        yield from _check_properties(spec, table, set(names), renamed)
+
+
+def _find_unknown(spec: Spec, table: Existing) -> dict[str, tuple[str, bool]]:
+    """Return the columns of a table that its spec lacks, with type and whether they may be NULL."""
+    known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
+    return {name: kind for name, kind in table.columns.items() if name.lower() not in known}
+
+
+def _find_renamed(
+    spec: Spec, unknown: Mapping[str, tuple[str, bool]], missing: Iterable[Target]
+) -> dict[str, str]:  # fmt: skip
+    """Map each column that the table lacks to one of its type that the spec lacks, if the match is unambiguous."""
+    free, options = dict(unknown), {name: option for option, name in spec.history.names()}
+    found: dict[str, str] = {}
     for column in missing:
+        fits = [name for name, (kind, _) in free.items() if _as_stored(kind) == _as_stored(column.type)]
         name = sql.unquote(column.name)
-        if column not in added:
-            what = f"history.{options[name]}" if name in options else "keys" if name in spec.keys else "updated_at"
-            yield (
-                f"the table has no column '{name}' ({what}), which rows already stored would need; "
-                "take it out of the spec or recreate the table"
-            )
-        elif spec.schema_evolution != "add_columns":
-            yield f"the table has no column '{name}'; set schema_evolution: add_columns or take it out of the spec"
+        like = difflib.get_close_matches(name, fits, n=1) or [x for x in fits if x == options.get(name)]
+        if like or len(fits) == 1:
+            found[name] = (like or fits)[0]
+            free.pop(found[name])
+    return found
+
+
+def _describe_pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
+    line = f"the table was made with pattern: {was}, the spec says {spec.pattern}"
+    if HISTORY in definition(spec):
+        return with_statements(f"{line}; its rows have no versions", spec, begin_history(spec), adopt=True)
+    if spec.keeps_history or any(missing):
+        return f"{line}; name another target"
+    return f"{line}; name another target, or use {ADOPT} if its rows fit the spec"
+
+
+def _check_missing(
+    spec: Spec, table: Existing, missing: list[Target], added: tuple[Target, ...], renamed: Mapping[str, str]
+) -> Iterator[str]:
+    needed = _read_names(table.properties.get(KEYS)) | _read_names(table.properties.get(TRACKED))
+    grows = spec.schema_evolution == "add_columns"
+    for column in missing:
+        name, is_new = sql.unquote(column.name), column in added
+        old, line = renamed.get(name), f"the table has no column '{name}'"
+        if old is not None and not (is_new and grows and old not in needed):
+            others = [f"remove '{old}' from the property {TRACKED}"] if is_new and old in needed else []
+            others += ["set schema_evolution: add_columns"] if is_new and not grows else []
+            what = f"{line}, and the spec has no '{old}', which has the same type; renamed?"
+            what += f" If not, {' and '.join(others)}" if others else ""
+            yield with_statements(what, spec, _rename(spec, old, name), adopt=name in spec.columns)
+        elif not is_new:
+            yield _describe_needed(spec, column, line)
+        elif not grows:
+            yield f"{line}; set schema_evolution: add_columns or take it out of the spec"
         elif column.required:
             yield (
                 f"the new column '{name}' is nullable: false, but rows already stored have no value for it; "
@@ -185,15 +254,38 @@ def _check_missing(spec: Spec, missing: list[Target], added: tuple[Target, ...])
             )
 
 
+def _rename(spec: Spec, old: str, name: str) -> Iterator[Step]:
+    yield rename_column(old, name)
+    if name in spec.columns:
+        yield from rehash(spec, "row_hash" if name in spec.tracked else "surrogate_key")
+
+
+def _describe_needed(spec: Spec, column: Target, line: str) -> str:
+    """Describe a missing column that stored rows need, with the statements that add it."""
+    name = sql.unquote(column.name)
+    options = {name: option for option, name in spec.history.names()} if spec.keeps_history else {}
+    option = options.get(name)
+    what = f"history.{option}" if option else "keys" if name in spec.keys else "updated_at"
+    message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
+    if option:
+        return with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))
+    message += ", or add it and fill it for them" if what == "keys" else ""
+    return with_statements(message, spec, [Step("add", column.name, type=column.type)])
+
+
 def _check_types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
     for column in pattern_of(spec).columns(spec):
         name = sql.unquote(column.name)
         kind, _ = stored.get(name.lower(), (column.type, True))
-        if _as_stored(kind) != _as_stored(column.type):
-            yield (
-                f"the column '{name}' is {_format_type(kind)} in the table and {column.type} in the spec; "
-                "write the table's type or recreate the table"
-            )
+        if _as_stored(kind) == _as_stored(column.type):
+            continue
+        was = _format_type(kind)
+        line = f"the column '{name}' is {was} in the table and {column.type} in the spec; write the table's type"
+        if "<" in f"{was}{column.type}":
+            yield f"{line} or name another target"
+            continue
+        steps = [retype_column(name, was, column.type), *(rehash(spec) if name in spec.tracked else ())]
+        yield with_statements(f"{line} or convert it", spec, steps)
 
 
 def _format_type(kind: str) -> str:
@@ -209,24 +301,42 @@ def _as_stored(kind: str) -> str:
     return "STRING" if named.startswith(("VARCHAR", "CHAR")) else named
 
 
-def _check_unknown(spec: Spec, table: Existing) -> Iterator[str]:
-    known = {sql.unquote(column.name).lower() for column in pattern_of(spec).columns(spec)}
-    for name, (_, nullable) in table.columns.items():
-        if name.lower() not in known and not nullable:
-            yield f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
+def _check_unknown(
+    spec: Spec, unknown: Mapping[str, tuple[str, bool]], renamed: Mapping[str, str]
+) -> Iterator[str]:  # fmt: skip
+    for name, (_, nullable) in unknown.items():
+        if not nullable and name not in renamed.values():
+            line = f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
+            yield with_statements(f"{line} or let it be NULL", spec, [Step("nullable", sql.quote(name))])
 
 
-def _check_properties(spec: Spec, table: Existing, added: set[str]) -> Iterator[str]:
-    wanted = definition(spec)
-    recreate = "recreate the table, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
-    for option, label in ((PATTERN, "pattern"), (HISTORY, "history")):
-        was, now = table.properties.get(option, ""), wanted.get(option, "")
-        if was != now:
-            yield f"the table was made with {label}: {was or 'none'}, the spec says {now or 'none'}; {recreate}"
-    for option, label in ((KEYS, "keys"), (TRACKED, "tracked columns")):
-        before, after = _read_names(table.properties.get(option)), _read_names(wanted.get(option))
-        if before != after - added:
-            yield f"the table was made with {label}: {_join(before)}, the spec says {_join(after)}; {recreate}"
+def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[str]:
+    wanted, new_name = definition(spec), {old: new for new, old in renamed.items()}
+    was, now = table.properties.get(HISTORY, ""), wanted.get(HISTORY, "")
+    if was != now:
+        line = f"the table was made with history: {was or 'none'}, the spec says {now or 'none'}"
+        yield with_statements(line, spec, rewrite_ends(_with_history(spec, was), spec), adopt=True)
+    before = {new_name.get(name, name) for name in _read_names(table.properties.get(KEYS))}
+    after = _read_names(wanted.get(KEYS))
+    if before != after:
+        line = f"the table was made with keys: {_join(before)}, the spec says {_join(after)}"
+        hint = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too"
+        yield with_statements(f"{line}; {hint}", spec, rehash(spec, "surrogate_key"))
+        return  # keys are not tracked, so the tracked columns differ as a consequence
+    before = {new_name.get(name, name) for name in _read_names(table.properties.get(TRACKED))}
+    after = _read_names(wanted.get(TRACKED))
+    if before != after - (added - set(renamed)):
+        line = f"the table was made with tracked columns: {_join(before)}, the spec says {_join(after)}"
+        yield with_statements(line, spec, [set_tracked(spec), *rehash(spec)])
+
+
+def _with_history(spec: Spec, was: str) -> Spec:
+    """Return the spec with the gap and the open end of a table's property."""
+    found = re.fullmatch(r"\w+(?:, gap (.+?))?(?:, open_end (.+))?", was)
+    gap, end = found.groups() if found else (None, None)
+    number = int if spec.history.type == "bigint" else str
+    old = {"gap": gap and number(gap), "open_end": end if end in (None, "last_run") else number(end)}
+    return spec.model_copy(update={"history": spec.history.model_copy(update=old)})
 
 
 def _read_names(text: str | None) -> set[str]:

@@ -1,4 +1,4 @@
-"""Reads the stored versions of a table as plain values, through JSON that Spark writes.
+"""Reads the stored versions of a table as plain values; with Spark, through JSON that it writes.
 
 pyspark converts times to the time zone of the machine, fails for years that Python's dates do not support, and returns
 FLOAT as DOUBLE. The JSON is exact, in the session's time zone and for any year: numbers stay numbers; times, decimals
@@ -8,15 +8,17 @@ and intervals become text as by a cast, and binary becomes hex, in nested values
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError, UsageError, quoted
 from scdgen.patterns.history import Times
 from scdgen.patterns.queries import given_query, versions_query
+from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
 
@@ -48,6 +50,15 @@ class VersionFilter:
         """Render the SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
         return versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
 
+    def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
+        """(option, text, type) of each given value, for :func:`require_valid`."""
+        time = [] if self.as_of is None else [("--as-of", str(self.as_of), spec.history.type.upper())]
+        return list_keys(spec, self.keys) + time
+
+    def resolve(self, values: Sequence[str]) -> VersionFilter:
+        """Return the filter with a time for a word such as ``yesterday``, by the values of :meth:`list_given`."""
+        return self if self.as_of is None else replace(self, as_of=resolve_word(self.as_of, values[-1]))
+
 
 @dataclass(frozen=True)
 class VersionRows:
@@ -55,17 +66,105 @@ class VersionRows:
 
     Values have JSON types: times, decimals and binary (hex) are text. A row of scd2 also has ``_scd_until``, the
     exclusive end, NULL while the version is open, and ``_scd_open``. ``following`` is the row after the last one, if a
-    limit left any out.
+    limit left any out. ``as_of`` is the time that a word such as ``yesterday`` stood for.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[Mapping[str, Any]]
     following: Mapping[str, Any] | None = None
+    as_of: str | None = None
 
     @property
     def tuples(self) -> list[tuple[Any, ...]]:
         """The rows without the helper columns."""
         return [tuple(row[name] for name in self.columns) for row in self.rows]
+
+
+class Rows(Protocol):
+    """The rows of a query."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+
+    def read(self, limit: int = 0) -> list[dict[str, Any]]:
+        """Read up to ``limit`` rows (0: all), with values as :class:`VersionRows` has them."""
+
+    def count_by(self, column: str) -> Mapping[str, int]:
+        """Count the rows per value of a column."""
+
+
+class Tables(Protocol):
+    """Reads tables: with Spark, or those of the embedded warehouse without it."""
+
+    def reading(self, spec: Spec) -> AbstractContextManager[None]:
+        """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
+
+    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
+        """Convert the texts of ``given`` as :func:`require_valid` does."""
+
+    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> Rows:
+        """Prepare a query, with ``more`` expressions over its table ``t``: name -> text."""
+
+    def read_columns(self, spec: Spec, version: int) -> list[str]:
+        """Read the names of the columns that the table had in a version."""
+
+    def read_log(self, spec: Spec, limit: int | None = None) -> list[Commit]:
+        """Read the versions that are still in the table's log, newest first."""
+
+
+class SparkTables:
+    """The tables of a session."""
+
+    def __init__(self, spark: SparkSession):
+        self._spark = spark
+
+    @contextmanager
+    def reading(self, spec: Spec) -> Iterator[None]:
+        """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
+        with Engine(self._spark).translated(spec):
+            require_table(self._spark, spec)
+            yield
+
+    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
+        """Convert the texts of ``given`` as :func:`require_valid` does."""
+        return require_valid(self._spark, given, ordered)
+
+    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> SparkRows:
+        """Prepare a query, with ``more`` expressions over its rows ``t``: name -> text."""
+        frame = self._spark.sql(query)
+        names = [f"{text} AS {name}" for name, text in more.items()]
+        return SparkRows(frame.alias("t").selectExpr("*", *names) if names else frame)
+
+    def read_columns(self, spec: Spec, version: int) -> list[str]:
+        """Read the names of the columns that the table had in a version."""
+        return self._spark.read.option("versionAsOf", version).table(sql.quote_parts(spec.target_parts)).columns
+
+    def read_log(self, spec: Spec, limit: int | None = None) -> list[Commit]:
+        """Read the versions that are still in the table's log, newest first."""
+        return read_log(self._spark, sql.quote_parts(spec.target_parts), limit)
+
+
+class SparkRows:
+    """The rows of a frame."""
+
+    def __init__(self, frame: DataFrame):
+        self._frame = frame
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return tuple(self._frame.columns)
+
+    def read(self, limit: int = 0) -> list[dict[str, Any]]:
+        """Read up to ``limit`` rows (0: all), with values as :class:`VersionRows` has them."""
+        limited = self._frame.limit(limit) if limit else self._frame
+        collected = limited.selectExpr(render_json_row(self._frame.schema.jsonValue())).collect()
+        return [json.loads(row[0]) for row in collected]
+
+    def count_by(self, column: str) -> Mapping[str, int]:
+        """Count the rows per value of a column."""
+        return {row[0]: int(row[1]) for row in self._frame.groupBy(column).count().collect()}
 
 
 def require_table(spark: SparkSession, spec: Spec) -> None:
@@ -81,33 +180,42 @@ def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, st
 
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
     """Select the rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
-    query = wanted.render_query(spec, templates)
-    given = list_keys(spec, wanted.keys)
-    if wanted.as_of is not None:
-        given.append(("--as-of", str(wanted.as_of), spec.history.type.upper()))
-    require_valid(spark, given)
-    return spark.sql(query)
+    wanted.render_query(spec, templates)
+    values = require_valid(spark, wanted.list_given(spec))
+    return spark.sql(wanted.resolve(values).render_query(spec, templates))
 
 
-def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> None:
-    """Raise :class:`UsageError` if a text of ``given``, (option, text, type) each, does not convert to its type.
+def resolve_word(given: object, value: str) -> object:
+    """Return ``value``, the time that a word such as ``yesterday`` is cast to; other times stay as given.
 
-    ``ordered``: also if the second-last value is not less than the last one. Call it before the query: depending on the
-    ANSI mode, the CAST in the query would fail or return NULL.
+    >>> resolve_word("yesterday", "2024-01-01 00:00:00"), resolve_word("2024-05-01", "2024-05-01 00:00:00")
+    ('2024-01-01 00:00:00', '2024-05-01')
+    """
+    return value if str(given).strip()[:1].isalpha() else given
+
+
+def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
+    """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
+
+    Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not less
+    than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail or return
+    NULL.
     """
     if not given:
-        return
-    *failed, last = spark.sql(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
-    for (option, text, kind), is_null in zip(given, failed if ordered else [*failed, last], strict=True):
-        if is_null:
+        return []
+    row = spark.sql(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
+    values = list(row)[: len(given)]
+    for (option, text, kind), value in zip(given, values, strict=True):
+        if value is None:
             raise UsageError(f"{option}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
-    if ordered and not last:
+    if ordered and not row[-1]:
         (option, text, _), (other, bound, _) = given[-2:]
         raise UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
+    return values
 
 
 def read_versions(
-    spark: SparkSession, spec: Spec, wanted: VersionFilter, limit: int = 0, templates: str | None = None
+    tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0, templates: str | None = None
 ) -> VersionRows:
     """Read up to ``limit`` rows (0: all).
 
@@ -115,33 +223,32 @@ def read_versions(
         UsageError: the spec does not have the key column, or the key or time is invalid.
         DataError, EngineError: the table does not exist, or the engine failed.
     """
-    with Engine(spark).translated(spec):
-        require_table(spark, spec)
-        rows = select_versions(spark, spec, wanted, templates)
-        times = Times(spec)
-        more = (
-            [f"CAST({times.until()} AS STRING) AS {UNTIL}", f"{times.is_open()} AS {OPEN}"]
-            if spec.keeps_history
-            else []
-        )
-        limited = rows.limit(limit + 1) if limit else rows
-        collected = limited.alias("t").selectExpr(render_json_row(rows.schema.jsonValue(), more)).collect()
-    values = [json.loads(row[0]) for row in collected]
-    cut = bool(limit) and len(values) > limit
-    return VersionRows(tuple(rows.columns), values[:limit] if cut else values, values[limit] if cut else None)
+    times = Times(spec)
+    more = {UNTIL: times.until(), OPEN: times.is_open()} if spec.keeps_history else {}
+    wanted.render_query(spec, templates)
+    with tables.reading(spec):
+        resolved = wanted.resolve(tables.require_valid(wanted.list_given(spec)))
+        found = tables.select(spec, resolved.render_query(spec, templates), more)
+        rows = found.read(limit + 1 if limit else 0)
+        columns = tuple(name for name in found.columns if name not in more)
+    cut = bool(limit) and len(rows) > limit
+    as_of = None if resolved.as_of == wanted.as_of else str(resolved.as_of)
+    return VersionRows(columns, rows[:limit] if cut else rows, rows[limit] if cut else None, as_of)
 
 
-def render_json_row(schema: Mapping[str, Any], more: Sequence[str] = ()) -> str:
-    """Render an expression for one JSON object with all columns of a frame.
+def read_history(tables: Tables, spec: Spec, limit: int | None = None) -> list[Commit]:
+    """Read the versions of the table, newest first. Raises :class:`DataError` if it does not exist."""
+    with tables.reading(spec):
+        return tables.read_log(spec, limit)
 
-    Args:
-        schema: the result of ``frame.schema.jsonValue()``.
-        more: further fields, each with its alias.
 
-    >>> render_json_row({"fields": [{"name": "id", "type": "integer"}, {"name": "at", "type": "date"}]}, ["1 AS one"])
-    "TO_JSON(STRUCT(id AS id, CAST(at AS STRING) AS at, 1 AS one), MAP('ignoreNullFields', 'false'))"
+def render_json_row(schema: Mapping[str, Any]) -> str:
+    """Render an expression for one JSON object with all columns of a frame: ``schema`` is ``frame.schema.jsonValue()``.
+
+    >>> render_json_row({"fields": [{"name": "id", "type": "integer"}, {"name": "at", "type": "date"}]})
+    "TO_JSON(STRUCT(id AS id, CAST(at AS STRING) AS at), MAP('ignoreNullFields', 'false'))"
     """
-    return f"TO_JSON(STRUCT({', '.join([*_render_fields('', schema), *more])}), {_OPTIONS})"
+    return f"TO_JSON(STRUCT({', '.join(_render_fields('', schema))}), {_OPTIONS})"
 
 
 def render_json_value(value: str, kind: str | Mapping[str, Any], depth: int = 0) -> str:

@@ -18,6 +18,7 @@ from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 
 Name = tuple[str, ...]
+_NOT_RUN = ("checks", "lookups")  # options whose SQL a run does not send
 
 
 @dataclass(frozen=True)
@@ -70,18 +71,22 @@ def steps(specs: Sequence[Spec]) -> list[Step]:
 
 
 def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
-    """Yield targets, views, and every table that is read, including by checks, in one to three parts."""
+    """Yield targets, views, and every table that is read, including by checks and lookups, in one to three parts."""
     for spec in specs:
         yield from find_written_names(spec)
         yield from find_read_names(spec)
-        for check in spec.checks:
-            yield from _named_in(sql.query(check.query))
+        for place, read, text in sql_texts(spec):
+            if place[0] in _NOT_RUN:
+                yield from _named_in(read(text))
+        for lookup in spec.lookups.values():
+            if lookup.fact is not None:
+                yield sql.split_name(lookup.fact)
 
 
 def find_written_names(spec: Spec) -> Iterator[Name]:
-    """Yield the target and its views."""
+    """Yield the target, its views and its lookups."""
     yield spec.target_parts
-    for name in (spec.views.current, spec.views.as_of):
+    for name in (spec.views.current, spec.views.as_of, spec.views.overlay, *spec.lookups):
         if name is not None:
             yield sql.split_name(name)
 
@@ -89,12 +94,12 @@ def find_written_names(spec: Spec) -> Iterator[Name]:
 def find_read_names(spec: Spec) -> Iterator[Name]:
     """Yield what a run reads: the source, and the tables named in the query, in expressions and in params' defaults.
 
-    A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks are not part of a run.
+    A table function, such as ``crm.customer_as_of(…)``, counts as a table. Checks and lookups are not part of a run.
     """
     if spec.source.table is not None:
         yield sql.split_name(spec.source.table)
     for place, read, text in sql_texts(spec):
-        if place[0] != "checks":
+        if place[0] not in _NOT_RUN:
             yield from _named_in(read(text))
     for param in spec.params.values():
         if param.default is not None:

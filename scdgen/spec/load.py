@@ -65,6 +65,8 @@ def load_spec(path: str | Path) -> Spec:
     """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read."""
     path = Path(path)
     try:
+        if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
+            raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
@@ -75,6 +77,8 @@ def load_spec(path: str | Path) -> Spec:
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
     """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
+    if _is_like_csv(text):
+        raise SpecError([Problem(name, 0, 0, _of_data("a CSV", name))])
     tree = parse(text, name)
     if not isinstance(tree, dict):
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
@@ -85,6 +89,32 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
     assert spec is not None
     return spec
+
+
+# Extensions of data files -> their format.
+_DATA = {
+    ".csv": "a CSV",
+    ".tsv": "a CSV",
+    ".parquet": "a Parquet file",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+}
+
+
+def _of_data(kind: str, name: str) -> str:
+    return f"this looks like {kind}, not a spec; draft a spec with `scdgen init --from {name}`"
+
+
+def _is_like_csv(text: str) -> bool:
+    """Whether a text begins with two rows of the same number of cells, and no option.
+
+    >>> _is_like_csv("id;at\\n1;10:00:00\\n"), _is_like_csv("target: a.b\\n"), _is_like_csv("{a, b,\\n  c, d}")
+    (True, False, False)
+    """
+    lines = [line for line in text[:10_000].splitlines() if line.strip()][:2]
+    if len(lines) < 2 or re.match(r"\s*[#{\[&*!|>%@-]", lines[0]) or re.search(r":(\s|$)", lines[0]):
+        return False
+    return any(lines[0].count(sep) and lines[0].count(sep) == lines[1].count(sep) for sep in ",;\t|")
 
 
 def parse(text: str, name: str) -> Any:

@@ -166,6 +166,11 @@ class Column(ShortForm):
         description='scd2; `ignore`: NULL means "not given", the previous value stays; `fill`: also, the first known '
         "value fills earlier versions.",
     )
+    compare: Expression | None = Field(
+        default=None,
+        description="scd2: an expression over the column, such as `round(lat, 3)`; values for which it gives the same "
+        "are no change, and a version keeps the value of the change that opened it.",
+    )
     merge: Literal["last", "first", "min", "max"] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
@@ -259,7 +264,7 @@ class Snapshot(Model):
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
     max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=1.0, description="The share of current keys that one snapshot may close; more is an error."
+        default=1.0, description="The share of current keys that one snapshot may delete; more is an error."
     )
 
 
@@ -292,6 +297,54 @@ class Views(Model):
     as_of: TableName | None = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
     )
+    overlay: TableName | None = Field(
+        default=None, description="scd2: a view of all versions, with the columns of `overlays`."
+    )
+
+
+class Overlay(Model):
+    """A column of the view ``views.overlay``: exactly one of the options, each with a column of the spec."""
+
+    first: Name | None = Field(default=None, description="Type 0: the value in the first version of the key.")
+    previous: Name | None = Field(
+        default=None, description="Type 3: the last different value before that of the version; NULL if there is none."
+    )
+    current: Name | None = Field(
+        default=None, description="Type 6: the value in the open version of the key; NULL if the key is deleted."
+    )
+    since: Name | None = Field(
+        default=None, description="The start of the run of versions with this value; a gap in time ends a run."
+    )
+
+    @property
+    def given(self) -> list[tuple[str, str]]:
+        """Return (option, column) of the options that are set."""
+        return [(option, name) for option in type(self).model_fields if (name := getattr(self, option)) is not None]
+
+
+class Lookup(Model):
+    """A view of facts, each once, with the version of its key."""
+
+    fact: TableName | None = Field(default=None, description="The table of the facts; or `query`.")
+    query: Query | None = Field(default=None, description="A query of the facts; or `fact`.")
+    at: Expression | None = Field(
+        default=None, description="Over the fact: the time at which the version was valid; or `version`."
+    )
+    version: Literal["current"] | None = Field(
+        default=None, description="`current`: the open version of the key, whatever the time of the fact; or `at`."
+    )
+    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
+    columns: dict[Name, Name] | tuple[Name, ...] = Field(
+        description="Columns of the table, history columns too: their names in the view; or a list of columns."
+    )
+    before_first: Literal["none", "first"] = Field(
+        default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
+    )
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """Return the columns of the table with their names in the view."""
+        return self.columns if isinstance(self.columns, dict) else {name: name for name in self.columns}
 
 
 class Stream(Model):
@@ -359,6 +412,14 @@ class Spec(Model):
     )
     checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
     views: Views = Field(default=Views(), description="Views to create.")
+    overlays: dict[Name, Overlay] = Field(
+        default_factory=dict,
+        description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
+    )
+    lookups: dict[TableName, Lookup] = Field(
+        default_factory=dict,
+        description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
+    )
     stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
 
     # The file of the spec, as given; for the header of generated files and for messages.

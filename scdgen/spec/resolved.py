@@ -23,6 +23,8 @@ def to_json(spec: Spec) -> str:
         for option in ("track", "nulls", "merge"):
             if name in spec.keys or f"columns.*.{option}" in spec.rules.without:
                 del column[option]
+        if column["compare"] is None:
+            del column["compare"]
     if spec.reads_snapshot:
         snapshot = spec.snapshot or Snapshot()
         found["snapshot"] = snapshot.model_dump(mode="json")
@@ -34,6 +36,10 @@ def to_json(spec: Spec) -> str:
         del found["source"]["effective_until"]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
+    if not spec.overlays:
+        del found["overlays"], found["views"]["overlay"]
+    if not spec.lookups:
+        del found["lookups"]
     for option in spec.rules.without:
         above, _, name = option.rpartition(".")
         if not option.startswith("columns."):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from scdgen import sql
-from scdgen.errors import nearest
+from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec
 from scdgen.spec.pattern import pattern_names, rules_of
 
@@ -17,7 +17,7 @@ Found = Iterator[tuple[Location, str]]
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
     "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
-    "neighbours", "folded", "incoming", "judged", "t", "s", "c", "n", "o",
+    "neighbours", "folded", "incoming", "judged", "kept", "t", "s", "c", "n", "o",
 }  # fmt: skip
 
 
@@ -96,6 +96,11 @@ def _versions(spec: Spec) -> Found:
         (("columns", name, "nulls"), column.nulls != "value" and name not in spec.keys, "NULL is a value; remove it")
         for name, column in spec.columns.items()
     ]
+    refused += [
+        (("columns", name, "compare"), column.compare and name not in spec.keys, "only equal values are no change; "
+         "remove it")
+        for name, column in spec.columns.items()
+    ]  # fmt: skip
     for place, given, why in refused:
         if given:
             yield place, f"{place[-1]}: not with feed: versions, where {why}"
@@ -146,7 +151,12 @@ def _keys(spec: Spec) -> Found:
             hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
             yield place, f"keys: '{key}' is not among the columns{hint}"
             continue
-        for option, wrong in (("track", not column.track), ("nulls", column.nulls != "value")):
+        changing = (
+            ("track", not column.track),
+            ("nulls", column.nulls != "value"),
+            ("compare", column.compare is not None),
+        )
+        for option, wrong in changing:
             if wrong:
                 yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
         if column.type.startswith(("MAP", "ARRAY", "STRUCT")):
@@ -158,6 +168,10 @@ def _keys(spec: Spec) -> Found:
 
 def _columns(spec: Spec) -> Found:
     seen: dict[str, str] = {}
+    if spec.source.format == "csv" and len(spec.columns) == 1:
+        (name, column), *_ = spec.columns.items()
+        if column.from_ is None and (likely := describe_one_name(name)):
+            yield ("columns", name), f"columns: {likely}; set it in source.options.sep, and list the columns"
     for name, column in spec.columns.items():
         if name.lower() in seen:
             message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
@@ -173,6 +187,20 @@ def _columns(spec: Spec) -> Found:
             message = f"{option}: '{name}' is already a column; name the history column otherwise"
             yield place, message
         seen.setdefault(name.lower(), name)
+
+
+def _compare(spec: Spec) -> Found:
+    for name, column in spec.columns.items():
+        if column.compare is None or name in spec.keys:
+            continue
+        place, read = ("columns", name, "compare"), sql.expression(column.compare)
+        if not column.track:
+            yield place, f"compare: '{name}' is not tracked, so that no change of it counts; remove compare or track"
+        if read.tables or read.params:
+            what = "reads a table" if read.tables else "reads a param"
+            yield place, f"compare: {what}, and the checks compare without it; write an expression over {name} alone"
+        elif read.columns != {name.lower()}:
+            yield place, f"compare: '{read.text}' is not over {name} alone; name only {name} in it"
 
 
 def _table(spec: Spec) -> Found:
@@ -230,12 +258,21 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     for name, column in spec.columns.items():
         if column.from_ is not None:
             yield ("columns", name, "from"), sql.expression, column.from_
+        if column.compare is not None:
+            yield ("columns", name, "compare"), sql.expression, column.compare
     if snapshot is not None:
         yield ("snapshot", "taken_at"), sql.expression, snapshot.taken_at
         if snapshot.scope is not None:
             yield ("snapshot", "scope"), sql.expression, snapshot.scope
     for index, check in enumerate(spec.checks):
         yield ("checks", index, "query"), sql.query, check.query
+    for name, lookup in spec.lookups.items():
+        if lookup.query is not None:
+            yield ("lookups", name, "query"), sql.query, lookup.query
+        if lookup.at is not None:
+            yield ("lookups", name, "at"), sql.expression, lookup.at
+        for key, text in lookup.keys.items():
+            yield ("lookups", name, "keys", key), sql.expression, text
 
 
 def _names(spec: Spec) -> Found:
@@ -244,15 +281,76 @@ def _names(spec: Spec) -> Found:
         if check.name in seen:
             yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
         seen.add(check.name)
-    for option in ("current", "as_of"):
+    taken = {spec.target_parts}
+    for option in type(spec.views).model_fields:
         name = getattr(spec.views, option)
-        taken = {spec.target_parts} | ({sql.split_name(spec.views.current)} if spec.views.current else set())
-        if name and (sql.split_name(name) in (taken if option == "as_of" else {spec.target_parts})):
+        if name and sql.split_name(name) in taken:
             yield ("views", option), f"{option}: '{name}' is already taken; give the view another name"
+        taken |= {sql.split_name(name)} if name else set()
+
+
+def _overlays(spec: Spec) -> Found:
+    if not spec.keeps_history:
+        return
+    if spec.overlays and not spec.views.overlay:
+        yield ("overlays",), "overlays: are columns of a view; name it in views.overlay"
+    if spec.views.overlay and not spec.overlays:
+        yield ("views", "overlay"), "overlay: has no columns of its own; list them in overlays, or remove it"
+    taken = {name.lower() for name in _all_columns(spec)}
+    others = [name for name in spec.columns if name not in spec.keys]
+    for name, overlay in spec.overlays.items():
+        place = ("overlays", name)
+        if name.lower() in taken:
+            yield place, f"'{name}' is already a column; name the overlay otherwise"
+        taken.add(name.lower())
+        options = " and ".join(option for option, _ in overlay.given) or "none"
+        if len(overlay.given) != 1:
+            yield place, f"'{name}' has {options} of first, previous, current, since; write exactly one, with a column"
+        for option, column in overlay.given:
+            if column in spec.keys:
+                yield (*place, option), f"{option}: '{column}' is a key, which never changes; name another column"
+            elif column not in spec.columns:
+                hint = nearest(column, others) or f"; the columns are {', '.join(others)}"
+                yield (*place, option), f"{option}: '{column}' is not a column of the spec{hint}"
+
+
+def _lookups(spec: Spec) -> Found:
+    taken = {spec.target_parts, *(sql.split_name(name) for _, name in spec.views if name)}
+    known = _all_columns(spec)
+    for view, lookup in spec.lookups.items():
+        place = ("lookups", view)
+        if sql.split_name(view) in taken:
+            yield place, f"lookups: '{view}' is already taken; give the view another name"
+        if lookup.fact is not None and sql.split_name(lookup.fact) == sql.split_name(view):
+            yield (*place, "fact"), "fact: is the view itself; name the table of the facts"
+        for one, other in (("fact", "query"), ("at", "version")):
+            given = [option for option in (one, other) if getattr(lookup, option) is not None]
+            if len(given) != 1:
+                what = f"{one} and {other} are given" if given else "none is given"
+                yield place, f"lookups: exactly one of {one}, {other} is needed; {what}"
+        if lookup.before_first == "first" and lookup.version is not None:
+            yield (*place, "before_first"), "before_first: goes with at, which a version: current has not; remove it"
+        if set(lookup.keys) != set(spec.keys):
+            yield (
+                (*place, "keys"),
+                f"keys: must be those of the spec, {', '.join(spec.keys)}; map each to an expression",
+            )
+        if not lookup.columns:
+            yield (*place, "columns"), "columns: is empty; list columns of the table"
+        for name in lookup.columns:
+            if name not in known:
+                hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
+                yield (*place, "columns"), f"columns: '{name}' is not a column of the target{hint}"
+        names = [name.lower() for name in lookup.shown.values()]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
+    for where, read, text in sql_texts(spec):
+        if where[0] == "lookups" and read(text).params:
+            yield where, f"{where[-1]}: reads a param, which a view cannot; write the value"
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _versions, _pattern, _keys, _columns, _table, _params, _names,
+    _source, _snapshot, _versions, _pattern, _keys, _columns, _compare, _table, _params, _names, _overlays, _lookups,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

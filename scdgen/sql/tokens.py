@@ -79,13 +79,15 @@ def with_table(text: str, table: tuple[str, ...], name: str) -> str:
 
 
 def with_column(text: str, column: str, value: str) -> str:
-    """The text with each mention of a column replaced by an expression.
+    """The text with each mention of a column replaced by an expression; a field of a struct keeps its name.
 
     >>> with_column("date_format(valid_from, 'yyyy')", "valid_from", "_scd_at")
     "date_format(_scd_at, 'yyyy')"
+    >>> with_column("lower(address.city)", "address", "t.address")
+    'lower(t.address.city)'
     """
-    found = sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column)
-    return _replaced(text, [node.parts for node in found if node.name.lower() == column.lower()], value)
+    found = (node.parts[:1] for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
+    return _replaced(text, [parts for parts in found if parts[0].name.lower() == column.lower()], value)
 
 
 def _replaced(text: str, names: Iterable[list[exp.Expr]], value: str) -> str:

@@ -61,7 +61,7 @@ CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int |
     ("late", changes(more="late_arriving: fail"), [(1, "x", T1), (1, "y", T3)], {}, "late", 1, "not later than"),
     ("snapshot: empty", snapshot(), [], {"taken": T2}, "empty_snapshot", None, "allow_empty"),
     ("snapshot: too many gone", snapshot(options=", max_deleted: 0.5"), [(9, "x")], {"taken": T2}, "max_deleted", None,
-     "more than 0.5"),
+     "limit 50 %"),
     ("snapshot: not after the start of a gone key", snapshot(), [(1, "a")], {"taken": T1}, "taken_at", None, '"id":2'),
 ]  # fmt: skip
 

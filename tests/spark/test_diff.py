@@ -111,8 +111,9 @@ def test_changes_by_times_and_runs(
         ("opened", 8, "2024-02-10", (None, "Pisa"), (None, "9999-12-31"), (None, False)),
         ("folded", 8, "2024-03-01", ("Pisa", None), ("9999-12-31", None), (False, None)),
     ]
-    words = {"opened": "open", "closed": "close", "corrected": "correct", "folded": "fold"}
-    assert night.counts == {word: planned[action] for word, action in words.items()}, "same counts as the plan"
+    assert night.counts == planned.versions, "same counts as the plan"
+    between = runner.diff(spec, "2024-03-09", "2024-03-10").counts
+    assert between["deleted"] == planned.keys["deleted"] == 1 and between["returned"] == planned.keys["returned"] == 1
     assert next(row for row in night.rows if row.key == {"id": 6}).changed == ("note",)
 
     status, out, err = called("diff", "people.yml", "--run", "night-2", "--key", "id=8", "--limit", "2")
@@ -126,6 +127,10 @@ def test_changes_by_times_and_runs(
         "wrote pages/people.html: diffs.people, since 2024-03-01: 1 new, "
     )
     assert '"Lyon"' in Path("pages/people.html").read_text()
+    day, today = map(str, spark.sql("SELECT current_date() - 1, current_date()").collect()[0])
+    asked = ("diff", "people.yml", "--from", "yesterday", "--to", "today")
+    assert called(*asked)[1].startswith(f"diffs.people, {day} to {today}: 0 new"), "the times that the words stand for"
+    assert called(*asked, "--format", "csv")[2] == f"diffs.people: {day} to {today}\n"
     with pytest.raises(DataError, match=r"^diffs\.people: no row has the key id=9; look for it with `scdgen show`$"):
         runner.diff(spec, "2024-01-15", keys={"id": 9})
 

@@ -10,6 +10,7 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     evolved = spec_of(MORE, "history: {row_hash: hash}\nschema_evolution: add_columns")
     new = [(1, "Ann", "Oslo", None, 7, day(2)), (2, "Bob", "Bonn", "b@x", 8, day(2))]
     planned = runner.plan(evolved, source=frame(spark, *new))
-    assert sorted((row["action"], row["id"]) for row in planned) == [("close", 2), ("correct", 1), ("open", 2)]
+    assert sorted((row["action"], row["id"]) for row in planned) == [("closed", 2), ("corrected", 1), ("opened", 2)]
     assert "email" not in spark.table("evolve.dim").columns
     result = runner.run(evolved, source=frame(spark, *new))
     assert result.added == ("email", "visits")
@@ -91,8 +92,28 @@ def test_failed_run_drops_the_new_columns(spark: SparkSession, runner: Runner) -
     assert runner.run(evolved, source=frame(spark, (1, "Ann", "Oslo", "a@x", 1, day(2)))).added == ("email", "visits")
 
 
-RECREATE = "recreate the table, or use `scdgen run --adopt` where the stored rows fit the spec as it is"
-DRIFTS = {
+KEEP = "statements that keep the stored rows"
+ADOPT = "`scdgen run --adopt`"
+MAPPING = "    ALTER TABLE evolve.dim SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name');"
+
+
+def converted(name: str, kind: str) -> list[str]:
+    return [
+        MAPPING,
+        f"    ALTER TABLE evolve.dim ADD COLUMN {name}_new {kind};",
+        f"    UPDATE evolve.dim SET {name}_new = CAST({name} AS {kind});",
+        f"    ALTER TABLE evolve.dim DROP COLUMN {name};",
+        f"    ALTER TABLE evolve.dim RENAME COLUMN {name}_new TO {name};",
+    ]
+
+
+def retyped(name: str, was: str, now: str) -> str:
+    line = f"the column '{name}' is {was} in the table and {now} in the spec; write the table's type or convert it"
+    return f"{line}; {KEEP}:"
+
+
+# What differs -> the spec, and the lines of the message; those that begin with blanks are statements.
+DRIFTS: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "a new column": (
         (MORE,),
         ["the table has no column 'email'; set schema_evolution: add_columns or take it out of the spec",
@@ -100,30 +121,47 @@ DRIFTS = {
     ),
     "a type": (
         ("id: bigint, name: string, city: int",),
-        ["the column 'id' is INT in the table and BIGINT in the spec; write the table's type or recreate the table",
-         "the column 'city' is STRING in the table and INT in the spec; write the table's type or recreate the table"],
+        [retyped("id", "INT", "BIGINT"),
+         "    ALTER TABLE evolve.dim SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');",
+         "    ALTER TABLE evolve.dim ALTER COLUMN id TYPE BIGINT;",
+         retyped("city", "STRING", "INT"), *converted("city", "INT")],
     ),
     "a history column": (
         (COLUMNS, "history: {surrogate_key: sk}\nschema_evolution: add_columns"),
         ["the table has no column 'sk' (history.surrogate_key), which rows already stored would need; take it out of "
-         "the spec or recreate the table"],
+         f"the spec or add it; {KEEP}:",
+         "    ALTER TABLE evolve.dim ADD COLUMN sk STRING;",
+         "    UPDATE evolve.dim SET sk = "
+         "SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(valid_from) AS STRING))), 256);"],
     ),
     "the type of the history": (
         (COLUMNS, "history: {type: date}"),
-        ["the column 'valid_from' is TIMESTAMP in the table and DATE in the spec; write the table's type or "
-         "recreate the table",
-         "the column 'valid_to' is TIMESTAMP in the table and DATE in the spec; write the table's type or "
-         "recreate the table",
-         f"the table was made with history: timestamp, the spec says date; {RECREATE}"],
+        [retyped("valid_from", "TIMESTAMP", "DATE"), *converted("valid_from", "DATE"),
+         retyped("valid_to", "TIMESTAMP", "DATE"), *converted("valid_to", "DATE"),
+         f"the table was made with history: timestamp, the spec says date; use {ADOPT}"],
     ),
     "the gap": (
         (COLUMNS, "history: {gap: 1 day, open_end: '9999-12-31 00:00:00'}"),
         ["the table was made with history: timestamp, the spec says timestamp, gap 1 day, open_end 9999-12-31 00:00:00"
-         f"; {RECREATE}"],
+         f"; {KEEP}, then {ADOPT}:",
+         "    UPDATE evolve.dim SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);",
+         "    UPDATE evolve.dim SET valid_to = TIMESTAMP '9999-12-31 00:00:00' WHERE valid_to IS NULL;"],
     ),
     "a tracked column": (
         ("id: int, name: string, city: {type: string, track: false}",),
-        [f"the table was made with tracked columns: city, name, the spec says name; {RECREATE}"],
+        [f"the table was made with tracked columns: city, name, the spec says name; {KEEP}:",
+         "    ALTER TABLE evolve.dim SET TBLPROPERTIES ('scdgen.tracked' = '[\"name\"]');"],
+    ),
+    "another name": (
+        ("id: int, name: string, town: string",),
+        ["the table has no column 'town', and the spec has no 'city', which has the same type; renamed? If not, "
+         f"remove 'city' from the property scdgen.tracked and set schema_evolution: add_columns; {KEEP}, then {ADOPT}:",
+         MAPPING, "    ALTER TABLE evolve.dim RENAME COLUMN city TO town;"],
+    ),
+    "another pattern": (
+        (COLUMNS, "pattern"),
+        ["the table was made with pattern: scd2, the spec says scd1; name another target, "
+         f"or use {ADOPT} if its rows fit the spec"],
     ),
     "nullable: false": (
         ("id: int, name: string, city: string, email: {type: string, nullable: false, track: false}",
@@ -133,15 +171,24 @@ DRIFTS = {
 }  # fmt: skip
 
 
+def drifted(given: tuple[str, ...]) -> Spec:
+    if given[1:] != ("pattern",):
+        return spec_of(*given)
+    return load_spec_text(
+        "target: evolve.dim\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\ncolumns: {" + given[0] + "}\n"
+    )
+
+
 def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     before = version(spark)
     for name, (given, expected) in DRIFTS.items():
-        spec = spec_of(*given)
+        spec = drifted(given)
         for act in (runner.run, runner.plan):
             with pytest.raises(DataError) as refused:
                 act(spec, source=frame(spark, (1, "Ann", "Rome", None, None, day(2))))
-            assert str(refused.value).splitlines() == [f"evolve.dim: {line}" for line in expected], name
+            lines = [line if line.startswith("    ") else f"evolve.dim: {line}" for line in expected]
+            assert str(refused.value).splitlines() == lines, name
             assert refused.value.rule == "drift"
     keys = spec_of().model_copy(update={"keys": ("name",)})
     with pytest.raises(DataError, match="the table was made with keys: id, the spec says name"):
@@ -166,7 +213,7 @@ def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
         runner.run(spec, source=change, adopt=True)
     assert version(spark) == 1
     spark.sql("UPDATE evolve.dim SET valid_to = '2024-01-02' WHERE note = 'old'")
-    assert [row["action"] for row in runner.plan(spec, source=change)] == ["close", "open"]
+    assert [row["action"] for row in runner.plan(spec, source=change)] == ["closed", "opened"]
     result = runner.run(spec, source=change, adopt=True)
     assert (result.inserted, result.updated) == (1, 1)
     again = runner.run(spec, source=change)
@@ -185,3 +232,131 @@ def test_skipped_rows_are_counted(spark: SparkSession, runner: Runner) -> None:
     assert (result.inserted, result.skipped) == (1, 3)
     again = runner.run(spec, source=frame(spark, *rows))
     assert (again.inserted, again.updated, again.skipped) == (0, 0, 3)
+
+
+STORED = [(1, "Ann", "Oslo", None, 5, day(1)), (1, "Ann", "Rome", None, 6, day(3)), (2, "Bob", "Bonn", None, 7, day(1))]
+LATER = [(1, "Ann", "Graz", None, 8, day(5)), (2, "Bob", "Bonn", None, 7, day(5))]
+OLD = "id: int, name: string, city: string, visits: int"
+# What changes -> the spec of before and after, whether the table has to be adopted, and rows of the later batch.
+MOVES: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
+    "a column's name": ((OLD,), ("id: int, name: string, town: {type: string, from: city}, visits: int",), True),
+    "a hashed column's name": (
+        (OLD, "history: {row_hash: h, surrogate_key: sk}"),
+        ("id: int, name: string, town: {type: string, from: city}, visits: int",
+         "history: {row_hash: h, surrogate_key: sk}"),
+        True,
+    ),
+    "a wider type": ((OLD,), ("id: bigint, name: string, city: string, visits: bigint",), False),
+    "another type": ((OLD, "history: {row_hash: h}"),
+                     ("id: int, name: string, city: string, visits: string", "history: {row_hash: h}"), False),
+    "no longer tracked": ((OLD,), ("id: int, name: string, city: {type: string, track: false}, visits: int",), False),
+    "tracked from now on": (("id: int, name: string, city: string, visits: {type: int, track: false}",), (OLD,), False),
+    "without a column": ((OLD,), ("id: int, name: string, city: string",), False),
+    "history columns": (
+        (OLD,),
+        (OLD, "history: {surrogate_key: sk, row_hash: h, action: act}"),
+        False,
+    ),
+    "names of history columns": (
+        (OLD,), (OLD, "history: {valid_from: since, valid_to: until, is_current: open}"), False
+    ),
+    "gap and open end": ((OLD,), (OLD, "history: {gap: 1 millisecond, open_end: '9999-12-31'}"), True),
+    "without a gap": ((OLD, "history: {gap: 1 second, open_end: '9999-12-31'}"), (OLD,), True),
+    "dates": ((OLD,), (OLD, "history: {type: date}"), True),
+}  # fmt: skip
+
+
+QUICK = ("a hashed column's name", "another type", "history columns", "gap and open end")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MOVES]
+)
+def test_statements_of_a_message_keep_the_history(spark: SparkSession, runner: Runner, name: str) -> None:
+    """After the statements of the message and a run, the table is as if it had always had the new spec."""
+    before, after, adopts = MOVES[name]
+    runner.run(spec_of(*before), source=frame(spark, *STORED))
+    spec, batch = spec_of(*after), frame(spark, *LATER)
+    for _ in range(3):  # what is renamed may have hidden what else differs
+        try:
+            runner.plan(spec, source=batch)
+            break
+        except DataError as refused:
+            message = str(refused)
+            assert (ADOPT in message) == adopts, message
+            statements = "\n".join(line for line in message.splitlines() if line.startswith("    "))
+            for statement in split_statements(statements):
+                spark.sql(statement)
+            if adopts:
+                break
+    runner.run(spec, source=batch, adopt=adopts)
+    failed = {check.name for check in runner.check(spec) if check.failures}
+    assert failed <= ({"no_repeat"} if name in {"no longer tracked", "without a column"} else set())
+    columns = [column for column in spark.table("evolve.dim").columns if column in table_columns(spec)]
+    found = sorted(spark.table("evolve.dim").select(sorted(columns)).collect(), key=repr)
+    again = runner.run(spec, source=batch)
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    spark.sql("DROP TABLE evolve.dim")
+    runner.run(spec, source=frame(spark, *STORED))
+    runner.run(spec, source=batch)
+    fresh = sorted(spark.table("evolve.dim").select(sorted(columns)).collect(), key=repr)
+    if name == "tracked from now on":  # a stored version holds the newest value of what was not tracked
+        assert len(found) == len(fresh)
+    else:
+        assert found == fresh
+
+
+ITSELF = """target: evolve.dim
+pattern: scd2
+source:
+  query: SELECT * FROM evolve.dim{where}
+  feed: versions
+  effective_at: valid_from
+  effective_until: valid_to
+keys: [id]
+columns: {{{columns}}}
+{after}
+"""
+# What changes -> the options of the spec before and after, and its columns after.
+REBUILDS = {
+    "equal neighbours": ("unchanged: keep", "", OLD),
+    "a column that is no longer tracked": ("", "", OLD.replace("city: string", "city: {type: string, track: false}")),
+    "deletes as versions": ("", "on_delete: mark\nhistory: {deleted: gone}", OLD),
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["equal neighbours", *(pytest.param(name, marks=pytest.mark.long) for name in [*REBUILDS][1:])]
+)
+def test_table_rebuilt_from_itself_is_as_from_its_changes(spark: SparkSession, runner: Runner, name: str) -> None:
+    """The advice for changes that the statements of a message cannot bring to stored versions."""
+    before, after, columns = REBUILDS[name]
+    more = [
+        (1, "Ann", "Oslo", None, 5, day(2)),
+        (2, "Bob", "Kiel", None, 7, day(4)),
+        *((3, "Eve", "Rome", None, visits, day(at)) for visits, at in ((1, 1), (None, 2), (1, 4), (None, 6))),
+    ]
+    batch = frame(spark, *STORED, *more)
+    changes = {"feed": "changes, delete_when: visits IS NULL"}
+    runner.run(spec_of(OLD, before, **changes), source=batch)
+    stored = spark.table("evolve.dim").count()
+    itself = load_spec_text(ITSELF.format(columns=columns, after=after, where=" WHERE NOT gone" * ("gone" in after)))
+    try:
+        runner.plan(itself)
+    except DataError as refused:
+        for statement in split_statements("\n".join(x for x in str(refused).splitlines() if x.startswith("    "))):
+            spark.sql(statement)
+    result = runner.run(itself)
+    assert spark.table("evolve.dim").count() == stored + result.inserted - result.deleted != stored
+    again = runner.run(itself)
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    assert [check.name for check in runner.check(itself) if check.failures] == []
+    order = sorted(table_columns(itself))
+    found = sorted(spark.table("evolve.dim").select(order).collect(), key=repr)
+    spark.sql("DROP TABLE evolve.dim")
+    runner.run(spec_of(columns, after, **changes), source=batch)
+    assert found == sorted(spark.table("evolve.dim").select(order).collect(), key=repr)
+
+
+def table_columns(spec: Spec) -> set[str]:
+    return {*spec.columns, *(name for _, name in spec.history.names())}

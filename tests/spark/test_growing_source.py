@@ -149,4 +149,4 @@ def test_plan_with_growing_source_is_retried(spark: SparkSession) -> None:
     holds(spark, "(2, 'x', '2024-03-01')")
     with growing(spark, LATE, "COUNT_IF") as came:
         planned = Runner(spark).plan_counted(spec)
-    assert came and (planned.counts["open"], planned.counts["correct"]) == (2, 1)
+    assert came and (planned.counts.versions["opened"], planned.counts.versions["corrected"]) == (2, 1)

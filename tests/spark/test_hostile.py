@@ -68,7 +68,7 @@ def test_hostile_file_names_are_read(spark: SparkSession, tmp_path: Path) -> Non
         frames = []
         for name in FILES:
             with (tmp_path / name).open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([["k", COLUMN], [name, "1"]])
+                csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["k", COLUMN], [name, "1"]])
             frames.append(open_files(spark, spec, str(tmp_path / name)).rows)
         assert Runner(spark).run(spec, reduce(lambda one, more: one.unionByName(more), frames)).inserted == count
         assert [row[:2] for row in rows_of(spark, spec.target)] == sorted(((name, "1") for name in FILES), key=repr)

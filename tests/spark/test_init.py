@@ -74,6 +74,56 @@ columns:
         ]
 
 
+EXCEL = (
+    "Kunde;Ort;Betrag;changed_at;born\r\n"
+    "007;Köln;12,50;01.02.2024 08:00;31/12/1990\r\n"
+    "007;Bonn;1.012,50;02.02.2024 09:30;31/12/1990\r\n"
+    "008;Wien;;01.02.2024 08:00;\r\n"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1", "windows-1252"])
+def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
+    """Semicolons, byte order marks, decimal commas and dates as a German Excel writes them: the draft runs."""
+    spark.sql("DROP TABLE IF EXISTS init_excel.kunde")
+    text = EXCEL.replace("Köln", "Köln €") if encoding == "windows-1252" else EXCEL
+    Path("kunde.csv").write_bytes(text.encode(encoding))
+    status, out, err = here("init", "--from", "kunde.csv", "--target", "init_excel.kunde")
+    assert (status, err) == (0, "")
+    spec = load_spec_text(out.replace("path: kunde.csv", f"path: {Path('kunde.csv').absolute()}"))
+    assert spec.source.options["sep"] == ";"
+    assert (spec.source.feed, spec.source.effective_at) == ("changes", "to_timestamp(changed_at, 'dd.MM.yyyy HH:mm')")
+    assert spec.columns["Betrag"].from_ == "replace(replace(Betrag, '.', ''), ',', '.')"
+    assert (spec.columns["born"].type, spec.columns["born"].from_) == ("DATE", "to_date(born, 'dd/MM/yyyy')")
+    for _ in range(2):
+        Runner(spark).run(spec)
+    rows = [tuple(str(x) for x in row[:5]) for row in rows_of(spark, "init_excel.kunde")]
+    city = "Köln €" if encoding == "windows-1252" else "Köln"
+    assert rows == [
+        ("007", "Bonn", "1012.5", "1990-12-31", "2024-02-02 09:30:00"),
+        ("007", city, "12.5", "1990-12-31", "2024-02-01 08:00:00"),
+        ("008", "Wien", "None", "None", "2024-02-01 08:00:00"),
+    ]
+    Path("spec.yml").write_text(out)
+    assert "0 opened" in here("run", "spec.yml", "--source", "kunde.csv")[1], "the same rows by --source"
+
+
+def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Called) -> None:
+    spark.sql("DROP TABLE IF EXISTS init_dates.customer")
+    Path("a.csv").write_text("id,name,changed_at\n1,Ann,01/02/2024\n2,Bob,01/02/2024\n")
+    draft = ("init", "--from", "a.csv", "--target", "init_dates.customer", "--out", "c.yml")
+    status, _, err = here(*draft)
+    assert (status, err) == (2, "a.csv: changed_at: '01/02/2024' is a date by dd/MM/yyyy and by MM/dd/yyyy; give "
+                             "--date-format dd/MM/yyyy or MM/dd/yyyy\n")  # fmt: skip
+    assert here(*draft, "--date-format", "dd/MM/yyyy")[0] == 0
+    assert "effective_at: to_timestamp(changed_at, 'dd/MM/yyyy')\n" in Path("c.yml").read_text()
+    assert here("run", "c.yml", "--source", "a.csv")[0] == 0
+    Path("b.csv").write_text("id,name,changed_at\n1,Anna,01/03/2024\n")
+    assert here("run", "c.yml", "--source", "b.csv")[0] == 0
+    rows = [(*row[:2], str(row[2])[:10], row[4]) for row in rows_of(spark, "init_dates.customer")]
+    assert rows == [(1, "Ann", "2024-02-01", False), (1, "Anna", "2024-03-01", True), (2, "Bob", "2024-02-01", True)]
+
+
 @pytest.mark.long
 def test_draft_from_csv_snapshot(here: Called) -> None:
     """Without a time column it is a snapshot; the shortest key has two columns, neither of them unique alone."""
@@ -81,18 +131,21 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
         f"{region},{number},{name},1990-01-0{number}" for region in "EW" for number, name in ((1, "Ann"), (2, "Bob"))
     ]
     Path("people.csv").write_text("region_code,person_no,name,birth_date\n" + "\n".join(rows) + "\n")
-    status, out, _ = here("init", "--from", "people.csv")
+    status, _, err = here("init", "--from", "people.csv")
+    assert (status, err) == (2, "people.csv: cannot tell changes from a snapshot; give --feed snapshot "
+                             "if a missing key means a delete, otherwise --feed changes\n")  # fmt: skip
+    status, out, _ = here("init", "--from", "people.csv", "--feed", "snapshot")
     assert status == 0
     spec = load_spec_text(out)
     assert (spec.target, spec.source.feed, spec.source.effective_at) == ("default.people", "snapshot", None)
     assert spec.keys == ("region_code", "person_no")
     assert [column.type for column in spec.columns.values()] == ["STRING", "INT", "STRING", "DATE"]
-    assert "# Guessed: no column says when a row changed.\n" in out
+    assert "max_deleted: 0.1" in out and "taken_at: :taken" in out
     assert "# Guessed: unique in all 4 rows.\n" in out
     status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
     assert (status, err) == (2, "people.csv: no column says when a row changed, which changes need; "
                              "give --feed snapshot for a full extract, or add such a column\n")  # fmt: skip
-    status, out, _ = here("init", "--from", "people.csv", "--keys", "name")
+    status, out, _ = here("init", "--from", "people.csv", "--keys", "name", "--feed", "snapshot")
     assert status == 0 and "# Look at it: not unique; 2 rows share it in all 4 rows.\n" in out
     assert (
         here("init", "--from", "people.csv", "--keys", "nam")[2]
@@ -167,11 +220,14 @@ def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
 
 def test_source_without_a_key_is_refused(here: Called) -> None:
     Path("empty.csv").write_text("id,name\n")
-    status, _, err = here("init", "--from", "empty.csv")
+    status, _, err = here("init", "--from", "empty.csv", "--feed", "snapshot")
     assert (status, err) == (2, "empty.csv: no key can be guessed, because there are no rows; give --keys\n")
-    assert load_spec_text(here("init", "--from", "empty.csv", "--keys", "id")[1]).columns["id"].type == "STRING"
+    assert (
+        load_spec_text(here("init", "--from", "empty.csv", "--keys", "id", "--feed", "snapshot")[1]).columns["id"].type
+        == "STRING"
+    )
     Path("same.csv").write_text("a,b\n1,x\n1,y\n2,x\n2,y\n".replace("x", "0.5").replace("y", ""))
-    status, _, err = here("init", "--from", "same.csv")
+    status, _, err = here("init", "--from", "same.csv", "--feed", "snapshot")
     assert (status, err) == (
         2, "same.csv: no key can be guessed, because no columns stand out as unique in all 4 rows; give --keys\n"
     )  # fmt: skip

@@ -69,6 +69,16 @@ def test_one_row_per_run_and_table(spark: Any, here: Called) -> None:
         ("measured.people", 3, 0, 0, 0, 0, 0, 0, 2),
         ("measured.names", 4, 0, 0, 0, 0, None, None, 4),
     ]
+    words = [(*row["keys"], *(row["versions"] or ())) for row in rows]
+    assert words == [
+        (1, 0, 0, 0, 0, 2, 0, 0, 0),
+        (2, 0, 0, None, 0),
+        (1, 1, 0, 0, 0, 3, 1, 1, 0),
+        (2, 0, 0, None, 2),
+        (0, 0, 0, 0, 2, 0, 0, 0, 0),
+        (0, 0, 0, None, 4),
+    ], "keys: new, changed, deleted, returned, unchanged; versions: opened, closed, corrected, folded"
+    assert (first["keys"]["new"], first["versions"]["opened"]) == (1, 2)
     assert [row["run"] for row in rows[:2]] == [first["run"], second["run"]]
     assert len({row["run"] for row in rows}) == 3
     assert [row["created"] for row in rows] == [True, True, False, False, False, False]
@@ -138,7 +148,7 @@ def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
     spark.sql("CREATE TABLE measured.other (run STRING, target STRING) USING DELTA")
     for table, status, message in (
         ("measured.seen", 1, "--metrics measured.seen: is a view, which takes no rows; name another table"),
-        ("measured.other", 1, "--metrics measured.other: is there without 20 of the columns, such as spec; add what is "
+        ("measured.other", 1, "--metrics measured.other: is there without 22 of the columns, such as spec; add what is "
                               "missing, or name another table"),
         ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name another table"),
     ):  # fmt: skip

@@ -82,7 +82,7 @@ def test_failure_skips_dependent_specs(
     spark.sql("INSERT INTO pipe.first VALUES ('c0', DATE '2023-12-31')")
     status, out, err = run()
     assert status == 1
-    assert [counted(line) for line in out] == ["pipe.days: 4 inserted, 0 updated (0 closed), 0 removed, 0 unchanged"]
+    assert [counted(line) for line in out] == ["pipe.days: keys: 4 new, 0 changed, 0 deleted, 0 unchanged"]
     error, *summary = err.splitlines()
     assert error.startswith("pipe.first: cookie is NULL; fix the source or set bad_rows: skip")
     assert summary == [

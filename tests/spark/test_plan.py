@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec, load_spec_text, render
-from scdgen.patterns.pattern import pattern_of
+from scdgen import DataError, Runner, Spec, load_spec, load_spec_text, render
+from scdgen.cli.plan import format_plan
+from scdgen.patterns.words import Counts
 from scdgen.run.results import PlanResult, RunResult
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, Called, seeds
@@ -70,8 +71,9 @@ class _Batch:
             return before
         with self.runner._prepare(self.spec, *self.given) as prepared:
             counted = self.runner._read_plan(lambda plan: plan.count_run(lean=True), self.spec, prepared)
-        assert counted == {action: plan.counts[action] for action in counted}, self.label
-        assert {*counted} == {*pattern_of(self.spec).written_actions, "unchanged"}
+        expected = {**plan.counts.keys, **plan.counts.versions}
+        expected.pop("refreshed", None)
+        assert counted == expected, self.label
         assert self.version() == version, self.label
         run = self.runner.run(self.spec, *self.given)
         after = self.stored()
@@ -164,21 +166,28 @@ class _Effect:
         assert (run.inserted, run.updated, run.deleted) == (len(inserted), len(updated), len(removed)), label
         assert run.refreshed == len(self.refreshed), label
         gone = self.current(before) - self.current(after)
-        counts = {
-            "unchanged": len(self.read.keys() - {place[: self.keys] for place in self.changed}),
-            "delete": len(gone),
+        touched = {place[: self.keys] for place in self.changed}
+        stored = {place[: self.keys] for place in before}
+        keys = {
+            "new": len(touched - stored),
+            "deleted": len(gone),
+            "returned": len((self.current(after) - self.current(before)) & stored),
+            "unchanged": len(self.read.keys() - touched),
         }
+        versions = {}
         if self.case.scd1:
-            counts |= {"insert": len(inserted), "update": len(updated)}
+            assert keys.pop("returned") == 0
             closing = gone
         else:
-            counts |= {"open": len(inserted), "close": len(closed), "correct": len(updated) - len(closed)}
-            counts |= {"fold": len(removed)}
+            versions = {"opened": len(inserted), "closed": len(closed), "corrected": len(updated) - len(closed)}
+            versions |= {"folded": len(removed)}
             closing = gone | {place[:-1] for place in closed if self.open(before[place], live=True)}
+        keys["changed"] = len(touched) - sum(number for word, number in keys.items() if word != "unchanged")
         if self.case.how.open_end == LAST_RUN:
-            counts["refresh"] = len(self.refreshed)
-        assert plan.counts == counts, label
-        assert (plan.current_keys, plan.closed_keys) == (len(self.current(before)), len(closing)), label
+            versions["refreshed"] = len(self.refreshed)
+        assert plan.counts == Counts(keys, versions), label
+        covered = [key for key in self.current(before) if self.case.meaning.scope(key)]
+        assert (plan.current_keys, plan.closed_keys) == (len(covered), len(closing)), label
         assert plan.skipped == run.skipped, label
 
     def check_rows(self, plan: PlanResult, label: str) -> None:
@@ -229,11 +238,10 @@ def call(spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.long
 def test_plan_output_is_that_in_the_readme(spark: SparkSession, call: Called) -> None:
-    options = ("--source", "changes.csv", "--fail-on", "close>10%", "--fail-on", "delete>0")
+    options = ("--source", "changes.csv", "--fail-on", "closed>10%", "--fail-on", "deleted>0")
     status, out, err = call("plan", CUSTOMER, *options)
-    shown = (
-        f"$ scdgen plan specs/customer.yml --source changes.csv --fail-on 'close>10%' --fail-on 'delete>0'\n{out}{err}"
-    )
+    command = "scdgen plan specs/customer.yml --source changes.csv --fail-on 'closed>10%' --fail-on 'deleted>0'"
+    shown = f"$ {command}\n{out}{err}"
     assert shown == (ROOT / "docs" / "plan.txt").read_text()
     assert (status, err.count("\n")) == (1, 1)
     assert call("plan", CUSTOMER, *options[:2], "--fail-on", "close>34%", "--sample", "0") == (
@@ -247,9 +255,12 @@ def test_plan_output_is_that_in_the_readme(spark: SparkSession, call: Called) ->
     assert status == 0 and plan["counts"] == {
         "open": 3, "close": 1, "correct": 0, "fold": 0, "delete": 0, "unchanged": 1,
     }  # fmt: skip
+    assert plan["keys"] == {"new": 1, "changed": 2, "deleted": 0, "returned": 0, "unchanged": 1}
+    assert plan["versions"] == {"opened": 3, "closed": 1, "corrected": 0, "folded": 0}
+    assert (plan["deleted_share"], plan["max_deleted"]) == (0, None)
     assert (plan["late"], plan["current_keys"], plan["closed_keys"], plan["closed_share"]) == (1, 3, 1, 1 / 3)
     assert plan["sample"][0] == {
-        "action": "close", "late": False, "deletes": False, "key": {"id": 1},
+        "change": "closed", "action": "close", "late": False, "deletes": False, "key": {"id": 1},
         "old": {"id": 1, "name": "Ann", "address": "Oslo", "valid_from": "2024-01-01 00:00:00", "valid_to": None,
                 "is_current": True},
         "new": {"id": 1, "name": "Ann", "address": "Oslo", "valid_from": "2024-01-01 00:00:00",
@@ -266,20 +277,61 @@ def test_committed_plan_gives_the_same_rows(spark: SparkSession, call: Called, t
         for statement in before:
             spark.sql(statement)
         assert [row.asDict() for row in spark.sql(counts).collect()] == [{
-            "open": 3, "close": 1, "correct": 0, "fold": 0, "delete": 0, "unchanged": 1, "late": 1, "closed_keys": 1,
-            "current_keys": 3, "closed_percent": 33.3,
+            "new": 1, "changed": 2, "deleted": 0, "returned": 0, "unchanged": 1,
+            "opened": 3, "closed": 1, "corrected": 0, "folded": 0, "late": 1, "closed_keys": 1,
+            "current_keys": 3, "deleted_percent": 0.0,
         }]  # fmt: skip
     frame = spark.sql(sample)
-    assert frame.columns == ["action", "note", "id", "name", "address", "valid_from", "valid_to", "is_current"]
+    assert frame.columns == ["change", "note", "id", "name", "address", "valid_from", "valid_to", "is_current"]
     start, march, late = (dt.datetime(*day) for day in ((2024, 1, 1), (2024, 3, 1), (2023, 12, 1)))
     assert [tuple(row) for row in frame.collect()] == [
-        ("close", "", 1, "Ann", "Oslo", start, "NULL -> 2024-03-01 00:00:00", "true -> false"),
-        ("open", "", 1, "Ann", "Rome", march, "NULL", "true"),
-        ("open", "late", 2, "Bob", "Cork", late, "2024-01-01 00:00:00", "false"),
-        ("open", "", 4, "Dan", "Lyon", march, "NULL", "true"),
+        ("closed", "", 1, "Ann", "Oslo", start, "NULL -> 2024-03-01 00:00:00", "true -> false"),
+        ("opened", "", 1, "Ann", "Rome", march, "NULL", "true"),
+        ("opened", "late", 2, "Bob", "Cork", late, "2024-01-01 00:00:00", "false"),
+        ("opened", "", 4, "Dan", "Lyon", march, "NULL", "true"),
     ]
     spark.sql("DROP VIEW _scd_plan")
     spark.sql("DROP TABLE crm.customer_updates")
+
+
+RETURNING = """target: planned.returning
+pattern: scd2
+source: {{table: nowhere, {feed}}}
+keys: [id]
+columns: {{id: int, name: string}}
+"""
+
+
+def test_returned_keys_are_not_new(spark: SparkSession) -> None:
+    """Also if they were deleted so long ago that the MERGE does not read their versions; plan and run agree."""
+    spark.sql("DROP TABLE IF EXISTS planned.returning")
+    of_changes = load_spec_text(RETURNING.format(feed="effective_at: at, delete_when: op = 'D'"))
+    snapshot = "taken_at: \"TIMESTAMP '2024-05-01'\", max_deleted: 0.5"
+    of_snapshot = load_spec_text(RETURNING.format(feed="feed: snapshot") + f"snapshot: {{{snapshot}}}\n")
+    runner = Runner(spark)
+
+    def count(spec: Spec, *rows: tuple[int, str, str, str]) -> tuple[list[int], list[int], str]:
+        frame = spark.sql("SELECT * FROM VALUES " + ", ".join(map(str, rows)) + " AS t (id, name, at, op)")
+        source = frame.selectExpr("INT(id)", "name", "TIMESTAMP(at) AS at", "op")
+        planned = runner.plan_counted(spec, source)
+        done = runner.run_counted(spec, source)
+        assert (done["keys"], done["versions"]) == (planned.counts.keys, planned.counts.versions)
+        return [*done["keys"].values()], [*done["versions"].values()], format_plan(planned).splitlines()[1].strip()
+
+    first = [(n, "a", "2024-01-01", "I") for n in (1, 2, 3, 4)]
+    assert count(of_changes, *first, (1, "a", "2024-01-02", "D"), (2, "a", "2024-01-02", "D")) == (
+        [4, 0, 0, 0, 0], [4, 0, 0, 0], "0 keys deleted"
+    )  # fmt: skip
+    # 1 returns with the values of before, 3 is deleted, 4 moves and stays, 5 is new.
+    march = "2024-03-01"
+    assert count(
+        of_changes, (1, "a", march, "I"), (3, "a", march, "D"), (4, "b", march, "U"), (5, "a", march, "I")
+    ) == ([1, 1, 1, 1, 0], [3, 2, 0, 0], "1 key deleted (50.0 %)")  # fmt: skip
+    # Of the keys 1, 4 and 5, two change and one is deleted, which max_deleted allows; 2 returns, 6 is new.
+    assert count(of_snapshot, *((n, "c", march, "I") for n in (1, 2, 4, 6))) == (
+        [1, 2, 1, 1, 0], [4, 3, 0, 0], "1 key deleted (33.3 %; limit 50 %)"
+    )  # fmt: skip
+    spark.sql("DROP TABLE planned.returning")
 
 
 ODD = """target: planned.odd
@@ -289,7 +341,7 @@ keys: [n, key]
 columns:
   n: int
   key: string
-  action: {{type: string, from: "concat('a', n)"}}
+  change: {{type: string, from: "concat('a', n)"}}
   note: binary
   Late: {{type: 'map<string,int>', from: numbers{untracked}}}
   open: {{type: 'struct<a: double, b: date>', from: parts}}
@@ -319,20 +371,20 @@ def test_columns_named_like_columns_of_the_plan(spark: SparkSession, pattern: st
     shown = spark.sql(sample)
     if pattern == "scd1":
         changed = ("Late", "open", "`s` {x} ->")
-        assert listed == [("update", False, 1, changed), ("delete", True, 2, ()), ("insert", False, 3, ())]
-        assert [row["action"] for row in runner.plan(spec, source=spark.sql(rows[0]))] == ["update"]
-        assert shown.columns == ["_scd_action", *spec.columns]
+        assert listed == [("changed", False, 1, changed), ("deleted", True, 2, ()), ("new", False, 3, ())]
+        assert [row["action"] for row in runner.plan(spec, source=spark.sql(rows[0]))] == ["changed"]
+        assert shown.columns == ["_scd_change", *spec.columns]
         assert [tuple(row) for row in shown.collect()] == [(
-            "update", 1, "k", "a1", "01", '{"x":1} -> {"x":2}',
+            "changed", 1, "k", "a1", "01", '{"x":1} -> {"x":2}',
             '{"a":0.5,"b":"2024-01-01"} -> {"a":0.5,"b":"2024-01-02"}', "[1,1] -> [1,2]",
         )]  # fmt: skip
     else:
         ends = ("valid_to", "is_current")
         assert listed == [
-            ("close", False, 1, ends), ("open", False, 1, ()), ("close", True, 2, ends), ("open", False, 3, ()),
+            ("closed", False, 1, ends), ("opened", False, 1, ()), ("closed", True, 2, ends), ("opened", False, 3, ()),
         ]  # fmt: skip
-        assert shown.columns[:3] == ["_scd_action", "_scd_note", "n"]
-        assert [row[0] for row in shown.collect()] == ["close", "open"]
+        assert shown.columns[:3] == ["_scd_change", "_scd_note", "n"]
+        assert [row[0] for row in shown.collect()] == ["closed", "opened"]
     spark.sql("DROP VIEW IF EXISTS _scd_plan")
     spark.sql("DROP TABLE planned.odd")
 
@@ -342,8 +394,8 @@ def test_failed_table_does_not_stop_other_plans(call: Called, tmp_path: Path) ->
     text = first.replace("PATH", str(tmp_path / "changes.csv"))
     (tmp_path / "a.yml").write_text(text)
     (tmp_path / "b.yml").write_text(text.replace("planned.first", "planned.second"))
-    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "insert>=4", "--sample", "1")
-    counts = "4 insert, 0 update, 0 delete, 0 unchanged\n  0 of 0 current keys would be deleted\n\n"
-    rows = "action  note  id\n------  ----  --\ninsert        1\n(3 more of insert; --sample N shows more)\n"
+    status, out, err = call("plan", "a.yml", "b.yml", "--fail-on", "new>=4", "--limit", "1")
+    counts = "keys: 4 new, 0 changed, 0 deleted, 0 unchanged\n  0 keys deleted\n\n"
+    rows = "change  note  id\n------  ----  --\nnew           1\n(3 more of new; --limit N shows more)\n"
     assert (status, out) == (1, f"planned.first: {counts}{rows}planned.second: {counts}{rows}")
-    assert err == "".join(f"planned.{name}: the plan fails on insert>=4: 4 insert\n" for name in ("first", "second"))
+    assert err == "".join(f"planned.{name}: the plan fails on new>=4: 4 new\n" for name in ("first", "second"))

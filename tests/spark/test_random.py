@@ -25,6 +25,8 @@ from tests.support.reference import (
     merge_current,
     merge_current_snapshot,
     merge_snapshot,
+    overlaid,
+    read_versions,
     replace_histories,
     written,
 )
@@ -33,12 +35,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, BATCHES = 100, 3
-FEW = (5, 2, 6, 3, 7)  # scd2 from changes, extracts and whole histories, scd1 from changes and extracts
+# scd2 from changes, extracts and whole histories, scd1 from changes and extracts; one with `compare`.
+FEW = (5, 2, 6, 3, 7, 41)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", seeds(metafunc.config, FEW))
+        metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *_more()]))
+
+
+def _more() -> list[Any]:
+    """The seeds of the long tier: fifty with `compare`, and fifty with overlays, with those of ``FEW``."""
+    cases = {seed: make_case(seed, "r.t", "x") for seed in range(1, 301)}
+    compared = [seed for seed, case in cases.items() if case.meaning.compare and seed not in FEW][:49]
+    overlaid = [seed for seed, case in cases.items() if "overlays" in case.document and seed not in FEW]
+    chosen = dict.fromkeys([*compared, *sorted(overlaid, key=lambda seed: seed not in compared)[:45]])
+    return [pytest.param(seed, marks=pytest.mark.long) for seed in chosen]
 
 
 def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_property: Any) -> None:
@@ -55,7 +67,12 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_prop
     failed = [result for result in runner.check(spec) if result.failures and result.name != "known_b"]
     assert not failed, f"seed {seed}: {failed}\n{whole.text}"
     _check_views(spark, whole, spec, state)
-    for kind, name in (("VIEW", spec.views.current), ("FUNCTION", spec.views.as_of), ("TABLE", target)):
+    for kind, name in (
+        ("VIEW", spec.views.current),
+        ("VIEW", spec.views.overlay),
+        ("FUNCTION", spec.views.as_of),
+        ("TABLE", target),
+    ):
         if name:
             spark.sql(f"DROP {kind} IF EXISTS {name}")
 
@@ -157,6 +174,8 @@ def _check_views(spark: SparkSession, case: Case, spec: Spec, state: Any) -> Non
     if spec.views.current:
         there = [key for key, entry in state.items() if case.scd1 or (entry[-1].end is None and not entry[-1].deleted)]
         assert listed(spec.views.current) == sorted(there, key=repr), case.text
+    if spec.views.overlay:
+        _check_overlays(spark, case, spec, state)
     if spec.views.as_of:
         at = case.time(11)
         literal = str(at) if case.kind == "bigint" else f"{case.kind.upper()} '{at}'"
@@ -168,6 +187,20 @@ def _check_views(spark: SparkSession, case: Case, spec: Spec, state: Any) -> Non
             if v.start <= at and (v.end is None or at < v.end) and not v.deleted
         ]
         assert listed(f"{spec.views.as_of}({literal})") == sorted(valid, key=repr), case.text
+
+
+def _check_overlays(spark: SparkSession, case: Case, spec: Spec, state: History) -> None:
+    """Every version in the view, with what the reference finds in the other versions of its key."""
+    listed = [(name, *overlay.given[0]) for name, overlay in spec.overlays.items()]
+    expected = []
+    for key, versions in state.items():
+        if shown := read_versions(versions, case.meaning):
+            columns = [overlaid(shown, kind, column, case.meaning) for _, kind, column in listed]
+            starts = [version.start for version in shown]
+            expected += [(*key, *row) for row in zip(starts, *columns, strict=True)]
+    names = ", ".join([*case.how.keys, "begins", *(name for name, _, _ in listed)])
+    rows = spark.sql(f"SELECT {names} FROM {spec.views.overlay}").collect()
+    assert sorted(map(tuple, rows), key=repr) == sorted(expected, key=repr), case.text
 
 
 def _options(document: Mapping[str, Any], above: str = "") -> Iterator[str]:

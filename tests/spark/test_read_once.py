@@ -39,7 +39,7 @@ def test_all_statements_of_a_run_see_the_same_rows(spark: SparkSession) -> None:
     assert runner.run(spec, params=DAY).inserted == 30  # other rows, none of them lost
     assert [check.failures for check in runner.check(spec)] == [0] * len(runner.check(spec))
     assert spark.table("once.random").count() == 60
-    assert runner.plan_counted(spec, params=DAY, sample=0).counts["open"] == 30
+    assert runner.plan_counted(spec, params=DAY, sample=0).counts.versions["opened"] == 30
     assert spark.sql("SHOW TABLES LIKE '_scd_source_*'").collect() == []
 
 

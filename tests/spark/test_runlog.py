@@ -104,7 +104,9 @@ def test_runs_are_listed_and_undone(
     status, out, err = called("undo", "people.yml", "--run", third, "--yes")
     assert (status, err) == (1, f"log.people: the run {third} was undone by version {newest + 1}\n")
     runner, spec = Runner(spark), load_spec_text(TEXT)
-    assert runner.undo(spec, second).back_to == version - 4
+    status, out, err = called("undo", "people.yml", "--run", second, "--yes", "--format", "json")
+    undone = json.loads(out)
+    assert (status, err, undone["run"], undone["back_to"]) == (0, "", second, version - 4)
     assert rows_of(spark, "log.people") == states[first]
     assert runner.undo(spec, first).back_to == 0
     assert rows_of(spark, "log.people") == []
@@ -121,3 +123,27 @@ def test_runs_are_listed_and_undone(
     status, out, err = called("history", "people.yml", "--limit", "2")
     assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{8}T\d{6}-[0-9a-f]{6}", "…", out).split("\n")[0] == "log.people"
     assert [line.split()[3] for line in out.splitlines()[3:]] == ["DELETE", "MERGE"]
+
+
+def test_history_has_the_time_of_each_snapshot(
+    spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spark.sql("DROP TABLE IF EXISTS log.extracts")
+    Path("extracts.yml").write_text(
+        "target: log.extracts\npattern: scd2\nsource: {table: nowhere, feed: snapshot}\nkeys: [id]\n"
+        "columns: {id: int}\nsnapshot: {taken_at: ':taken'}\nparams: {taken: timestamp}\n"
+    )
+    for taken, rows in (("2024-05-01", "id\n1\n"), ("2024-06-01 12:30", "id\n2\n")):
+        Path("rows.csv").write_text(rows)
+        status, _, err = called("run", "extracts.yml", "--source", "rows.csv", "--param", f"taken={taken}")
+        assert (status, err) == (0, "")
+    status, out, _ = called("history", "extracts.yml", "--json")
+    listed = [json.loads(line) for line in out.splitlines()]
+    assert [(commit["operation"], commit["taken"]) for commit in listed] == [
+        ("MERGE", "2024-06-01 12:30:00"), ("MERGE", "2024-05-01 00:00:00"), ("CREATE TABLE", ""),
+    ]  # fmt: skip
+    assert [commit["removed"] for commit in listed] == [0, 0, None]
+    assert spark.conf.get("spark.databricks.delta.commitInfo.userMetadata", None) is None
+    status, out, _ = called("history", "extracts.yml")
+    assert "  2024-06-01 12:30:00  " in out.splitlines()[3]

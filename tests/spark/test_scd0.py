@@ -48,7 +48,7 @@ columns: {{id: int, name: string, n: int}}
         source = spark.createDataFrame(rows, "id int, name string, n int, at timestamp, lsn int, gone boolean")
         after = keep_first(table, batch, Meaning(tracked=["name", "n"]))
         planned = runner.plan_counted(spec, source).counts
-        assert runner.run(spec, source).inserted == planned["insert"] == len(after) - len(table)
+        assert runner.run(spec, source).inserted == planned.keys["new"] == len(after) - len(table)
         table = after
         stored = [(*key, values.get("name"), values.get("n")) for key, values in table.items()]
         assert rows_of(spark, f"first.{feed}") == sorted(stored, key=repr)

@@ -173,6 +173,20 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
     assert (status, err, out.splitlines()[1:]) == (0, "", ["ab,2024-02-29,1.50,true,y,2024-01-01 00:00:00,,true"])
 
 
+@pytest.mark.parametrize(("word", "days"), [("yesterday", 1), ("today", 0)])
+def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days: int) -> None:
+    path = str(ROOT / "specs" / "customer.yml")
+    row = "1 AS id, 'a' AS name, 'b' AS address, current_date() - INTERVAL 36 HOUR AS changed_at"
+    Runner(spark).run(load_spec(path), source=spark.sql(f"SELECT {row}"))
+    try:
+        at = spark.sql(f"SELECT CAST(CAST(current_date() - {days} AS TIMESTAMP) AS STRING)").collect()[0][0]
+        status, out, err = call("show", path, "--as-of", word, "--format", "csv")
+        assert (status, err, len(out.splitlines())) == (0, f"crm.customer: as of {at}\n", 2)
+        assert call("show", path, "--as-of", at, "--format", "csv") == (0, out, ""), "nothing to say of a time"
+    finally:
+        spark.sql("DROP TABLE crm.customer")
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [

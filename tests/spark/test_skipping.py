@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text
-from scdgen.patterns.compile import render
+from scdgen.patterns.compile import bind, render
+from scdgen.patterns.script import render_script
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
@@ -121,6 +122,19 @@ def test_changes_skip_files_closed_before_the_batch(spark: SparkSession, kind: s
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     current: dict[int, Any] = {row[0]: row[1] for row in spark.sql(_open(spec)).collect()}
     assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "bigint"])
+def test_script_skips_files_closed_before_the_batch(spark: SparkSession, kind: str) -> None:
+    """The local variables of a script prune files as those of a session do."""
+    spec = spec_of(kind, "")
+    make(spark, spec, 3)
+    take_away(spark, only_closed(spark))
+    batch(spark, 4, "d", keys=5).createOrReplaceTempView("skipping_source")
+    for _ in range(2):
+        spark.sql(render_script(render(bind(spec, "skipping_source", {})).merge)).collect()
+        current: dict[int, Any] = {row[0]: row[1] for row in spark.sql(_open(spec)).collect()}
+        assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
 
 
 def _open(spec: Spec) -> str:

@@ -285,6 +285,65 @@ def test_compared_columns_are_typed(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == [(1, "Anna", 2, "007", dt.datetime(2024, 1, 1), None)], "and x is not read"
 
 
+EXCEL = "id;name;age;at;lsn;op\r\n1;Ann;30;2024-01-01;9;I\r\n1;Anna;31;2024-01-01;10;I\r\n2;Bób;;2024-01-01;1;I\r\n"
+EXCEL_STORED = [STORED[0], (2, "Bób", None, 1, dt.datetime(2024, 1, 1), None)]
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        (("\ufeff" + EXCEL).encode(), []),
+        (("\ufeff" + EXCEL.replace(";", "\t")).encode("utf-16-le"), []),
+        (EXCEL.encode("windows-1252"), ["encoding=ISO-8859-1"]),
+        (EXCEL.replace("ó", "€").encode("windows-1252"), ["encoding=windows-1252"]),
+        (EXCEL.replace(";", "^").encode(), ["sep=^"]),
+        (EXCEL.replace("Anna", "'An;n''a'").encode(), ["quote='"]),
+        (EXCEL.replace("1;Ann;30", "# draft\r\n1;Ann;30").encode(), ["comment=#"]),
+        (EXCEL.replace("2;Bób;;", "2;Bób;n/a;").encode(), ["nullValue=n/a"]),
+    ],
+    ids=["bom", "utf-16", "latin", "windows", "hat", "quote", "comment", "null"],
+)
+def test_csv_as_excel_writes_it(spark: Any, here: Called, data: bytes, options: list[str]) -> None:
+    """Semicolons or tabs and byte order marks are detected; an option sets the rest."""
+    write("people.csv", data)
+    given = [part for option in options for part in ("--source-option", option)]
+    for _ in range(2):
+        assert here("run", "people.yml", "--source", "people.csv", *given)[0::2] == (0, "")
+    expected = [(*row[:1], "An;n'a", *row[2:]) if b"An;n" in data and row[0] == 1 else row for row in EXCEL_STORED]
+    expected = [
+        (*row[:1], row[1].replace("ó", "€"), *row[2:]) if "windows-1252" in str(options) else row for row in expected
+    ]
+    assert rows_of(spark, "files.people") == expected
+
+
+def test_folder_of_files_with_different_separators(spark: Any, here: Called) -> None:
+    write("drop/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
+    write("drop/two.csv", "name;id;age;lsn;at;op\nBob;2;;1;2024-01-01;I\n")
+    load_twice(here, "people.yml", "drop")
+    assert rows_of(spark, "files.people") == STORED
+
+
+def test_stream_of_files_with_semicolons(spark: Any, here: Called) -> None:
+    write("drop/one.csv", FIRST.replace(",", ";"))
+    status, _, err = here(
+        "stream", "people.yml", "--source", "drop", "--checkpoint", str(Path("checkpoint").absolute())
+    )
+    assert (status, err) == (0, "")
+    assert rows_of(spark, "files.people") == STORED
+
+
+def test_file_without_a_header(spark: Any, here: Called) -> None:
+    spec = PEOPLE.replace("effective_at: at, sequence_by: [lsn], delete_when: op = 'D'", "effective_at: _c2")
+    columns = "columns: {id: {type: int, from: _c0}, name: {type: string, from: _c1}}"
+    write("people.yml", re.sub("columns: .*", columns, spec))
+    write("people.csv", "1;Ann;2024-01-01\n2;Bob;2024-01-01\n")
+    assert here("run", "people.yml", "--source", "people.csv", "--source-option", "header=false")[0::2] == (0, "")
+    assert [row[:2] for row in rows_of(spark, "files.people")] == [(1, "Ann"), (2, "Bob")]
+    write("people.csv", "1;Ann;2024-01-01\nx;Bob;2024-01-01\n")
+    _, _, err = here("run", "people.yml", "--source", "people.csv", "--source-option", "header=false")
+    assert err.startswith("people.csv:2: column id (from _c0): 'x' is not a valid INT"), err
+
+
 PATHS: list[tuple[str, dict[str, str], str]] = [
     # format, files, message
     ("csv", {"p/a.csv": FIRST + "3,C\n"},
@@ -356,7 +415,27 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.extracts") == [(1, "Ann", 9, 10), (1, "Anna", 10, None)]
     write("in/sub-101.csv", "id,name\n1,Zoe\n")
     status, out, err = here(*given[:-1], "--from", "in/sub-101.csv")
-    assert (status, err) == (0, "1 of 1: in/sub-101.csv\n") and out.startswith("files.extracts: 1 inserted, 1 updated")
+    assert (status, err) == (0, "1 of 1: in/sub-101.csv\n")
+    assert out.startswith(
+        "files.extracts: keys: 0 new, 1 changed, 0 deleted, 0 returned, 0 unchanged; versions: 1 opened"
+    )
     assert rows_of(spark, "files.extracts")[1:] == [(1, "Anna", 10, 101), (1, "Zoe", 101, None)]
     status, out, err = here("plan", *given[1:3], "in/sub-9*.csv", *given[4:5], "taken=102")
     assert (status, err) == (0, ""), "one match can be planned"
+
+
+def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called) -> None:
+    """The encoding is given for all of them; each has a separator of its own."""
+    spark.sql("DROP TABLE IF EXISTS files.extracts")
+    write("extracts.yml", EXTRACTS)
+    for number, text in ((9, "id;name\n1;Zoë\n"), (10, "id\tname\n1\tZoé\n")):
+        write(f"in/sub-{number}.csv", text.encode("ISO-8859-1"))
+    given = ("run", "extracts.yml", "--source", "in/sub-*.csv", "--param", "taken={1}")
+    status, out, err = here(*given)
+    assert (status, out) == (1, "") and err.splitlines()[1:] == [
+        "in/sub-9.csv:2: the byte 0xEB is not UTF-8; save the file as UTF-8, or give --source-option "
+        "encoding=ISO-8859-1",
+        "0 of 2 files done; fix the cause and go on with --from in/sub-9.csv",
+    ]
+    assert here(*given, "--source-option", "encoding=ISO-8859-1")[0] == 0
+    assert rows_of(spark, "files.extracts") == [(1, "Zoé", 10, None), (1, "Zoë", 9, 10)]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner, load_spec_text
+from scdgen import Runner, load_spec_text, sql
 from scdgen.engine.session import set_while
 from scdgen.sql import quote
+from scdgen.sql.literal import find_form
 from tests.conftest import as_of, rows_of, runnable
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def test_keys_of_every_type(spark: SparkSession) -> None:
     assert [check.name for check in runner.check(spec) if check.failures] == []
 
 
-@pytest.mark.parametrize("feed", ["changes", pytest.param("snapshot", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("feed", ["changes", "snapshot"])
 def test_tracked_columns_of_every_type(spark: SparkSession, feed: str) -> None:
     """One key per type: NULL, the first value, the second, the second again, NULL; -0.0 equals 0.0."""
     kinds = {**TYPES, **TRACKED}
@@ -224,3 +226,25 @@ def test_spark_keywords_work_as_view_names(spark: SparkSession) -> None:
             spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {quote(word)} AS SELECT 1 AS {quote(word)}")
             assert spark.table(f"`{word}`").columns == [word]
             spark.catalog.dropTempView(word)
+
+
+VALUES = {
+    "DATE": "2026-02-16|2026-2-1|2026-02|2026|2026-02-16 10:00|2026-02-16T|0001-01-01|99999-01-01|today|epoch|"
+    " 2026-02-16 |2026-02-30|2026-13-01|16.02.2026|monday|20260216||2026-02-16x",
+    "TIMESTAMP": "2026-02-16|2026-02-16 10:00:00|2026-02-16T10:00:00.123456Z|2026-02-16 1:2:3|"
+    "2026-02-16 10:00:00+01:00|2026-02-16 10:00:00 Europe/Oslo|now|10:30|T10:30:00|2026-02-16 10|2026-02-30 10:00|"
+    "2026-02-16 25:00|2026-02-16 10:61|1.2.2026|soon||2026-02-16x10:00",
+    "BOOLEAN": "true|F|yes|N|0|maybe||2",
+    "INT": "1| -7 |+2147483647|2147483648|1.5|x||1e3",
+    "TINYINT": "-128|128",
+    "DECIMAL(9, 2)": "1|1.5|-.5|1e3|1,5|x||0x1",
+    "DOUBLE": "1|1.5e-3|NaN|-Infinity|inf|1d|1,5|x|",
+}
+
+
+def test_texts_that_stand_for_values(spark: Any) -> None:
+    """The check of a param's value before Spark starts agrees with Spark's CAST."""
+    texts = [(kind, text) for kind, listed in VALUES.items() for text in listed.split("|")]
+    tried = ", ".join(f"TRY_CAST({sql.text_literal(text)} AS {kind}) IS NULL" for kind, text in texts)
+    refused = [pair for pair, is_null in zip(texts, spark.sql(f"SELECT {tried}").collect()[0], strict=True) if is_null]
+    assert [(kind, text) for kind, text in texts if find_form(text, kind)] == refused

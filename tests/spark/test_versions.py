@@ -45,7 +45,15 @@ def _copy(case: Case) -> str:
     """A spec that reads the table of another one as whole histories."""
     document = copy.deepcopy(case.document)
     spec = load_spec_text(case.text)
-    document |= {"target": f"{spec.target}_copy", "late_arriving": None, "conflicts": "fail", "checks": []}
+    document |= {
+        "target": f"{spec.target}_copy",
+        "overlays": {},
+        "lookups": {},
+        "views": {},
+        "late_arriving": None,
+        "conflicts": "fail",
+        "checks": [],
+    }
     document["source"] = {
         "table": spec.target,
         "feed": "versions",

@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import json
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,12 @@ GAPS: dict[str, list[tuple[Any, Any]]] = {
     ],
     "date": [(None, None), ("1 day", dt.timedelta(days=1))],
     "bigint": [(None, None), (1, 1), (10, 10)],
+}
+# Column -> expressions that ignore a difference of its values, and the same in Python.
+COMPARES: dict[str, list[tuple[str, Callable[[Any], Any]]]] = {
+    "a": [("coalesce(a, '')", lambda a: a or ""), ("a = 'x'", lambda a: None if a is None else a == "x")],
+    "b": [("least(b, 1)", lambda b: 1), ("b IS NULL", lambda b: b is None)],
+    "c": [("c IS NULL", lambda c: c is None), ("nullif(upper(c), 'Q')", lambda c: {"p": "P"}.get(c))],
 }
 LAST_RUN = "last_run"
 OPEN_ENDS: dict[str, list[tuple[Any, Any]]] = {
@@ -80,9 +87,11 @@ class Case:
         del document["columns"]["c"], document["schema_evolution"]
         less = [name for name in self.how.tracked if name != "c"]
         nulls = {name: how for name, how in self.meaning.nulls.items() if name != "c"}
+        compare = {name: counts for name, counts in self.meaning.compare.items() if name != "c"}
         merges = {name: how for name, how in self.merges.items() if name != "c"}
         return replace(
-            self, document=document, meaning=replace(self.meaning, tracked=less, nulls=nulls), merges=merges,
+            self, document=document, meaning=replace(self.meaning, tracked=less, nulls=nulls, compare=compare),
+            merges=merges,
             how=replace(self.how, tracked=less, columns=[name for name in self.how.columns if name != "c"]),
         )  # fmt: skip
 
@@ -164,6 +173,10 @@ def _scd2(rng: random.Random, seed: int, target: str, feed: str) -> Case:
         columns[name]["track"] = False
     for name, mode in nulls.items():
         columns[name]["nulls"] = mode
+    # Drawn apart, so that the specs of seeds without it stay as they are.
+    drawn, compare = random.Random(f"{seed} compare"), {}
+    for name in [name for name in "abc" if name not in untracked and feed != "versions" and drawn.random() < 0.15]:
+        columns[name]["compare"], compare[name] = drawn.choice(COMPARES[name])
     source: dict[str, Any] = {"table": "nowhere", "effective_at": "happened"}
     document: dict[str, Any] = {
         "target": target, "pattern": "scd2", "source": source, "keys": keys, "columns": columns,
@@ -195,8 +208,9 @@ def _scd2(rng: random.Random, seed: int, target: str, feed: str) -> Case:
             source["delete_when"] = "op = 'D'"
     tracked = [name for name in "abc" if name not in untracked]
     meaning = Meaning(
-        tracked, on_delete, late, unchanged=unchanged, nulls=nulls, own_time=own_time, **_guards(document)
-    )
+        tracked, on_delete, late, unchanged=unchanged, nulls=nulls, compare=compare, own_time=own_time,
+        **_guards(document),
+    )  # fmt: skip
     how = Written(
         keys, list(columns), tracked, gap[1], open_end[1], flag[1], extras["row_hash"], extras["surrogate_key"],
         extras["action"], on_delete == "mark",
@@ -287,6 +301,7 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
         document["views"] = {"current": f"{document['target']}_now"}
         if not case.scd1:
             document["views"]["as_of"] = f"{document['target']}_at"
+    _add_overlays(case)
     # min and max of rows stored without the column come from later rows
     case.grows = rng.random() < 0.25 and (case.scd1 or bool({"a", "b"} & {*case.how.tracked}))
     if case.grows:
@@ -300,6 +315,17 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
     elif case.reads == "path":
         del source["table"]
         source |= {"path": f"{folder}/rows", "format": "parquet", "options": {"mergeSchema": "false"}}
+
+
+def _add_overlays(case: Case) -> None:
+    """Some overlays of the columns that a spec has from the start, drawn apart as `compare` is."""
+    drawn, document = random.Random(f"{case.seed} overlays"), case.document
+    if case.scd1 or drawn.random() < 0.3:
+        return
+    named = [(kind, name) for kind in ("first", "previous", "current", "since") for name in "ab"]
+    document.setdefault("views", {})["overlay"] = f"{document['target']}_all"
+    chosen = drawn.sample(named, drawn.randint(1, 6))
+    document["overlays"] = {f"{kind}_of_{name}": {kind: name} for kind, name in chosen}
 
 
 def source_of(spark: SparkSession, case: Case, changes: list[Change]) -> DataFrame | None:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Key = tuple[Any, ...]
@@ -63,10 +63,20 @@ class Meaning:
     conflicts: str = "fail"
     unchanged: str = "skip"
     nulls: Mapping[str, str] = field(default_factory=dict)  # column -> ignore or fill; others are values
+    compare: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)  # column -> what of a value counts
     own_time: bool = False  # snapshots: rows have an effective time
     allow_empty: bool = False
     max_deleted: float = 1.0
     scope: Callable[[Key], bool] = lambda _: True
+
+    def same(self, one: Values, other: Values) -> bool:
+        """Whether two rows agree in what counts of the tracked columns."""
+        return all(self.agree(column, one[column], other[column]) for column in self.tracked)
+
+    def agree(self, column: str, one: Any, other: Any) -> bool:
+        """Whether two values of a column are no change."""
+        counts = self.compare.get(column, lambda value: value)
+        return bool(counts(one) == counts(other))
 
 
 def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -> History:
@@ -162,7 +172,7 @@ def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning:
                 current.end, current.by_delete = at, True
                 current = None
             continue
-        same = current is not None and all(current.values[c] == change.values[c] for c in meaning.tracked)
+        same = current is not None and meaning.same(current.values, change.values)
         if current is not None and same and is_open and not change.deleted and not keep:
             current.values = {**change.values, **{c: current.values[c] for c in meaning.tracked}}
             continue
@@ -200,6 +210,12 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
                 for earlier in life:
                     if earlier.values[column] is None:
                         earlier.values[column] = values[column]
+        # What is no change leaves a value as the change that opened the version gave it.
+        if at in stored and meaning.same(stored[at], values):
+            was = {c: stored[at][c] for c in meaning.compare}
+            values |= {c: v for c, v in was.items() if v is not None or c not in meaning.nulls}
+        if life and meaning.unchanged == "skip" and meaning.same(life[-1].values, values):
+            values |= {c: life[-1].values[c] for c in meaning.compare}
         life.append(Change(change.key, at, values))
         found.append(life[-1])
     return found
@@ -248,24 +264,30 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     }
     unknown = [c for c, how in meaning.nulls.items() if how == "fill" and lives and last.values[c] is None]
     state = {**last.values, **{c: values[c] for c in unknown}}  # the new values of the open version
-    same = all(state[c] == values[c] for c in meaning.tracked)
+    same = meaning.same(state, values)
+    others = {c: v for c, v in values.items() if c not in meaning.tracked}
+    kept = {**values, **({c: state[c] for c in meaning.compare} if same else {})}
     if last.end is not None:  # a key that comes back, not before it was closed
         if same and last.end >= change.at and not keep:
-            last.end, last.by_delete, last.values = None, False, values
+            last.end, last.by_delete, last.values = None, False, kept
         else:
             versions.append(Version(max(change.at, last.end), None, values, first=True))
     elif last.deleted:  # the same with a tombstone
         at = change.at if change.at > last.start else taken_at
         _close(last, at)
         versions.append(Version(at, None, values, first=True))
-    elif last.values == values and not (keep and change.at > last.start):
+    elif (
+        meaning.same(last.values, values)
+        and all(last.values[c] == v for c, v in others.items())
+        and not (keep and change.at > last.start)
+    ):
         return
     elif meaning.own_time and change.at < last.start:
         if meaning.late_arriving != "ignore":
             raise RefusedError("late")
     elif (same and not keep) or (meaning.own_time and change.at == last.start):
         _fill(versions, unknown, values)
-        last.values = values
+        last.values = kept
     else:
         _close(last, change.at)
         _fill(versions, unknown, values)
@@ -324,6 +346,49 @@ def _each_once(group: Iterable[Change]) -> list[Change]:
         elif (last.at, last.until, last.values) != (row.at, row.until, row.values):
             raise RefusedError("conflict" if last.at == row.at else "overlap")
     return rows
+
+
+def read_versions(versions: Sequence[Version], meaning: Meaning) -> list[Version]:
+    """The versions of a key as views show them: without those of deletes; kept changes that are equal are one."""
+    found: list[Version] = []
+    for version in versions:
+        last = found[-1] if found and meaning.unchanged == "keep" else None
+        joins = last is not None and (last.end, last.deleted) == (version.start, version.deleted)
+        if last is not None and joins and meaning.same(last.values, version.values):
+            values = {**version.values, **{c: last.values[c] for c in meaning.compare}}
+            found[-1] = replace(last, end=version.end, values=values)
+        else:
+            found.append(version)
+    return [version for version in found if not version.deleted]
+
+
+def overlaid(versions: Sequence[Version], kind: str, column: str, meaning: Meaning) -> list[Any]:
+    """Section 6, overlays: the value of one overlay in each of the versions of a key, as :func:`read_versions`."""
+    last = versions[-1]
+    if kind == "first":
+        return [versions[0].values[column]] * len(versions)
+    if kind == "current":
+        return [last.values[column] if last.end is None else None] * len(versions)
+    found: list[Any] = []
+    for place, version in enumerate(versions):
+        earlier = versions[:place]
+        if kind == "previous":
+            others = [v for v in earlier if not meaning.agree(column, v.values[column], version.values[column])]
+            found.append(others[-1].values[column] if others else None)
+            continue
+        goes_on = place > 0 and earlier[-1].end == version.start
+        same = goes_on and meaning.agree(column, earlier[-1].values[column], version.values[column])
+        found.append(found[-1] if same else version.start)
+    return found
+
+
+def look_up(versions: Sequence[Version], at: Any, before_first: bool = False) -> Version | None:
+    """Section 6, lookups: the version of a key, as :func:`read_versions`, that was valid at the time of a fact."""
+    if at is None:
+        return None
+    if before_first and versions and at < versions[0].start:
+        return versions[0]
+    return next((v for v in versions if v.start <= at and (v.end is None or at < v.end)), None)
 
 
 def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meaning) -> dict[Key, Values]:

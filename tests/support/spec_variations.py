@@ -76,12 +76,15 @@ EVERYWHERE: list[Change] = [
     ("views.current", "crm.customer_now"),
     ("stream", {"checkpoint": "x", "options": {"maxFilesPerTrigger": 3}}),
 ]
+_FACT_KEYS = {"id": "customer", "region": "area"}
 SCD2: list[Change] = [
     ("columns.name.track", False),
     ("columns.bucket", {"type": "int", "from": "year(valid_from)", "track": False}),
     ("columns.name.nulls", "ignore"),
     ("columns.name.nulls", "fill"),
     ("columns.city.nulls", "fill"),
+    ("columns.name.compare", "lower(trim(name))"),
+    ("columns.city.compare", "coalesce(city, '')"),
     ("history.type", "date"),
     ("history.type", "bigint"),
     ("history.valid_from", "begins"),
@@ -108,8 +111,34 @@ SCD2: list[Change] = [
     ("unchanged", "keep"),
     ("late_arriving", "ignore"),
     ("views.as_of", "crm.customer_at"),
+    ("overlays", {"first_name": {"first": "name"}, "city_since": {"since": "city"}}),
+    ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
     ("table.layout", "none"),
+    ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
+    (
+        "lookups",
+        {
+            "sales.f": {
+                "query": "SELECT * FROM raw.f",
+                "version": "current",
+                "keys": _FACT_KEYS,
+                "columns": {"valid_from": "since"},
+            }
+        },
+    ),
+    (
+        "lookups",
+        {
+            "sales.f": {
+                "fact": "raw.f",
+                "at": "t + 1",
+                "keys": {"id": "a + 1", "region": "area"},
+                "columns": {"name": "who"},
+                "before_first": "first",
+            }
+        },
+    ),
 ]
 SCD1: list[Change] = [
     ("columns.name.merge", "first"),
@@ -135,6 +164,7 @@ VERSIONS: list[Change] = [("source.effective_until", "until"), ("source.effectiv
 # Options that feed: versions refuses.
 _NOT_OF_VERSIONS = {
     "source.sequence_by", "conflicts", "late_arriving", "stream", "columns.name.nulls", "columns.city.nulls",
+    "columns.name.compare", "columns.city.compare",
 }  # fmt: skip
 VARIATIONS: dict[str, list[Change]] = {
     "2c": [*EVERYWHERE, *SCD2, *CHANGES, ("late_arriving", "fail")],
@@ -146,6 +176,7 @@ VARIATIONS: dict[str, list[Change]] = {
 
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")
+_COMPARED: Change = ("columns.name.compare", "lower(trim(name))")
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
@@ -155,6 +186,13 @@ COMBINED: list[tuple[str, list[Change]]] = [
     ("2v", [("on_delete", "ignore"), ("history.action", "action"), *_UNTRACKED]),
     ("2v", [("on_delete", "ignore"), ("unchanged", "keep")]),
     ("2c", [*_UNTRACKED, ("history.row_hash", "hash")]),
+    *(
+        (kind, [_COMPARED, ("columns.name.nulls", nulls), *more])
+        for kind in ("2c", "2s")
+        for nulls in ("ignore", "fill")
+        for more in ([], [("on_delete", "mark")])
+    ),
+    *((kind, [_COMPARED, ("unchanged", "keep"), ("views.current", "crm.customer_now")]) for kind in ("2c", "2s")),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
     ("1c", [(option, "max") for option in _VALUES]),
 ]
@@ -192,6 +230,8 @@ def changed(document: Document, option: str, value: Any) -> Document:
         found["history"] = {**found.get("history", {}), "deleted": "is_deleted" if value == "mark" else None}
         if found["pattern"] == "scd1":
             del found["history"]
+    if option == "overlays":
+        found["views"] = {**found.get("views", {}), "overlay": "crm.customer_all"}
     if ":since" in str(value):
         found.setdefault("params", {}).setdefault("since", "date")
     if option == "updated_at" or (option == "late_arriving" and found["source"]["feed"] == "snapshot"):

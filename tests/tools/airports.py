@@ -20,9 +20,10 @@ def fetch(folder: Path) -> dict[str, Path]:
     """Date -> CSV of that release, downloaded into ``folder`` if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
-    for version, date in RELEASES.items():
+    for number, (version, date) in enumerate(RELEASES.items(), 1):
         file = folder / f"airports-{date}.csv"
         if not file.exists():
+            print(f"downloading release {number} of {len(RELEASES)}: {date}", flush=True)
             command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
             subprocess.run([*command, "--dest", str(folder), f"airportsdata=={version}"], check=True)
             wheel = next(folder.glob(f"airportsdata-{version}-*.whl"))
@@ -34,5 +35,4 @@ def fetch(folder: Path) -> dict[str, Path]:
 
 
 if __name__ == "__main__":
-    for path in fetch(Path(sys.argv[1])).values():
-        print(path)
+    print(f"{len(fetch(Path(sys.argv[1])))} releases in {sys.argv[1]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from scdgen.errors import STATEMENT
 from tests.conftest import ROOT
 from tests.support.error_cases import Group, groups
 
@@ -25,7 +26,7 @@ An error of Spark, Delta Lake or Java that is not listed here is its own first l
 Python's own errors in full, before the line.
 """
 _PLACE = re.compile(
-    r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|odd|nowhere|"
+    r"^(?:HERE/)?(?:[\w./-]+\.(?:ya?ml|toml|sql|csv|json|jsonl|tsv|j2|parquet|gz)(?::\d+){0,2}|err_\w+\.\w+|spec|odd|nowhere|"
     r"[\w.-]+/[\w./-]*): "
 )
 
@@ -48,11 +49,11 @@ def lines(group: Group) -> list[str]:
     found: dict[tuple[int, str], str] = {}
     for case in group.cases:
         for line in case.errors:
-            if line:
+            if line and not line.startswith(STATEMENT):
                 found.setdefault((case.status, shape(line)), case.name)
     rows = ["| status | message | cause | what to do |", "|---|---|---|---|"]
     for (status, message), cause in found.items():
-        what, _, way_out = message.partition("; ")
+        what, way_out = [*re.split(r"; (?![^(]*\))", message, maxsplit=1), ""][:2]  # not one in parentheses
         rows.append(f"| {status} | {_cell(what)} | {_cell(cause)} | {_cell(way_out)} |")
     return rows
 

@@ -145,6 +145,7 @@ ALLOWED = {
     "plan.sql": {"DECLARE", "SET", "CREATE", "SELECT"},
     "checks.sql": {"SELECT", "WITH", "("},
     "views.sql": {"CREATE"},
+    "lookups.sql": {"CREATE"},
 }
 
 

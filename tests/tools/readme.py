@@ -66,13 +66,13 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
     yield "| option | default | meaning |"
     yield "|---|---|---|"
     for option in command.params:
-        if isinstance(option, click.Option):
+        if isinstance(option, click.Option) and not option.hidden:
             yield f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
 
 
 def _written(option: click.Option, context: click.Context) -> str:
     value = "" if option.is_flag else f" {option.make_metavar(context)}"
-    return f"{option.opts[-1]}{value}".replace("|", "\\|")
+    return f"{', '.join(option.opts)}{value}".replace("|", "\\|")
 
 
 def _default(option: click.Option) -> str:

@@ -34,6 +34,10 @@ def main() -> None:
             shutil.copytree(ROOT / part, away / part)
         run(bin_ / "scdgen", "generate", "--check", "specs", cwd=away)
         run(bin_ / "scdgen", "validate", "specs", cwd=away)
+        # Status 3, because pyspark is missing; it says how to install it.
+        done = subprocess.run([bin_ / "scdgen", "doctor"], cwd=away, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (3, ""), done
+        assert "failed  pyspark is not installed; run: pip install delta-spark==4.4.0\n" in done.stdout, done.stdout
         loaded = "from scdgen.patterns.render import environment; environment().get_template('show.html.j2')"
         run(bin_ / "python", "-c", loaded, cwd=away)
         print(f"wheel: {wheel.name} renders the specs in an empty environment without pyspark")

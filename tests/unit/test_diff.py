@@ -86,16 +86,31 @@ def test_keys_and_times_are_not_wrapped_on_a_narrow_terminal(monkeypatch: pytest
     monkeypatch.setenv("NO_COLOR", "1")
     long = values(1, "Ann Mary Louise of Kent", "the city of the old harbour")
     row = DiffRow("changed", {"id": 1}, "2024-03-01 00:00:00", long, long | {"name": "Ann"})
-    for columns, width in (("40", 64), ("70", 70), ("200", 101)):
+    for columns, width in (("64", 64), ("70", 70), ("200", 101)):
         monkeypatch.setenv("COLUMNS", columns)
         lines = format_diff(replace(OF_TIMES, rows=(row,)), SPEC, "table").splitlines()[2:]
-        assert {len(line) for line in lines} == {width}, "the terminal wraps the rest; nothing is truncated"
+        assert {len(line) for line in lines} == {width}
         assert lines[3].startswith("│ changed │ 1  │ ") and lines[3].endswith(" │ 2024-03-01 00:00:00 │")
         words = re.findall(r"\w+", " ".join(line.split("│")[3] for line in lines[3:-1]))
         assert words == ["Ann", "Mary", "Louise", "of", "Kent", "Ann"]
-    monkeypatch.setenv("COLUMNS", "40")
-    for time in ("│ 2024-01-01 00:00:00 │", "│ NULL -> 2024-03-01 00:00:00 │"):
-        assert time in format_diff(OF_RUN, SPEC, "table")
+
+
+def test_changes_become_paragraphs_on_a_narrower_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "63")
+    long = values(1, "Ann Mary Louise of Kent", "the city of the old harbour")
+    row = DiffRow("changed", {"id": 1}, "2024-03-01 00:00:00", long, long | {"name": "Ann"})
+    assert [line.rstrip() for line in format_diff(replace(OF_TIMES, rows=(row,)), SPEC, "table").splitlines()[2:]] == [
+        "change:  changed",
+        "id:      1",
+        "name:    Ann Mary Louise of Kent -> Ann",
+        "city:    the city of the old harbour",
+        "since:   2024-03-01 00:00:00",
+    ]
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = [line.rstrip() for line in format_diff(OF_RUN, SPEC, "table").splitlines()]
+    assert lines[-2:] == ["is_current:  true -> false", "valid_to:    NULL -> 2024-03-01 00:00:00"]
 
 
 def test_json_has_the_counts_and_both_values() -> None:
@@ -189,7 +204,8 @@ def test_page_keeps_escapes_and_filters_values(tmp_path: Path) -> None:
         ["new", "10", "Cid", "Oslo", "2024-01-20 00:00:00"],
     ]
     assert (seen["oslo"], seen["old"]) == (["1", "10"], ["1"]), "a search finds old values too"
-    assert (seen["nothing"], seen["changed"]) == ("No change here holds this text.", ["2", "10"])
+    assert seen["between"] == [["2"], ["10"], 2], "the first and the last day count"
+    assert (seen["nothing"], seen["changed"]) == ("No change here fits.", ["2", "10"])
 
 
 def nasty() -> DiffRow:
@@ -210,6 +226,15 @@ search("Oslo"); found.oslo = keys();
 search("city=OSLO"); found.old = keys().slice(0, 1);
 search("nobody"); found.nothing = document.getElementById("nothing").textContent;
 search("");
+const between = (from, to) => {
+  for (const [id, day] of Object.entries({ from, to })) {
+    document.getElementById(id).value = day;
+    document.getElementById(id).dispatchEvent(new Event("input"));
+  }
+  return keys();
+};
+found.between = [between("2024-02-01", "2024-02-29"), between("", "2024-01-20"), between("2024-03-01", "").length];
+between("", "");
 [...document.querySelectorAll("#words button")].find(button => button.textContent.endsWith("changed")).click();
 found.changed = keys();
 """

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from scdgen import Spec, SpecError, load_spec, render
-from scdgen.cli.explain import as_markdown, as_text, settings, steps
+from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings, steps
 from scdgen.cli.main import main
+from scdgen.patterns.lineage import lineage
 from scdgen.spec.reference import options
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
@@ -33,7 +34,7 @@ GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
 MEANINGS = {option.place: option.meaning for option in options()}
 # Options set by a value instead of a mapping.
 SHORT = {"columns.*": "columns.*.type", "params.*": "params.*.type"}
-PAIRS = {"source.options", "table.properties", "stream.options"}
+PAIRS = {"source.options", "table.properties", "stream.options", "lookups.*.keys", "lookups.*.columns"}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,9 @@ def set_options(node: Any, place: str = "") -> set[str]:
     if not isinstance(node, dict) or place in PAIRS:
         short = "history.is_current.name" if place == "history.is_current" and node is not None else place
         return {SHORT.get(place, short)}
-    steps = [("*" if place in ("columns", "params") else name, inner) for name, inner in node.items()]
+    steps = [
+        ("*" if place in ("columns", "params", "overlays", "lookups") else name, inner) for name, inner in node.items()
+    ]
     return {found for step, inner in steps for found in set_options(inner, f"{place}.{step}".lstrip("."))}
 
 
@@ -186,7 +189,7 @@ def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[
     merge = (ROOT / "templates/scd1/merge.sql.j2").read_text()
     guard = "| all_of }} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN"
     (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace("| all_of }} THEN", guard))
-    status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--templates", tmp_path)
+    status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--verbose", "--templates", tmp_path)
     assert status == 0
     assert re.search(r"^  extra +What a reader wants\.$", out, re.MULTILINE)
     assert len(re.findall(r"^  WHEN ", out, re.MULTILINE)) == 3
@@ -205,6 +208,40 @@ def test_output_is_the_expected_file(path: Path, capsys: pytest.CaptureFixture[s
     spec = f"specs/{path.stem}.yml"
     again = f"run: scdgen explain {spec} > tests/cases/explain/{path.name}"
     assert run(capsys, "explain", spec) == (0, path.read_text(), ""), again
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_short_spec_is_explained_on_a_screen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the MERGE does, each option set with its meaning, and each column; the rest with --verbose."""
+    spec = load_spec(path)
+    status, out, _ = run(capsys, "explain", path)
+    text, script = bare(out), render(spec).merge
+    assert status == 0
+    if len(path.read_text().splitlines()) <= 20:
+        assert len(out.splitlines()) <= 40
+    assert describe_merge(script) and bare(describe_merge(script)) in text
+    header = "".join(line.removeprefix("--") for line in script.splitlines()[1:20] if line.startswith("--"))
+    assert bare(header).startswith(bare(describe_merge(script))), "as in the file"
+    for setting in settings(spec):
+        if setting.given and setting.place not in (
+            "target", "description", "columns.*.type", "columns.*.comment", "params.*.type"
+        ):  # fmt: skip
+            assert bare(setting.shown + setting.meaning) in text
+        if setting.choice and not setting.given:
+            assert bare(setting.shown) in text
+    columns = out[out.index("Columns:") :]
+    assert all(re.search(rf"\b{re.escape(made.name)}\b", columns) for made in lineage(spec).made)
+    assert "Steps" not in out and "Steps of merge.sql" in run(capsys, "explain", path, "--verbose")[1]
+
+
+def test_columns_are_explained_by_their_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = run(capsys, "explain", "specs/customer_cdc.yml")[1].partition("Columns:\n")[2]
+    assert [re.split(r" {2,}", line.strip()) for line in columns.splitlines()[:4]] == [
+        ["company, customer_no, name, city", "the same columns of crm.customer_feed"],
+        ["valid_from", "changed_at"],
+        ["valid_to", "changed_at; decided by op, the columns above"],
+        ["is_current, action", "decided by changed_at, op, the columns above"],
+    ]
 
 
 def test_expected_files_exist() -> None:

@@ -14,9 +14,10 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.errors import DataError, UsageError
+from scdgen.files.dialect import Dialect, check_options, find_dialect, guess_encoding
 from scdgen.files.errors import csv_rows, find_mistake, json_rows, line_of, open_files
 from scdgen.files.find import Match, find, find_matches, is_pattern
-from scdgen.files.read import csv_headers
+from scdgen.files.read import csv_heads
 
 
 @pytest.fixture(autouse=True)
@@ -116,7 +117,7 @@ def test_csv_rows_survive_a_round_trip() -> None:
         dialect: type[csv.Dialect] = csv.unix_dialect if turn % 3 else csv.excel  # quotes around all, around few
         csv.writer(text, dialect, lineterminator=ends).writerows([header, *cells])
         file = write(f"{turn}.csv", ("\ufeff" if turn % 2 else "") + text.getvalue())
-        assert list(csv_headers([file])) == [tuple(header)]
+        assert list(csv_heads([file])) == [(Dialect(), tuple(header))]
         assert [list(row.values()) for _, row in csv_rows(file)] == cells
 
 
@@ -127,9 +128,69 @@ def test_csv_rows_have_line_numbers() -> None:
     assert line_of(file, "csv", {"id": "3"}) is None
 
 
+@pytest.mark.parametrize(
+    ("data", "dialect"),
+    [
+        (b"id,name\n1,a\n", Dialect()),
+        (b"id;name;amount\r\n1;Ann;12,50\r\n2;Bob;3,00\r\n", Dialect(sep=";")),
+        (b"id\tname\n1\ta,b,c\n", Dialect(sep="\t")),
+        (b"id|full name|note\n1|a|x;y;z\n", Dialect(sep="|")),
+        (b"id,a;b,c\n1,2,3\n1,2;3,4\n", Dialect()),
+        (b"id,name\n1,a,b\n", Dialect()),
+        (b"id;name\n1;a,b\n2;c;d\n", Dialect(sep=";")),
+        (b"name\na;b\n", Dialect()),
+        (b'"a;b",c\n1,2\n', Dialect()),
+        (b"", Dialect()),
+        ("\ufeffid;name\n1;é\n".encode(), Dialect(sep=";")),
+        ("\ufeffid\tname\n1\té\n".encode("utf-16-le"), Dialect(sep="\t", encoding="utf-16")),
+        (b"id;" + b"x;" * 70_000 + b"name\n", Dialect(sep=";")),
+    ],
+)
+def test_dialect_of_a_file(data: bytes, dialect: Dialect) -> None:
+    assert find_dialect(write("a.csv", data)) == dialect
+    assert find_dialect(write("a.csv.gz", gzip.compress(data))) == dialect
+
+
+def test_given_options_and_those_of_the_spec() -> None:
+    file = write("a.csv", "id^name;x\n1^é\n2^b\n".encode("iso-8859-1"))
+    assert find_dialect(file).sep == ";"
+    assert find_dialect(file, likely={"Delimiter": "^", "charset": "ISO-8859-1"}) == Dialect("^", "ISO-8859-1")
+    assert find_dialect(file, likely={"sep": "||", "encoding": "x-odd"}).sep == ";", "Spark's own"
+    given = check_options({"delimiter": "^", "Encoding": "latin1", "header": "false"}, "--source-option")
+    found = find_dialect(file, given)
+    assert (found.sep, found.header) == ("^", False)
+    assert csv_heads([file], lambda _: found) == {(found, ("_c0", "_c1")): [file]}
+    assert [row for _, row in csv_rows(file, found)][1] == {"_c0": "1", "_c1": "é"}
+    assert find_dialect(write("b.csv", "id,name\n1,a\n"), likely={"sep": ";"}).sep == ",", "what the file shows"
+
+
+def test_rows_by_their_dialect() -> None:
+    file = write("a.csv", b"# of today\nid;name\n1;'a;b'\n2;c;d\n")
+    dialect = find_dialect(file, {"quote": "'", "comment": "#"})
+    rows = csv_rows(file, dialect)
+    assert next(rows) == (3, {"id": "1", "name": "a;b"})
+    with pytest.raises(DataError, match=r"3 cells where the header has 2; .* quotes around a cell with a semicolon"):
+        next(rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        ("é".encode(), None),
+        ("\ufeffé".encode("utf-16"), None),
+        (b"caf\xe9", "ISO-8859-1"),
+        (b"5 \x80, caf\xe9", "windows-1252"),
+        (b"a" * ((1 << 20) - 1) + "é".encode(), None),
+    ],
+)
+def test_encoding_of_a_file(data: bytes, encoding: str | None) -> None:
+    assert guess_encoding(write("a.csv", data)) == encoding
+
+
 def test_files_are_grouped_by_header() -> None:
     files = [write("a.csv", ",id\n1,2\n"), write("b.csv", ""), write("c.csv", "id,_c0\n"), write("d.csv", ",id\n")]
-    assert csv_headers(files) == {("_c0", "id"): [files[0], files[3]], ("id", "_c0"): [files[2]]}
+    plain = Dialect()
+    assert csv_heads(files) == {(plain, ("_c0", "id")): [files[0], files[3]], (plain, ("id", "_c0")): [files[2]]}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +206,8 @@ def test_files_are_grouped_by_header() -> None:
         ("a.csv", b"id\r\n1\r\n2", None),
         ("a.csv", b"id\r1\r2\r", None),
         ("a.csv", "id\n\ufffd\n", None),
-        ("a.csv", b"id\n\xe9\n", "a.csv:2: the byte 0xE9 is not UTF-8; save the file as UTF-8"),
+        ("a.csv", b"id\n\xe9\n",
+         "a.csv:2: the byte 0xE9 is not UTF-8; save the file as UTF-8, or give --source-option encoding=ISO-8859-1"),
         ("a.csv", b"id\n1\0\n", "a.csv:2: holds a NUL character; save the file as UTF-8 text"),
         ("a.json", b'{"a": 1}\n{"a": "\xe9"}\n', "a.json:2: the byte 0xE9 is not UTF-8; save the file as UTF-8"),
         ("a.json", b'{"a": {"b": 1, "b": 2}}\n', "a.json:1: the key 'b' is given twice; keep one"),

@@ -55,6 +55,8 @@ FIRST = [
     spec("crm.x", table("`CRM`.`A`")),
     spec("crm.x", table("main.crm.a")),
     spec("crm.x", table("crm.a_now")),
+    spec("crm.x", table("crm.a_all")),
+    spec("crm.x", table("crm.f_then")),
     spec("crm.x", query("SELECT u.*, v.at FROM raw.u AS u JOIN crm.a AS v ON u.id = v.id")),
     spec("crm.x", query("WITH a AS (SELECT * FROM crm.a) SELECT id, name, at FROM a")),
     spec("crm.x", query("SELECT * FROM raw.u UNION ALL SELECT * FROM (SELECT * FROM crm.a)")),
@@ -68,7 +70,9 @@ FIRST = [
 
 @pytest.mark.parametrize("reads", FIRST, ids=range(len(FIRST)))
 def test_tables_that_are_read_come_first(reads: Spec) -> None:
-    a = spec("crm.a", more="views: {current: crm.a_now, as_of: crm.a_at}\n")
+    views = "views: {current: crm.a_now, as_of: crm.a_at, overlay: crm.a_all}\noverlays: {n: {first: name}}\n"
+    views += "lookups: {crm.f_then: {fact: crm.x, version: current, keys: {id: id}, columns: [name]}}\n"
+    a = spec("crm.a", more=views)
     assert names([reads, D, a]) == ["crm.d", "crm.a", "crm.x"]
 
 

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from scdgen.init.data import Seen, guess_deletes, guess_keys, guess_sequence, guess_time
+from scdgen import load_spec_text
+from scdgen.errors import UsageError
+from scdgen.init.data import (
+    Sample,
+    Seen,
+    draft_from_sample,
+    find_forms,
+    guess_deletes,
+    guess_keys,
+    guess_sequence,
+    guess_time,
+)
+from scdgen.spec.model import Spec
+from scdgen.sql.dates import find_patterns
 
 
 @pytest.mark.parametrize(
@@ -88,3 +103,135 @@ def test_keys_of_changes_are_guessed() -> None:
 def test_duplicate_rows_count_once() -> None:
     found = guess_keys(seen(id="1 1 2", name="a a b"), [], [], "x")
     assert found is not None and found.names == ("id",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "patterns"),
+    [
+        ("13/02/2024|01/02/2024", ["dd/MM/yyyy"]),
+        ("01/13/2024", ["MM/dd/yyyy"]),
+        ("01/02/2024", ["dd/MM/yyyy", "MM/dd/yyyy"]),
+        ("13/02/2024|01/13/2024", []),
+        ("1/2/2024 9:05|13/2/2024 10:00", ["d/M/yyyy H:mm"]),
+        ("01.02.2024 10:00:00", ["dd.MM.yyyy HH:mm:ss"]),
+        ("13-02-2024T10:00:00.5", ["dd-MM-yyyy'T'HH:mm:ss.SSSSSS"]),
+        ("2/28/2024 1:05 PM", ["M/d/yyyy h:mm a"]),
+        ("02-JAN-24|28-Feb-24", ["dd-MMM-yy"]),
+        ("Jan 2, 2024", ["MMM d, yyyy"]),
+        ("2024/01/02", ["yyyy/MM/dd"]),
+        ("20240102", ["yyyyMMdd"]),
+        ("20240102101500", ["yyyyMMddHHmmss"]),
+        ("2024-01-02 10:00:00,123", ["yyyy-MM-dd HH:mm:ss,SSSSSS"]),
+        ("13/02/2024 10:00:00+01:00", ["dd/MM/yyyy HH:mm:ssXXX"]),
+        ("13/02/2024|soon", []),
+        ("1/2", []),
+        ("", []),
+    ],
+)
+def test_patterns_of_dates(texts: str, patterns: list[str]) -> None:
+    assert list(find_patterns(texts.split("|") if texts else [])) == patterns
+
+
+def test_order_of_day_and_month_is_that_of_the_other_dates() -> None:
+    born, changed = Seen("born", "STRING", ("31/12/1990",)), Seen("changed_at", "STRING", ("01/02/2024",))
+    assert find_forms([changed])[0].moments == (
+        "to_timestamp(changed_at, 'dd/MM/yyyy')",
+        "to_timestamp(changed_at, 'MM/dd/yyyy')",
+    )
+    assert find_forms([changed], "MM/dd/yyyy")[0].patterns == ("MM/dd/yyyy",)
+    assert find_forms([changed], "M/d/yyyy")[0].patterns == ("M/d/yyyy",)
+    assert [(c.type, c.read) for c in find_forms([born, changed])] == [
+        ("DATE", "to_date(born, 'dd/MM/yyyy')"),
+        ("DATE", "to_date(changed_at, 'dd/MM/yyyy')"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("dd.MM.yyyy", "no column has dates in this format; changed_at holds '01/02/2024'"),
+        ("dd/mm/jjjj", "'jjjj' is not a known part of a date; write it as dd/MM/yyyy"),
+    ],
+)
+def test_date_format_that_fits_nothing(pattern: str, says: str) -> None:
+    with pytest.raises(UsageError, match=f"^--date-format {pattern}: {says}"):
+        find_forms([Seen("changed_at", "STRING", ("01/02/2024",))], pattern)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (Seen("amount", "STRING", ("12,5", None, "3,00")), ("DOUBLE", "replace(amount, ',', '.')")),
+        (Seen("a b", "STRING", ("1.200,50",)), ("DOUBLE", "replace(replace(`a b`, '.', ''), ',', '.')")),
+        (Seen("amount", "STRING", ("1,200",)), ("STRING", None)),
+        (Seen("born", "STRING", ("31/12/90",)), ("STRING", None)),
+        (Seen("code", "STRING", ("20240102",)), ("STRING", None)),
+        (Seen("seen_at", "STRING", ("13/02/2024 10:00",)), ("TIMESTAMP", "to_timestamp(seen_at, 'dd/MM/yyyy HH:mm')")),
+    ],
+)
+def test_what_a_column_holds(column: Seen, expected: tuple[str, str | None]) -> None:
+    (found,) = find_forms([column])
+    assert (found.type, found.read) == expected
+
+
+def drafted(
+    columns: dict[str, tuple[Any, ...]], feed: str | None = None, pattern: str = "scd2", **options: Any
+) -> Spec:
+    seen = [Seen(name, "STRING" if isinstance(v[0], str) else "BIGINT", v) for name, v in columns.items()]
+    sample = Sample("a.csv", "csv", tuple(seen), len(next(iter(columns.values()))), True)
+    text = draft_from_sample(sample, "a.b", pattern, feed, [], {}, options.pop("date_format", None)).text()
+    return load_spec_text(text)
+
+
+CHANGES = {"id": ("1", "1", "2"), "name": ("a", "b", "c"), "changed_at": ("01/02/2024", "02/02/2024", "01/02/2024")}
+
+
+def test_changes_with_dates_as_text_are_changes() -> None:
+    """A draft as a snapshot would close every key that is not in the file."""
+    says = (
+        r"^a\.csv: changed_at: '01/02/2024' is a date by dd/MM/yyyy and by MM/dd/yyyy; give --date-format dd/MM/yyyy or"
+    )
+    with pytest.raises(UsageError, match=says):
+        drafted(CHANGES)
+    spec = drafted(CHANGES, date_format="dd/MM/yyyy")
+    assert (spec.source.feed, spec.source.effective_at) == ("changes", "to_timestamp(changed_at, 'dd/MM/yyyy')")
+    assert (list(spec.columns), spec.keys) == (["id", "name"], ("id",))
+    spec = drafted({**CHANGES, "changed_at": ("01/02/2024", "13/02/2024", "01/02/2024")})
+    assert spec.source.effective_at == "to_timestamp(changed_at, 'dd/MM/yyyy')"
+    spec = drafted({**CHANGES, "changed_at": (1704067200000, 1704067200001, 1704067200000)})
+    assert spec.source.effective_at == "timestamp_millis(changed_at)"
+    spec = drafted({**CHANGES, "changed_at": (20240101, 20240102, 20240101)})
+    assert spec.source.effective_at == "to_timestamp(CAST(changed_at AS STRING), 'yyyyMMdd')"
+
+
+@pytest.mark.parametrize("pattern", ["scd2", "scd1"])
+def test_nothing_says_which_feed_it_is(pattern: str) -> None:
+    columns = {"id": ("1", "2"), "name": ("a", "b")}
+    says = r"^a\.csv: cannot tell changes from a snapshot; give --feed snapshot if .*, otherwise --feed changes$"
+    with pytest.raises(UsageError, match=says):
+        drafted(columns, pattern=pattern)
+    spec = drafted(columns, "snapshot", pattern)
+    assert spec.snapshot is not None and spec.snapshot.max_deleted == 0.1
+    if pattern == "scd2":
+        assert (spec.snapshot.taken_at, spec.params["taken"].type) == (":taken", "TIMESTAMP")
+    else:
+        assert (drafted(columns, "changes", pattern).source.feed, dict(spec.params)) == ("changes", {})
+        assert drafted({**columns, "op": ("I", "D")}, pattern=pattern).source.delete_when == "op = 'D'"
+
+
+def test_date_that_is_not_the_time_and_can_be_read_in_two_ways() -> None:
+    sample = Sample("a.csv", "csv", (Seen("id", "STRING", ("1",)), Seen("born", "STRING", ("01/02/1990",))), 1, True)
+    text = draft_from_sample(sample, "a.b", "scd2", "snapshot", [], {}).text()
+    assert (
+        "# '01/02/1990' is a date by dd/MM/yyyy and by MM/dd/yyyy; choose with --date-format.\n  born: string" in text
+    )
+
+
+def test_options_of_a_csv_are_in_the_draft() -> None:
+    seen = (Seen("id", "INT", ("1",)), Seen("amount", "STRING", ("12,50",)))
+    sample = Sample("a.csv", "csv", seen, 1, True, options=(("sep", ";"), ("encoding", "windows-1252")))
+    text = draft_from_sample(sample, "a.b", "scd2", "snapshot", [], {}).text()
+    assert "options: {sep: ;, encoding: windows-1252, escape: '\"', multiLine: true}" in text
+    spec = load_spec_text(text)
+    assert spec.source.options["sep"] == ";"
+    assert (spec.columns["amount"].type, spec.columns["amount"].from_) == ("DOUBLE", "replace(amount, ',', '.')")

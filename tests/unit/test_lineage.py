@@ -100,6 +100,12 @@ on_delete: mark
     assert ignored["valid_to"] == (["column began"], ["column id", "column name"])
 
 
+def test_lineage_of_overlays() -> None:
+    found = made(SPEC + "views: {overlay: crm.all}\noverlays: {old: {previous: city}, since: {since: city}}\n")
+    assert found["crm.all.old"] == (["column payload"], ["column Changed_At"])
+    assert found["crm.all.since"] == (["column Changed_At"], ["column payload"])
+
+
 def test_lineage_of_scd1() -> None:
     text = SPEC.replace("scd2", "scd1").replace(", track: false", "").replace("date_format(valid_from, 'yyyy')", "Day")
     found = made(re.sub("history: .*", "updated_at: at", text))
@@ -172,7 +178,8 @@ def test_charts_of_example_specs(path: Path) -> None:
         if spec.updated_at
         else []
     )
-    assert [label for label in drawn if not label.startswith("which row")] == [*spec.columns, *history]
+    overlays = [f"{spec.views.overlay}.{name}" for name in spec.overlays]
+    assert [label for label in drawn if not label.startswith("which row")] == [*spec.columns, *history, *overlays]
 
 
 @pytest.mark.parametrize("seed", range(40))

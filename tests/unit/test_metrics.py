@@ -10,6 +10,7 @@ from sqlglot import exp, parse_one
 from scdgen import load_spec_text
 from scdgen.cli.main import main
 from scdgen.errors import UsageError
+from scdgen.patterns.words import KEYS, VERSIONS
 from scdgen.run.delta import Commit, hash_spec
 from scdgen.run.metrics import COLUMNS, Metrics, RunRecord
 from scdgen.run.results import RunResult
@@ -50,8 +51,8 @@ def test_wrong_table_name_is_refused(
 def test_sql_matches_the_columns() -> None:
     schema, table = map(lambda text: parse_one(text, dialect="databricks"), Metrics("ops.`my runs`").render_create())
     assert schema.sql(dialect="databricks") == "CREATE SCHEMA IF NOT EXISTS ops"
-    found = [(column.name, column.args["kind"].sql("databricks")) for column in table.find_all(exp.ColumnDef)]
-    assert found == [(name, kind) for name, kind, _ in COLUMNS]
+    found = [(column.name, column.args["kind"].sql("databricks")) for column in table.this.expressions]
+    assert found == [(name, exp.DataType.build(kind, "databricks").sql("databricks")) for name, kind, _ in COLUMNS]
     comments = [comment.this.this for comment in table.find_all(exp.CommentColumnConstraint)]
     assert comments == [meaning for _, _, meaning in COLUMNS]
     assert len(Metrics("runs").render_create()) == 1, "no schema is made for a name without one"
@@ -64,6 +65,25 @@ def test_text_is_escaped() -> None:
     given = {name: value.this for (name, _, _), value in zip(COLUMNS, values, strict=True)}
     assert (given["run"].this, given["spec"].this, given["error"].this) == ("r'1\\", "it's.yml", "it's\nnot")
     assert isinstance(given["inserted"], exp.Null)
+
+
+def test_keys_and_versions_are_counted_by_the_plan() -> None:
+    """In the words of every result; a table without history has neither versions nor keys that return."""
+    text = "target: crm.t\npattern: {}\nsource: {{table: a, effective_at: at}}\nkeys: [id]\ncolumns: {{id: int}}\n"
+    planned = {"new": 1, "changed": 2, "deleted": 3, "returned": 4, "unchanged": 5, "opened": 6, "closed": 7,
+               "corrected": 8, "folded": 9}  # fmt: skip
+    done = RunResult.from_merge("crm.t", {}, None, False, version=3, created=False)
+    row = RunRecord(load_spec_text(text.format("scd2")), "r1", result=done, planned=planned).as_row()
+    assert row["keys"] == {word: planned[word] for word in KEYS}
+    assert row["versions"] == {word: planned[word] for word in VERSIONS}
+    assert (row["closed"], row["unchanged"], row["deleted"]) == (7, 5, 0), "names of before; rows of the MERGE"
+    shown = "NAMED_STRUCT('opened', '6', 'closed', '7', 'corrected', '8', 'folded', '9')"
+    assert f"CAST({shown} AS struct<opened:bigint," in Metrics("ops.runs").render_insert(row)
+    row = RunRecord(load_spec_text(text.format("scd1")), "r1", result=done, planned=planned).as_row()
+    assert row["keys"] == {"new": 1, "changed": 2, "deleted": 3, "returned": None, "unchanged": 5}
+    assert row["versions"] is None
+    row = RunRecord(load_spec_text(text.format("scd2")), "r1", result=done).as_row()
+    assert (row["keys"], row["versions"]) == (None, None), "no plan, as in a stream"
 
 
 def test_unknown_values_are_null() -> None:

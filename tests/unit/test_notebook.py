@@ -17,7 +17,7 @@ from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
-ORDER = ["create", "merge", "checks", "views"]
+ORDER = ["create", "merge", "checks", "views", "lookups"]
 
 
 def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:

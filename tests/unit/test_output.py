@@ -66,6 +66,35 @@ def test_colours_only_on_a_terminal_that_allows_them(monkeypatch: pytest.MonkeyP
     assert lines[-1] == "  1  2024-01-01 → open  name=[bold]Ann; city=Oslo", "no markup of rich's"
 
 
+AIRPORT = ("icao", "name", "city", "country", "tz", "valid_from", "valid_to")
+NAME = "Boryspil International Airport"
+VERSIONS = [
+    ("UKBB", NAME, "Kiev", "UA", "Europe/Kiev", "2021-01-01 00:00:00", "2023-01-01 00:00:00"),
+    ("UKBB", NAME, "Kyiv", "UA", "Europe/Kyiv", "2023-01-01 00:00:00", None),
+]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_terminal_shows_keys_and_times_whole(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = output.format_rows("table", AIRPORT, VERSIONS, {"icao", "valid_from", "valid_to"})
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert max(map(len, lines)) <= width
+    assert [sum(value in line for line in lines) for value in ("UKBB", "2021-01-01 00:00:00")] == [2, 1]
+    if width == 120:
+        assert lines[0].startswith("┏") and [line.count("│") for line in lines[3:5]] == [8, 8]
+        return
+    name = [NAME] if width == 80 else ["Boryspil International", "             Airport"]
+    first = "icao:        UKBB", f"name:        {name[0]}", *name[1:], "city:        Kiev"
+    assert tuple(lines[: len(first)]) == first
+    assert lines[len(lines) // 2 :] == [
+        "", *first[:-1], "city:        Kyiv", "country:     UA", "tz:          Europe/Kyiv",
+        "valid_from:  2023-01-01 00:00:00", "valid_to:    NULL",
+    ]  # fmt: skip
+
+
 def test_redirected_text_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     found = VersionRows(("id",), [row(1, "Änn→", "Oslo", "2024-01-01 00:00:00", None)])
     printed = []

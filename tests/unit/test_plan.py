@@ -16,6 +16,7 @@ from scdgen.cli.plan import as_object, format_plan
 from scdgen.errors import UsageError
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd0 import Scd0
+from scdgen.patterns.words import KEYS, VERSIONS, Counts
 from scdgen.run.plan import Limit, parse_limits
 from scdgen.run.results import PlanResult, PlanRow
 
@@ -29,36 +30,48 @@ OTHER = {"id": 1, "name": None, "valid_from": JUNE, "valid_to": None, "is_curren
 PLAN = PlanResult(
     target="crm.t",
     pattern=pattern_of(SCD2),
-    counts={"open": 7, "close": 5, "correct": 0, "fold": 1, "delete": 2, "unchanged": 3},
+    counts=Counts(
+        {"new": 4, "changed": 3, "deleted": 2, "returned": 1, "unchanged": 3},
+        {"opened": 7, "closed": 5, "corrected": 0, "folded": 1},
+    ),
     late=1,
     current_keys=40,
     closed_keys=4,
     skipped=0,
     sample=(
-        PlanRow("close", False, True, {"id": 1}, OLD, NEW),
-        PlanRow("open", True, False, {"id": 1}, None, OTHER),
-        PlanRow("fold", False, False, {"id": 1}, OTHER, None),
+        PlanRow("closed", False, True, {"id": 1}, OLD, NEW),
+        PlanRow("opened", True, False, {"id": 1}, None, OTHER),
+        PlanRow("folded", False, False, {"id": 1}, OTHER, None),
     ),
 )
-EMPTY = replace(PLAN, current_keys=0, closed_keys=0, counts={**dict.fromkeys(PLAN.counts, 0), "open": 7}, late=0)
+NOTHING = Counts({**dict.fromkeys(KEYS, 0), "new": 7}, {**dict.fromkeys(VERSIONS, 0), "opened": 7})
+EMPTY = replace(PLAN, current_keys=0, closed_keys=0, counts=NOTHING, late=0)
 
 
 def test_text_output() -> None:
     assert format_plan(PLAN) == (
-        "crm.t: 7 open, 5 close, 0 correct, 1 fold, 2 delete, 3 unchanged\n"
-        "  4 of 40 current keys would be closed (10.0%), 1 of these versions is late\n"
+        "crm.t: keys: 4 new, 3 changed, 2 deleted, 1 returned, 3 unchanged; "
+        "versions: 7 opened, 5 closed, 0 corrected, 1 folded\n"
+        "  2 keys deleted (5.0 %), 1 version late\n"
         "\n"
-        "action  note     id  name  valid_from           valid_to                     is_current\n"
+        "change  note     id  name  valid_from           valid_to                     is_current\n"
         "------  -------  --  ----  -------------------  ---------------------------  -------------\n"
-        "close   deletes  1   Ann   2024-05-01 00:00:00  NULL -> 2024-06-01 00:00:00  true -> false\n"
-        "open    late     1   NULL  2024-06-01 00:00:00  NULL                         true\n"
-        "fold             1   NULL  2024-06-01 00:00:00  NULL                         true\n"
-        "(4 more of close, 6 more of open; --sample N shows more)"
+        "closed  deletes  1   Ann   2024-05-01 00:00:00  NULL -> 2024-06-01 00:00:00  true -> false\n"
+        "opened  late     1   NULL  2024-06-01 00:00:00  NULL                         true\n"
+        "folded           1   NULL  2024-06-01 00:00:00  NULL                         true\n"
+        "(4 more of closed, 6 more of opened; --limit N shows more)"
     )
     assert format_plan(replace(EMPTY, sample=(), skipped=2)) == (
-        "crm.t: 7 open, 0 close, 0 correct, 0 fold, 0 delete, 0 unchanged\n"
-        "  0 of 0 current keys would be closed, 2 rows of the source skipped"
+        "crm.t: keys: 7 new, 0 changed, 0 deleted, 0 returned, 0 unchanged; "
+        "versions: 7 opened, 0 closed, 0 corrected, 0 folded\n"
+        "  0 keys deleted, 2 rows of the source skipped"
     )
+
+
+def test_deleted_keys_are_shown_with_their_limit() -> None:
+    """The guard counts deleted keys, and no others: 4 of 40 have a version that closes, 2 of them are deleted."""
+    line = format_plan(replace(PLAN, sample=(), late=0, limit=0.2)).splitlines()[1]
+    assert line == "  2 keys deleted (5.0 %; limit 20 %)"
 
 
 def test_text_with_actions_of_a_custom_pattern() -> None:
@@ -70,33 +83,38 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
         written_actions = ("add", "end", "drop")
         closing_action, deleting_action = "end", "drop"
 
-    counts = {"add": 1, "end": 5, "drop": 1, "unchanged": 2}
+    counted = {"add": 1, "end": 5, "drop": 1, "unchanged": 2}
+    counts = Ledger().split_counts(SCD2, counted)
+    assert counts == Counts({"unchanged": 2}, {"add": 1, "end": 5, "drop": 1})
     gone = PlanRow("drop", True, True, {"id": 1}, {"id": 1}, None)
     plan = replace(PLAN, pattern=Ledger(), counts=counts, sample=(gone, replace(gone, action="end", late=False)))
     assert format_plan(plan) == (
-        "crm.t: 1 add, 5 end, 1 drop, 2 unchanged\n"
-        "  4 of 40 current keys would be closed (10.0%), 1 of these versions is late\n"
+        "crm.t: keys: 2 unchanged; versions: 1 add, 5 end, 1 drop\n"
+        "  1 version late\n"
         "\n"
-        "action  note     id\n"
+        "change  note     id\n"
         "------  -------  --\n"
         "drop    late     1\n"
         "end     deletes  1\n"
-        "(4 more of end; --sample N shows more)"
+        "(4 more of end; --limit N shows more)"
     )
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
         "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0%"
     )
-    assert Ledger().count_extract(counts) == 3
+    assert Ledger().count_extract(counted) == 3
 
 
 def test_json_output() -> None:
     read = json.loads(output.format_json(as_object(PLAN)))
     assert {name: value for name, value in read.items() if name != "sample"} == {
-        "target": "crm.t", "counts": PLAN.counts, "late": 1, "current_keys": 40, "closed_keys": 4,
-        "closed_share": 0.1, "skipped": 0,
+        "target": "crm.t", "keys": PLAN.counts.keys, "versions": PLAN.counts.versions, "late": 1, "current_keys": 40,
+        "deleted_share": 0.05, "max_deleted": None, "skipped": 0,
+        # The names of before, for one release.
+        "counts": {"open": 7, "close": 5, "correct": 0, "fold": 1, "delete": 2, "unchanged": 3},
+        "closed_keys": 4, "closed_share": 0.1,
     }  # fmt: skip
     assert read["sample"][0] == {
-        "action": "close", "late": False, "deletes": True, "key": {"id": 1},
+        "change": "closed", "action": "close", "late": False, "deletes": True, "key": {"id": 1},
         "old": {**OLD, "valid_from": str(MAY)}, "new": {**NEW, "valid_from": str(MAY), "valid_to": str(JUNE)},
         "changed": ["valid_to", "is_current"],
     }  # fmt: skip
@@ -107,30 +125,35 @@ def test_json_output() -> None:
 
 def test_nan_is_not_a_change() -> None:
     nan = float("nan")
-    assert PlanRow("update", False, False, {}, {"a": nan, "b": 1}, {"a": nan, "b": 2}).changed == ("b",)
+    assert PlanRow("changed", False, False, {}, {"a": nan, "b": 1}, {"a": nan, "b": 2}).changed == ("b",)
 
 
 @pytest.mark.parametrize(
     ("condition", "says"),
     [
-        ("open>=7", "7 open"),
-        ("open>=8", None),
-        ("open>7", None),
-        ("OPEN = 7", "7 open"),
-        ("open==7", "7 open"),
-        ("open!=7", None),
+        ("opened>=7", "7 opened"),
+        ("opened>=8", None),
+        ("opened>7", None),
+        ("OPENED = 7", "7 opened"),
+        ("opened==7", "7 opened"),
+        ("opened!=7", None),
         ("unchanged<4", "3 unchanged"),
         ("unchanged<3", None),
         ("unchanged<=3", "3 unchanged"),
         ("late>0", "1 late"),
-        ("close>4", "5 close"),
+        ("new>3", "4 new"),
+        ("returned=1", "1 returned"),
+        # The names of before, for one release.
+        ("close>4", "5 closed"),
+        ("delete>4.9%", "2 deleted against 40 current keys, 5.0%"),
+        ("closed>4", "5 closed"),
         # Closed versions of current keys: one of the five is a tombstone.
-        ("close>=10%", "4 close against 40 current keys, 10.0%"),
-        ("close>10%", None),
-        ("delete>4.9%", "2 delete against 40 current keys, 5.0%"),
-        ("delete>5%", None),
-        ("open>17.5%", None),
-        ("open>17.4%", "7 open against 40 current keys, 17.5%"),
+        ("closed>=10%", "4 closed against 40 current keys, 10.0%"),
+        ("closed>10%", None),
+        ("deleted>4.9%", "2 deleted against 40 current keys, 5.0%"),
+        ("deleted>5%", None),
+        ("opened>17.5%", None),
+        ("opened>17.4%", "7 opened against 40 current keys, 17.5%"),
     ],
 )
 def test_breached_limit_is_described(condition: str, says: str | None) -> None:
@@ -140,21 +163,21 @@ def test_breached_limit_is_described(condition: str, says: str | None) -> None:
 
 
 def test_percentage_limits_on_empty_table() -> None:
-    close, opens = parse_limits(["close>10%", "open>10%"], [SCD2])
+    close, opens = parse_limits(["closed>10%", "opened>10%"], [SCD2])
     assert close.describe_breach(EMPTY) is None
-    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on open>10%: 7 open against 0 current keys"
+    assert opens.describe_breach(EMPTY) == "crm.t: the plan fails on opened>10%: 7 opened against 0 current keys"
 
 
 def test_limit_applies_to_tables_with_its_action() -> None:
-    (limit,) = parse_limits(["update>0"], [SCD2, SCD1])
-    assert limit.describe_breach(PLAN) is None
-    rows = replace(
-        PLAN, target="crm.one", pattern=pattern_of(SCD1), counts={"insert": 0, "update": 1, "delete": 0, "unchanged": 0}
-    )
-    assert limit.describe_breach(rows) == "crm.one: the plan fails on update>0: 1 update"
+    (limit,) = parse_limits(["returned>0"], [SCD2, SCD1])
+    assert limit.describe_breach(PLAN) == "crm.t: the plan fails on returned>0: 1 returned"
+    counts = pattern_of(SCD1).split_counts(SCD1, {"changed": 1})
+    assert counts == Counts({"new": 0, "changed": 1, "deleted": 0, "unchanged": 0}, {})
+    rows = replace(PLAN, target="crm.one", pattern=pattern_of(SCD1), counts=counts)
+    assert limit.describe_breach(rows) is None
 
 
-HOW = "write an action, a comparison and a number or a percentage of the current keys, in quotes: 'close>10%'"
+HOW = "write a count, a comparison and a number or a percentage of the current keys, in quotes: 'deleted>10%'"
 
 
 @pytest.mark.parametrize(
@@ -167,9 +190,8 @@ HOW = "write an action, a comparison and a number or a percentage of the current
         ("close>ten", HOW),
         ("10%<close", HOW),
         ("", HOW),
-        ("closed>1", "no action 'closed'; did you mean 'close'? (one of open, close, correct, fold, delete, "
-                     "unchanged, late)"),
-        ("refresh>1", "no action 'refresh' (one of open, close, correct, fold, delete, unchanged, late)"),
+        ("closes>1", f"no count 'closes'; did you mean 'closed'? (one of {', '.join((*KEYS, *VERSIONS))}, late)"),
+        ("refreshed>1", f"no count 'refreshed' (one of {', '.join((*KEYS, *VERSIONS))}, late)"),
         ("close>0.1", "0.1 is not a valid number of rows; write a whole number, or 0.1%"),
     ],
 )  # fmt: skip

@@ -16,12 +16,16 @@ OPTIONS = {
     "keep": "unchanged: keep\n",
     "own times": "",
     "untracked": "",
+    "compare": "",
 }
 
 
 def merge_of(nulls: str, option: str) -> str:
     untracked = ", track: false" if option == "untracked" else ""
-    columns = ", ".join(f"c{i}: {{type: string, nulls: {nulls}{untracked if i else ''}}}" for i in range(COLUMNS))
+    compare = ", compare: lower(c{})" if option == "compare" else ""
+    columns = ", ".join(
+        f"c{i}: {{type: string, nulls: {nulls}{untracked if i else ''}{compare.format(i)}}}" for i in range(COLUMNS)
+    )
     source = ", effective_at: at" if option == "own times" else ""
     return render(
         load_spec_text(

@@ -74,8 +74,14 @@ def test_other_yaml_in_pages_is_valid() -> None:
     jobs = YAML(typ="safe").load(written["docs/tutorial.md", "databricks.yml"])["resources"]["jobs"]
     for task in jobs["customer"]["tasks"]:
         assert ("docs/tutorial.md", task["spark_python_task"]["python_file"]) in written
-    names = {"docs/reference.md .pre-commit-config.yaml", "docs/tutorial.md databricks.yml"}
-    other = {f"{page} {path}" for page, path in written if path.endswith("ml") and not path.startswith(FOLDERS)}
+    names = {
+        "docs/how-to/ci.md .github/workflows/scdgen.yml",  # tests/unit/test_github_action.py
+        "docs/reference.md .pre-commit-config.yaml",
+        "docs/tutorial.md databricks.yml",
+    }
+    other = {
+        f"{page} {path}" for page, path in written if path.endswith((".yml", ".yaml")) and not path.startswith(FOLDERS)
+    }
     assert other == names, "a YAML block that no test reads"
 
 
@@ -122,8 +128,8 @@ def test_reference_has_every_command_option() -> None:
     sections = {part.split("`")[0].split()[0]: part for part in REFERENCE.split("\n### `scdgen ")[1:]}
     for command in cli.commands.values():
         for option in command.params:
-            if isinstance(option, click.Option):
-                row = rf"^\| `{option.opts[-1]}[ `]"
+            if isinstance(option, click.Option) and not option.hidden:
+                row = rf"^\| `{', '.join(option.opts)}[ `]"
                 assert re.search(row, sections[command.name or ""], re.MULTILINE), f"{command.name} {option.opts[0]}"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from scdgen import DataError, Spec, load_spec_text
+from scdgen.cli.history import format_history
 from scdgen.run.delta import Commit, find_versions, hash_spec, new_run_id, plan_undo
 
 TEXT = "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
@@ -136,6 +137,23 @@ def test_commit_is_read_from_the_log() -> None:
     commit = Commit.from_history(row)
     assert commit == Commit(4, AT, "MERGE", "r1", "a.yml", "12", "", 3, 2, 1)
     assert commit.describe() == "MERGE: 3 inserted, 2 updated, 1 removed"
+
+
+def test_history_shows_when_snapshots_were_taken() -> None:
+    rows: list[dict[str, object]] = [
+        {
+            "version": version, "timestamp": AT, "operation": operation, "operationMetrics": {},
+            "userMetadata": json.dumps({"scdgen": "0.1", "run": run, **more}),
+        }
+        for version, operation, run, more in (
+            (2, "MERGE", "r2", {"taken": "2023-12-01 00:00:00"}), (1, "MERGE", "r1", {}), (0, "CREATE TABLE", "r1", {}),
+        )
+    ]  # fmt: skip
+    found = [Commit.from_history(row) for row in rows]
+    lines = format_history(found).splitlines()
+    assert lines[0].split()[2:6] == ["operation", "run", "taken", "spec_hash"]
+    assert "r2   2023-12-01 00:00:00" in lines[2] and "2023" not in "".join(lines[3:])
+    assert "taken" not in format_history(found[1:]), "no snapshots, no column"
 
 
 def test_spec_hash_ignores_comments_and_defaults() -> None:

@@ -36,7 +36,7 @@ source:
 keys: [id]
 columns:
   id: int
-  name: {type: string, track: false}
+  name: {type: string, track: false, compare: lower(name)}
   address: {type: string, from: addr, comment: Where they live, nullable: true, nulls: fill}
   price: {type: "decimal(10,2)", merge: last}
 history:
@@ -77,6 +77,18 @@ checks:
 views:
   current: crm.customer
   as_of: crm.customer_as_of
+  overlay: crm.customer_all
+overlays:
+  first_name: {first: name, previous: name, current: name, since: name}
+lookups:
+  sales.orders_as_was:
+    fact: sales.orders
+    query: SELECT * FROM sales.orders
+    at: ordered_at
+    version: current
+    keys: {id: customer_id}
+    columns: [name, id]
+    before_first: first
 stream:
   options: {maxFilesPerTrigger: 1000}
   checkpoint: checkpoints/dim_customer
@@ -105,10 +117,10 @@ def places(node: Any, above: str = "") -> set[str]:
         return {place for item in node for place in places(item, f"{above}*.")}
     if not isinstance(node, dict):
         return set()
-    named = above in {"columns.", "params."} and {"*" for _ in node}
+    named = above in {"columns.", "params.", "overlays.", "lookups."} and {"*" for _ in node}
     steps = [(f"{above}*" if named else f"{above}{name}", inner) for name, inner in node.items()]
     here = set() if named else {place for place, _ in steps}
-    if above in {"table.properties.", "source.options.", "stream.options."}:
+    if above in {"table.properties.", "source.options.", "stream.options.", "lookups.*.keys."}:
         return set()
     return here | {place for step, inner in steps for place in places(inner, f"{step}.")}
 

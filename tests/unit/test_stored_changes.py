@@ -15,52 +15,91 @@ from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
 T = "crm.customer"
-CASES: list[tuple[str, str, Any, list[str]]] = [
-    ("2c", "pattern", "scd1", ["pattern: scd2 -> scd1: stored rows are versions, many of a key; every run stops; "
-     "recreate the table from the whole source"]),
-    ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; "
-     "recreate the table from the whole source"]),
-    ("2c", "history.gap", "1 day", ["history.gap: none -> 1 day: stored ends are written with the old one; every run "
-     f"stops; bring them along: UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY "
-     "WHERE NOT (valid_to IS NULL); then take the table over with `scdgen run --adopt`"]),
-    ("2c", "history.open_end", "9999-12-31", ["history.open_end: none -> 9999-12-31: stored open versions end with "
-     f"the old one; every run stops; bring them along: UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31' "
-     "WHERE valid_to IS NULL; then take the table over with `scdgen run --adopt`"]),
-    ("2c", "history.type", "date", ["history.type: timestamp -> date: stored starts and ends are of the old type; "
-     "every run stops; recreate the table from the whole source"]),
-    ("2c", "history.valid_to", "until", ["history.valid_to: valid_to -> until: the stored column has the old name; "
-     f"every run stops; ALTER TABLE {T} RENAME COLUMN valid_to TO until (needs delta.columnMapping.mode = name)"]),
+KEEP = "statements that keep the stored rows"
+ADOPT = f"{KEEP}, then `scdgen run --adopt`:"
+MAPPING = f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name');"
+STOPS = "every run stops"
+OTHER = "name another target"
+FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
+WHOLE = "to bring them along, run the whole source into another target"
+
+
+def converted(name: str, kind: str) -> list[str]:
+    return [
+        f"ALTER TABLE {T} ADD COLUMN {name}_new {kind};",
+        f"UPDATE {T} SET {name}_new = CAST({name} AS {kind});",
+        f"ALTER TABLE {T} DROP COLUMN {name};",
+        f"ALTER TABLE {T} RENAME COLUMN {name}_new TO {name};",
+    ]
+
+
+def tracks(*names: str) -> str:
+    return f"ALTER TABLE {T} SET TBLPROPERTIES ('scdgen.tracked' = '{json.dumps(names)}');"
+
+
+# (kind, option, value, the line, the statements below it)
+CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
+    ("2c", "pattern", "scd1",
+     [f"pattern: scd2 -> scd1: stored rows are versions, many of a key; {STOPS}; {OTHER}"], []),
+    ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; name "
+     "another target, or use `scdgen run --adopt` if stored versions are valid by the new keys too"], []),
+    ("2c", "history.gap", "1 day",
+     [f"history.gap: none -> 1 day: stored ends are written with the old one; {STOPS}; {ADOPT}"],
+     [f"UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);"]),
+    ("2c", "history.open_end", "9999-12-31",
+     [f"history.open_end: none -> 9999-12-31: stored open versions end with the old one; {STOPS}; {ADOPT}"],
+     [f"UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31' WHERE valid_to IS NULL;"]),
+    ("2c", "history.type", "date",
+     [f"history.type: timestamp -> date: stored starts and ends are of the old type; {STOPS}; {ADOPT}"],
+     [MAPPING, *converted("valid_from", "DATE"), *converted("valid_to", "DATE")]),
+    ("2c", "history.valid_to", "until",
+     [f"history.valid_to: valid_to -> until: the stored column has the old name; {STOPS}; {KEEP}:"],
+     [MAPPING, f"ALTER TABLE {T} RENAME COLUMN valid_to TO until;"]),
     ("2c", "history.is_current", {"name": "is_current", "type": "boolean", "open": False, "closed": True},
      ["history.is_current: TRUE, FALSE -> FALSE, TRUE: stored versions of keys that no batch touches keep the old "
-      f"values (the check flag_matches_end fails); bring them along: UPDATE {T} SET is_current = CASE WHEN "
-      "valid_to IS NULL THEN FALSE ELSE TRUE END"]),
-    ("2c", "columns.name.track", False, ["columns.name.track: true -> false: stored versions that differ in it alone "
-     "are one now (see no_repeat); every run stops; recreate the table from the whole source"]),
+      f"values (the check flag_matches_end fails); {KEEP}:"],
+     [f"UPDATE {T} SET is_current = CASE WHEN valid_to IS NULL THEN FALSE ELSE TRUE END;"]),
+    ("2c", "history.surrogate_key", "sk",
+     [f"history.surrogate_key: none -> sk: stored rows have no such column; {STOPS}; {KEEP}:"],
+     [f"ALTER TABLE {T} ADD COLUMN sk STRING;", f"UPDATE {T} SET sk = SHA2(",
+      "    TO_JSON(ARRAY(CAST(id AS STRING), region, CAST(UNIX_MICROS(valid_from) AS STRING))),", "    256", ");"]),
+    ("2c", "columns.name.track", False,
+     [f"columns.name.track: true -> false: stored versions that differ only in it {FOLDS}; {STOPS}; "
+      f"{KEEP}:"], [tracks("city", "bucket")]),
     ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
-     '"not given" from now on, where a batch touches its key; else recreate the table from the whole source']),
+     '"not given" from now on, where a batch touches its key'], []),
     ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
-     '"not given" from now on, where a batch touches its key; else recreate the table from the whole source']),
+     '"not given" from now on, where a batch touches its key'], []),
+    ("2c", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
+     "only differ in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
+     "fails)"], []),
     ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
-     "add_columns has added it; the first value that comes for a key opens a version"]),
-    ("2c", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> "
-     "upper(full_name): stored values are made by the old one; to bring them along, recreate the table "
-     "from the whole source"]),
-    ("2c", "columns.name.type", "int", ["columns.name.type: STRING -> INT: stored values are of the old type; every "
-     "run stops; recreate the table from the whole source"]),
+     "add_columns has added it; the first value that comes for a key opens a version"], []),
+    ("2c", "columns.name.from", "upper(full_name)",
+     [f"columns.name.from: name -> upper(full_name): stored values are made by the old one; {WHOLE}"], []),
+    ("2s", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> upper(full_name): stored values are "
+     "made by the old one; only this table has their history"], []),
+    ("2c", "columns.name.type", "int",
+     [f"columns.name.type: STRING -> INT: stored values are of the old type; {STOPS}; {KEEP}:"],
+     [MAPPING, *converted("name", "INT")]),
+    ("2c", "columns.bucket.type", "bigint",
+     [f"columns.bucket.type: INT -> BIGINT: stored values are of the old type; {STOPS}; {KEEP}:"],
+     [f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');",
+      f"ALTER TABLE {T} ALTER COLUMN bucket TYPE BIGINT;"]),
+    ("2c", "unchanged", "keep",
+     [f"unchanged: skip -> keep: changes of before that changed nothing were not stored; {WHOLE}"], []),
     ("2v", "source.effective_until", "until", ["source.effective_until: ended -> until: stored ends are of the old "
-     "one, until the source names their key again"]),
-    ("2c", "unchanged", "keep", ["unchanged: skip -> keep: changes of before that changed nothing were not stored; "
-     "for them too, recreate the table from the whole source"]),
+     "one, until the source names their key again"], []),
     ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
-     "again; a stored key that is not in the next snapshot any more goes by on_delete"]),
+     "again; a stored key that is not in the next snapshot any more goes by on_delete"], []),
     ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
-     "and goes into the new one as one value; else recreate the table from the whole source"]),
+     "and goes into the new one as one value"], []),
     ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
-     f"table that is there stays as it is; ALTER TABLE {T} CLUSTER BY (city)"]),
-    ("2c", "bad_rows", "skip", []),
-    ("2c", "late_arriving", "ignore", []),
-    ("1s", "snapshot.max_deleted", 0.5, []),
-    ("1c", "conflicts", "any", []),
+     f"table that is there stays as it is; {KEEP}:"], [f"ALTER TABLE {T} CLUSTER BY (city);"]),
+    ("2c", "bad_rows", "skip", [], []),
+    ("2c", "late_arriving", "ignore", [], []),
+    ("1s", "snapshot.max_deleted", 0.5, [], []),
+    ("1c", "conflicts", "any", [], []),
 ]  # fmt: skip
 
 
@@ -77,12 +116,13 @@ def explained(before: Document, after: Document) -> list[str]:
     return explain_changes(old, load(after))
 
 
-@pytest.mark.parametrize(("kind", "option", "value", "lines"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
-def test_changed_option_is_explained(kind: str, option: str, value: Any, lines: list[str]) -> None:
+@pytest.mark.parametrize(("kind", "option", "value", "line", "below"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
+def test_changed_option_is_explained(kind: str, option: str, value: Any, line: list[str], below: list[str]) -> None:
     after = changed(BASES[kind], option, value)
     if option == "pattern":
         after["source"].pop("effective_at")
-    assert explained(BASES[kind], after) == lines
+    expected = ["\n".join([*line, *(f"    {text}" for text in below)])] if line else []
+    assert explained(BASES[kind], after) == expected
     assert explained(after, after) == []
 
 
@@ -102,8 +142,9 @@ def test_table_from_before_the_layout_has_none() -> None:
 # Options whose change does not affect stored rows.
 NEW_ROWS_ONLY = {
     "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
-    "params", "checks", "views.current", "views.as_of", "stream", "late_arriving", "snapshot.taken_at",
-    "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format", "source.options",
+    "params", "checks", "views.current", "views.as_of", "overlays", "lookups", "stream", "late_arriving",
+    "snapshot.taken_at", "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format",
+    "source.options",
 }  # fmt: skip
 PAIRS = [
     (kind, option, value)
@@ -127,7 +168,10 @@ def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: 
     assert bool(there) == bool(back)
 
 
-KEYS = "keys: id -> id, region: stored rows belong together by the old key; every run stops; recreate the table from "
+KEYS = (
+    f"keys: id -> id, region: stored rows belong together by the old key; {STOPS}; {OTHER}, "
+    "or use `scdgen run --adopt` if stored versions are valid by the new keys too"
+)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +187,9 @@ KEYS = "keys: id -> id, region: stored rows belong together by the old key; ever
     ],
 )
 def test_new_key_hides_other_changes_of_its_column(kind: str, option: str, value: Any) -> None:
-    """The line about the keys says to recreate the table, which covers all options of the column."""
+    """The line about the keys covers all options of the column."""
     before = changed(changed(BASES[kind], "keys", ["id"]), option, value)
-    assert explained(before, BASES[kind]) == [f"{KEYS}the whole source"]
+    assert explained(before, BASES[kind]) == [KEYS]
     assert len(explained(BASES[kind], before)) == 1, "the same if it stops being a key"
 
 
@@ -153,12 +197,26 @@ def test_added_key_column_gives_only_the_key_line() -> None:
     """No line about its NULLs in stored rows or its first value."""
     before = changed(BASES["2c"], "keys", ["id"])
     del before["columns"]["region"]
-    assert explained(before, BASES["2c"]) == [f"{KEYS}the whole source"]
+    fill = f"; fill the new columns for stored rows; {KEEP}:\n    ALTER TABLE {T} ADD COLUMN region STRING;"
+    assert explained(before, BASES["2c"]) == [f"{KEYS}{fill}"]
     assert len(explained(BASES["2c"], before)) == 1
 
 
 def test_option_without_effect_on_a_key_gives_no_line() -> None:
     assert explained(BASES["1c"], changed(BASES["1c"], "columns.id.merge", "min")) == []
+
+
+def test_column_that_goes_while_one_of_its_type_comes() -> None:
+    before = changed(BASES["2c"], "history.row_hash", "hash")
+    after = changed(before, "columns.part", before["columns"]["bucket"])
+    del after["columns"]["bucket"]
+    (line,) = explained(before, after)
+    assert line.splitlines()[:3] == [
+        f"columns.bucket: INT -> part: stored rows keep the old name; renamed?; {ADOPT}",
+        f"    {MAPPING}",
+        f"    ALTER TABLE {T} RENAME COLUMN bucket TO part;",
+    ]
+    assert line.splitlines()[3].startswith(f"    UPDATE {T} SET hash = SHA2(")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +266,7 @@ def test_default_property_is_compared() -> None:
     name = "delta.enableDeletionVectors"
     (line,) = explained(BASES["2c"], changed(BASES["2c"], "table.properties", {name: False}))
     assert line.startswith(f"table.properties.{name}: true -> false: ")
-    assert line.endswith(f"ALTER TABLE {T} SET TBLPROPERTIES ('{name}' = 'false')")
+    assert line.endswith(f"\n    ALTER TABLE {T} SET TBLPROPERTIES ('{name}' = 'false');")
     assert explained(BASES["2c"], changed(BASES["2c"], "table.properties", {name: True})) == []
 
 
@@ -234,7 +292,7 @@ def test_generate_diff_command(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert (
         "-    'scdgen.history' = 'timestamp'" in printed and "+    'scdgen.history' = 'timestamp, gap 1 day'" in printed
     )
-    assert printed.splitlines()[-1] == f"crm.customer: {CASES[2][3][0]}"
+    assert printed.splitlines()[-2:] == [f"crm.customer: {CASES[2][3][0]}", f"    {CASES[2][4][0]}"]
     spec.write_text(text_of(changed(BASES["2c"], "late_arriving", "ignore")))
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
     assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"

@@ -16,15 +16,16 @@ from jinja2 import nodes
 from scdgen import SpecError
 from scdgen.cli.diff import DiffPage
 from scdgen.cli.timeline_output import Page
-from scdgen.patterns import facts, queries, scd1
+from scdgen.patterns import facts, migrate, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, PlanShape, Session
-from scdgen.patterns.pattern import Pattern, Read, Views, pattern_of
+from scdgen.patterns.pattern import Lookups, Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.patterns.source import Rows, SourceCast
+from scdgen.patterns.script import Script
+from scdgen.patterns.source import Rows, SourceCast, Variable
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import STEPS
 from tests.conftest import ROOT
@@ -40,7 +41,9 @@ def patterns() -> list[Pattern]:
 CONTEXTS: dict[str, type] = {
     "create.sql.j2": facts.Create,
     "evolve.sql.j2": facts.Evolve,
+    "migrate.sql.j2": migrate.Migrate,
     "views.sql.j2": Views,
+    "lookups.sql.j2": Lookups,
     "checks.sql.j2": Checks,
     "check_all.sql.j2": Checks,
     "show.sql.j2": queries.Show,
@@ -51,8 +54,10 @@ CONTEXTS: dict[str, type] = {
     "diagnose.sql.j2": queries.Diagnose,
     "bad_values.sql.j2": queries.BadValues,
     "given.sql.j2": queries.Given,
+    "taken_at.sql.j2": Variable,
     "diff_times.sql.j2": queries.DiffTimes,
     "diff_run.sql.j2": queries.DiffRun,
+    "script.sql.j2": Script,
     "show.html.j2": Page,
     "diff.html.j2": DiffPage,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},

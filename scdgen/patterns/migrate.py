@@ -1,0 +1,171 @@
+"""The statements that bring a stored table to a changed spec and keep its history.
+
+A message shows them for the user to paste; scdgen never runs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from scdgen import sql
+from scdgen.errors import STATEMENT
+from scdgen.patterns.columns import hash_of, row_hash
+from scdgen.patterns.facts import keys_of
+from scdgen.patterns.history import Times
+from scdgen.patterns.render import render_template
+from scdgen.spec.model import Spec
+from scdgen.spec.pattern import TRACKED, names_as_json
+from scdgen.sql.tokens import split_statements
+
+ADOPT = "`scdgen run --adopt`"
+_PASTE = "statements that keep the stored rows"
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change of a table.
+
+    ``column`` is a quoted name, or the literal of a property's name. ``value`` is the new name or value: of ``convert``
+    the name of a temporary column, of ``update`` an expression, which is for the rows of ``where``.
+    """
+
+    kind: Literal[
+        "rename", "widen", "convert", "add", "update", "nullable", "cluster", "set", "unset", "action",
+    ]  # fmt: skip
+    column: str
+    value: str = ""
+    type: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Migrate:
+    """migrate.sql: the steps, and the keys and times of the table."""
+
+    target: str
+    steps: tuple[Step, ...]
+    keys: tuple[str, ...]
+    times: Times
+
+    @property
+    def maps_names(self) -> bool:
+        """Whether a step needs column mapping."""
+        return any(step.kind in {"rename", "convert"} for step in self.steps)
+
+    @property
+    def widens_types(self) -> bool:
+        """Whether a step needs type widening."""
+        return any(step.kind == "widen" for step in self.steps)
+
+
+def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> str:
+    """Return a line of a message and, indented below it, the statements of the steps.
+
+    ``adopt``: the table has to be taken over by the spec after them.
+    """
+    facts = Migrate(sql.quote_parts(spec.target_parts), tuple(steps), tuple(map(sql.quote, spec.keys)), Times(spec))
+    if not facts.steps:
+        return f"{line}; use {ADOPT}" if adopt else line
+    statements = split_statements(render_template("migrate.sql.j2", facts))
+    shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
+    return "\n".join([f"{line}; {_PASTE}{f', then {ADOPT}' if adopt else ''}:", *shown])
+
+
+def rename_column(old: str, new: str) -> Step:
+    """Rename a column."""
+    return Step("rename", sql.quote(old), sql.quote(new))
+
+
+def retype_column(name: str, was: str, now: str) -> Step:
+    """Change the type of a column: in place if Delta can widen the old one, otherwise through a second column."""
+    kind: Literal["widen", "convert"] = "widen" if widens(was, now) else "convert"
+    return Step(kind, sql.quote(name), sql.quote(f"{name}_new"), now)
+
+
+def widens(was: str, now: str) -> bool:
+    """Whether Delta can widen a type in place.
+
+    >>> widens("INT", "BIGINT"), widens("DECIMAL(9, 2)", "DECIMAL(12, 2)"), widens("STRING", "INT")
+    (True, True, False)
+    """
+    if was in _WHOLE and now in _WHOLE:
+        return _WHOLE.index(was) < _WHOLE.index(now)
+    sizes = [re.fullmatch(r"DECIMAL\((\d+), ?(\d+)\)", kind) for kind in (was, now)]
+    if sizes[0] and sizes[1]:
+        (digits, scale), (more, longer) = (tuple(map(int, size.groups())) for size in sizes if size)
+        return longer >= scale and more - longer >= digits - scale
+    return (was, now) == ("FLOAT", "DOUBLE") or (was in _WHOLE[:3] and now == "DOUBLE")
+
+
+def set_tracked(spec: Spec) -> Step:
+    """Set the property with the tracked columns to those of the spec; stored versions stay as they are."""
+    return Step("set", sql.text_literal(TRACKED), sql.text_literal(names_as_json(spec.tracked)))
+
+
+def rehash(spec: Spec, option: str = "row_hash") -> Iterator[Step]:
+    """Compute ``row_hash`` or ``surrogate_key`` of stored versions again."""
+    name = getattr(spec.history, option) if spec.keeps_history else None
+    if name:
+        yield Step("update", sql.quote(name), _history_value(spec, option))
+
+
+def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
+    """Add a column that scdgen fills, and fill it for stored versions; no steps if it cannot be computed from them."""
+    column, times = sql.quote(name), Times(spec)
+    flag = spec.history.is_current
+    if option == "is_current" and flag and not times.by_run:
+        yield Step("add", column, type=flag.type)
+        value = f"CASE WHEN {times.is_open('')} THEN {times.flag_of(True)} ELSE {times.flag_of(False)} END"
+        yield Step("update", column, value)
+    elif option in {"surrogate_key", "row_hash"}:
+        yield Step("add", column, type="STRING")
+        yield Step("update", column, _history_value(spec, option))
+    elif option == "deleted":
+        yield Step("add", column, type="BOOLEAN")
+        yield Step("update", column, "FALSE")
+    elif option == "action" and spec.deletes != "mark":
+        yield Step("add", column, type="STRING")
+        yield Step("action", column)
+
+
+def _history_value(spec: Spec, option: str) -> str:
+    if option == "surrogate_key":
+        times = Times(spec)
+        return hash_of([*((key.name, key.type) for key in keys_of(spec)), (times.start, times.type)])
+    return row_hash((sql.quote(name), spec.columns[name].type) for name in spec.tracked)
+
+
+def rewrite_ends(old: Spec, new: Spec) -> Iterator[Step]:
+    """Write stored ends with another gap or open end."""
+    stored, wanted = Times(old), Times(new)
+    end, is_open = stored.end, stored.is_open("")
+    if old.history.gap != new.history.gap:
+        yield Step("update", end, wanted.before(stored.after(end)), where=f"NOT ({is_open})")
+    if old.history.open_end != new.history.open_end:
+        if new.history.open_end is None:
+            yield Step("nullable", end)
+        value = "current_timestamp()" if wanted.by_run else wanted.open_end or "NULL"
+        yield Step("update", end, value, where=is_open)
+
+
+def retype_times(spec: Spec, was: str) -> Iterator[Step]:
+    """Change the type of the columns of starts and ends."""
+    for name in (spec.history.valid_from, spec.history.valid_to):
+        yield retype_column(name, was.upper(), Times(spec).type)
+
+
+def begin_history(spec: Spec) -> Iterator[Step]:
+    """Make the rows of a table without history its first versions, valid from now."""
+    times = Times(spec)
+    now = {"DATE": "current_date()", "BIGINT": "0"}.get(times.type, "current_timestamp()")
+    yield Step("add", times.start, type=times.type)
+    yield Step("update", times.start, now)
+    yield Step("add", times.end, type=times.type)
+    if times.open_end:
+        yield Step("update", times.end, times.open_end)
+    for option, name in spec.history.names():
+        yield from add_history_column(spec, option, name)

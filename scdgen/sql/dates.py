@@ -1,0 +1,126 @@
+"""Dates and times that are text or numbers, and Spark's patterns that read them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from scdgen.errors import UsageError, quoted
+
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_LONG_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+# Letters of a pattern -> the texts that Spark reads by them.
+_LETTERS = {
+    "yyyy": r"\d{4}", "yy": r"\d\d", "MMMM": f"(?:{_LONG_MONTHS})", "MMM": f"(?:{_MONTHS})",
+    "MM": r"(?:0[1-9]|1[0-2])", "M": r"(?:0?[1-9]|1[0-2])", "dd": r"(?:0[1-9]|[12]\d|3[01])",
+    "d": r"(?:0?[1-9]|[12]\d|3[01])", "HH": r"(?:[01]\d|2[0-3])", "H": r"(?:[01]?\d|2[0-3])",
+    "hh": r"(?:0[1-9]|1[0-2])", "h": r"(?:0?[1-9]|1[0-2])", "mm": r"[0-5]\d", "ss": r"[0-5]\d", "a": "[AP]M",
+    "XXX": r"(?:Z|[+-]\d\d:\d\d)", "X": r"(?:Z|[+-]\d\d(?:\d\d)?)", "Z": r"[+-]\d{4}",
+}  # fmt: skip
+_DATES = (
+    *(form.replace("/", sep) for sep in "/-" for form in ("dd/MM/yyyy", "MM/dd/yyyy", "d/M/yyyy", "M/d/yyyy")),
+    "dd.MM.yyyy", "d.M.yyyy", "yyyy/MM/dd", "yyyy/M/d", "yyyy.MM.dd", "yyyy-MM-dd", "yyyy-M-d",
+    "dd/MM/yy", "MM/dd/yy", "d/M/yy", "M/d/yy", "dd.MM.yy", "d.M.yy",
+    *(f"{day}{sep}MMM{sep}{year}" for day in ("dd", "d") for sep in " -" for year in ("yyyy", "yy")),
+    "d MMMM yyyy", "MMM d, yyyy", "MMMM d, yyyy", "yyyyMMdd",
+)  # fmt: skip
+_TIMES = (
+    "", " HH:mm", " HH:mm:ss", " HH:mm:ss.SSSSSS", " HH:mm:ss,SSSSSS", " H:mm", " H:mm:ss", " hh:mm a", " h:mm a",
+    " hh:mm:ss a", " h:mm:ss a", "'T'HH:mm", "'T'HH:mm:ss", "'T'HH:mm:ss.SSSSSS",
+)  # fmt: skip
+_PATTERNS = (
+    *(date + time for time, date in product(_TIMES, _DATES)),
+    *(date + time + zone for zone, time, date in product(("XXX", " XXX"), _TIMES[1:], _DATES)),
+    "yyyyMMddHHmmss",
+)
+# The least and the greatest number of seconds that is taken for a time: of the years 2001 and 2096.
+_SECONDS = (10**9, 4 * 10**9)
+_UNITS = (("timestamp_seconds", 1), ("timestamp_millis", 10**3), ("timestamp_micros", 10**6))
+
+
+_PART = re.compile(r"'(?P<quoted>[^']*)'|(?P<letters>([A-Za-z])\3*)|(?P<other>.)", re.DOTALL)
+
+
+def to_regex(pattern: str) -> str:
+    r"""Return a regular expression of the texts that a Spark pattern reads. Raises :class:`ValueError`.
+
+    >>> to_regex("yyyy'T'ss.SSS")
+    '\\d{4}T[0-5]\\d\\.\\d{1,3}'
+    """
+    found = ""
+    for part in _PART.finditer(pattern):
+        letters = part["letters"]
+        if letters is None:
+            found += re.escape(part["quoted"] or part["other"] or "")
+        elif set(letters) == {"S"}:
+            found += rf"\d{{1,{len(letters)}}}"
+        elif letters in _LETTERS:
+            found += _LETTERS[letters]
+        else:
+            raise ValueError(f"'{letters}' is not a known part of a date")
+    return found
+
+
+@functools.cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(to_regex(pattern), re.IGNORECASE)
+
+
+def find_order(pattern: str) -> str:
+    """``d`` if the number of the day comes before that of the month, ``M`` if it comes after; otherwise empty.
+
+    >>> find_order("dd/MM/yyyy"), find_order("M/d/yyyy HH:mm"), find_order("d MMM yyyy"), find_order("dd.MM.yyyy")
+    ('d', 'M', '', '')
+    """
+    found = re.match(r"(d|M)(?!MM)\1?[/-](?!MMM)[dM]", pattern)
+    return found[1] if found else ""
+
+
+def find_patterns(values: Iterable[str], order: str = "") -> tuple[str, ...]:
+    """Find the patterns that read all texts: none, one, or two if day and month are ambiguous.
+
+    ``order`` is the result of :func:`find_order` for the dates of the same source, if it is known.
+    """
+    texts = set(values)
+    if not texts:
+        return ()
+    first = next(iter(texts))
+    found: dict[str, str] = {}
+    for pattern in _PATTERNS:
+        read = _compile(pattern).fullmatch
+        if find_order(pattern) not in found and read(first) and all(map(read, texts)):
+            found[find_order(pattern)] = pattern
+    chosen = found.get("") or found.get(order)
+    return (chosen,) if chosen else tuple(found.values())
+
+
+def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: str) -> list[str]:
+    """Return the columns whose texts a pattern reads. Raises :class:`UsageError` if it is invalid, or reads none."""
+    try:
+        read = _compile(pattern).fullmatch
+    except ValueError as error:
+        raise UsageError(f"{option} {pattern}: {error}; write it as dd/MM/yyyy or yyyy-MM-dd HH:mm:ss") from error
+    fits = [name for name, texts in columns.items() if texts and all(map(read, texts))]
+    if not fits:
+        like = re.compile(r"\d{1,4}[-/. ]\w{1,3}[-/. ]\d.*")
+        shown = (
+            f"{name} holds {quoted(texts[0])}" for name, texts in columns.items() if texts and like.match(texts[0])
+        )
+        raise UsageError(f"{option} {pattern}: no column has dates in this format; {next(shown, 'leave it out')}")
+    return fits
+
+
+def find_epoch(values: Iterable[Any]) -> str | None:
+    """Return the Spark function that reads whole numbers as times since 1970; ``None`` if they do not look like it.
+
+    >>> find_epoch(["1704067200"]), find_epoch([1704067200000]), find_epoch([7])
+    ('timestamp_seconds', 'timestamp_millis', None)
+    """
+    texts = [str(value) for value in values if value is not None]
+    if not texts or not all(re.fullmatch(r"\d{10,17}", text) for text in texts):
+        return None
+    least, most = min(map(int, texts)), max(map(int, texts))
+    return next((f for f, unit in _UNITS if _SECONDS[0] <= least // unit and most // unit <= _SECONDS[1]), None)

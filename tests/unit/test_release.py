@@ -1,0 +1,50 @@
+"""The version is in one place, and CHANGELOG.md has the form of Keep a Changelog."""
+
+from __future__ import annotations
+
+import re
+
+from scdgen import __version__
+from tests.conftest import ROOT
+
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
+KINDS = ["Added", "Changed", "Removed", "Fixed"]
+
+
+def test_newest_version_of_the_changelog_is_this_one() -> None:
+    versions = [line for line in CHANGELOG.splitlines() if line.startswith("## ") and line != "## [Unreleased]"]
+    assert re.fullmatch(rf"## \[{re.escape(__version__)}\] - (unreleased|\d{{4}}-\d\d-\d\d)", versions[0]), versions[0]
+    released = [line for line in versions[1:] if not re.fullmatch(r"## \[[\d.]+\] - \d{4}-\d\d-\d\d", line)]
+    assert released == []
+
+
+def test_changelog_has_the_sections_of_keep_a_changelog() -> None:
+    for version in CHANGELOG.split("\n## ")[1:]:
+        kinds = re.findall(r"^### (.*)$", version, re.MULTILINE)
+        assert kinds == [kind for kind in KINDS if kind in kinds], "each kind once, in this order"
+        for part in version.split("\n### ")[1:]:
+            lines = part.splitlines()[1:]
+            assert [line for line in lines if line and not line.startswith(("- ", "  "))] == []
+            assert any(line.startswith("- ") for line in lines), "an empty section"
+
+
+def test_lines_of_the_changelog_are_short() -> None:
+    assert [line for line in CHANGELOG.splitlines() if len(line) > 130] == []
+
+
+def test_version_is_written_once() -> None:
+    """Everything else reads scdgen/version.py; a release that a page names is this one."""
+    assert "version" not in re.findall(r"^(\w+) =", (ROOT / "pyproject.toml").read_text().partition("[tool")[0], re.M)
+    pages = [path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]]
+    named = re.findall(r"(?:rev: |scdgen@|/github@)v([\d.]+)", "\n".join(pages))
+    assert named and {*named} == {__version__}
+
+
+def test_pages_install_from_a_checkout() -> None:
+    """scdgen is not on PyPI: a line that installs it names a path or a URL. Change this test with the first upload."""
+    texts = {
+        path: path.read_text()
+        for path in [*ROOT.glob("*.md"), *ROOT.rglob("docs/**/*.md"), *ROOT.rglob("scdgen/**/*.py")]
+    }
+    by_name = re.compile(r"(?:pip|pipx|uv) (?:install|add) +(?:-\S+ +)*['\"]?scdgen\b(?!\[\w+\] @)")
+    assert [(path.name, found[0]) for path, text in texts.items() for found in by_name.finditer(text)] == []

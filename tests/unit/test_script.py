@@ -1,0 +1,121 @@
+"""``scdgen generate --format script``: the statements of merge.sql in one block, with local variables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scdgen import Spec, load_spec, load_spec_text, render
+from scdgen.cli.main import main
+from scdgen.patterns.script import render_script
+from scdgen.sql.tokens import split_statements
+from tests.conftest import ROOT
+from tests.support.random_specs import make_case
+from tests.support.spec_variations import BASES, VARIATIONS, changed, load
+
+SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+DECLARE = re.compile(r"^DECLARE OR REPLACE VARIABLE (\w+) (.*)$", re.MULTILINE)
+
+
+def without_comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if line and not line.lstrip().startswith("--"))
+
+
+def holds(spec: Spec) -> None:
+    """A script is merge.sql with other names of params, its declarations first, and nothing else."""
+    merge = render(spec).merge
+    script = render_script(merge)
+    statements = [without_comments(statement) for statement in split_statements(merge)]
+    declared = [(found[1], found[2]) for found in map(DECLARE.match, statements) if found]
+    rest = [statement for statement in statements if not DECLARE.match(statement)]
+    for name in {name for name, _ in declared if not name.startswith("_scd_")}:
+        rest = [re.sub(rf"\bsession\.{name}\b|(?<=^SET VARIABLE ){name}\b", f"_scd_param_{name}", s) for s in rest]
+    rest = [statement.replace("SET VARIABLE ", "SET ", 1) for statement in rest]
+    local = [(name if name.startswith("_scd_") else f"_scd_param_{name}", kind) for name, kind in declared]
+    lines = ["BEGIN", *(f"DECLARE {name} {kind};" for name, kind in local), *(f"{s};" for s in rest), "END;"]
+    assert without_comments(script) == "\n".join(lines)
+    comments = [line for line in merge.splitlines() if line.lstrip().startswith("--")]
+    added = [line for line in script.splitlines() if line.lstrip().startswith("--") and line not in comments]
+    assert len(added) == 1 and [line for line in comments if line not in script.splitlines()] == []
+    assert not re.search(r"\n\n\n|[ \t]$", script, re.MULTILINE) and script.endswith("\nEND;\n")
+
+
+@pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
+def test_script_has_the_statements_of_the_merge(path: Path) -> None:
+    holds(load_spec(path))
+
+
+@pytest.mark.parametrize("kind", VARIATIONS)
+def test_script_has_the_statements_of_the_merge_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+    for option, value in VARIATIONS[kind]:
+        holds(load(changed(BASES[kind], option, value)))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_script_has_the_statements_of_the_merge_of_random_specs(seed: int) -> None:
+    holds(load_spec_text(make_case(seed, "a.b", "nowhere").text))
+
+
+SPEC = """target: crm.t
+pattern: scd2
+source: {table: crm.s, effective_at: at, where: "since >= :since AND name <> 'session.since' AND x < :to_set"}
+keys: [id]
+columns: {id: int, name: string}
+params: {since: {type: int, default: 1}, to_set: int}
+"""
+
+
+def test_params() -> None:
+    """A param with a default gets a name that no column hides; one without stays a variable of the session."""
+    script = render_script(render(load_spec_text(SPEC)).merge)
+    assert "\nBEGIN\nDECLARE _scd_param_since INT;\nDECLARE _scd_batch_from TIMESTAMP;\n\n" in script
+    assert "\n\nSET _scd_param_since = CAST(1 AS INT);\n\n" in script
+    assert "since >= _scd_param_since AND name <> 'session.since' AND x < session.to_set" in script
+    assert "-- Set before this runs: DECLARE OR REPLACE VARIABLE to_set INT DEFAULT ...;" in script
+
+
+def test_forms_that_a_custom_template_may_use() -> None:
+    merge = "-- t\n\nDECLARE VARIABLE a INT DEFAULT 1;\nSET VAR a = session.a + 1;\n"
+    merge += "MERGE INTO t USING s ON s.session.a = session.a"
+    script = render_script(merge)
+    assert script.partition("\n\n")[2].splitlines() == [
+        "BEGIN",
+        "DECLARE _scd_param_a INT DEFAULT 1;",
+        "",
+        "SET _scd_param_a = _scd_param_a + 1;",
+        "",
+        "MERGE INTO t USING s ON s.session.a = _scd_param_a;",
+        "END;",
+    ]
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(arg) for arg in args])
+    return int(stopped.value.code or 0), *capsys.readouterr()
+
+
+def test_generate_writes_and_checks_the_script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec, out = ROOT / "specs/customer.yml", tmp_path / "generated"
+    run(capsys, "generate", spec, "--out", out)
+    file = out / "crm.customer/merge.script.sql"
+    assert not file.exists()
+    given = ("generate", spec, "--out", out, "--format", "script")
+    status, diff, err = run(capsys, *given, "--check")
+    assert status == 1 and "+BEGIN\n" in diff
+    assert err == f"1 generated file differs; run: scdgen generate {spec} --out {out} --format script\n"
+    assert run(capsys, *given) == (0, f"wrote {file}\n", "")
+    right = file.read_text()
+    assert right == render_script((file.parent / "merge.sql").read_text())
+    file.write_text(right.replace("BEGIN\n", "BEGIN\nSELECT 1;\n"))
+    assert run(capsys, "generate", spec, "--out", out, "--check")[0] == 1, "also without the option"
+    assert run(capsys, "generate", spec, "--out", out) == (0, f"wrote {file}\n", "")
+    assert file.read_text() == right
+    status, said, _ = run(capsys, "generate", spec, "--out", out, "--format", "notebook")
+    assert (
+        said == f"wrote {file.with_name('notebook.sql')}\n"
+        and "merge.script" not in file.with_name("notebook.sql").read_text()
+    )
