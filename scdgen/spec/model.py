@@ -246,7 +246,7 @@ class Table(Model):
     layout: Literal["auto", "none"] = Field(
         default="auto",
         description="scd2; `auto`: a new table keeps open and closed versions in separate files, partitioned by "
-        "`history.is_current`, unless `partition_by` or `cluster_by` is set.",
+        "`history.is_current`, unless `partition_by`, `cluster_by` or `location` is set.",
     )
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     location: Text | None = Field(
@@ -473,10 +473,16 @@ class Spec(Model):
 
     @property
     def separates_open(self) -> bool:
-        """Whether ``table.layout`` keeps open versions in files without closed ones."""
+        """Whether ``table.layout`` keeps open versions in files without closed ones.
+
+        Not at a ``location``: a table without this layout may be there that no catalog knows, and CREATE refuses to
+        register it with another one. Nor if the flag can be empty text, which a partition reads back as NULL.
+        """
         flag, table = self.history.is_current, self.table
-        stored = flag is not None and self.keeps_history and flag.name in self.rules.added_columns(self)
-        return stored and table.layout == "auto" and not table.partition_by and not table.cluster_by
+        if flag is None or not self.keeps_history or flag.name not in self.rules.added_columns(self):
+            return False
+        own = table.partition_by or table.cluster_by or table.location
+        return table.layout == "auto" and not own and "" not in (flag.open, flag.closed)
 
     @property
     def tracked(self) -> list[str]:

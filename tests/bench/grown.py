@@ -109,7 +109,9 @@ def grow(spark: SparkSession, tables: list[Grown], feed: Feed, numbers: range, e
 
 def measure(spark: SparkSession, tables: list[Grown], feed: Feed, number: int, rounds: int) -> None:
     """Measure one more batch, in interleaved rounds after a warm-up round."""
-    feed.rows(spark, number).write.format("delta").saveAsTable(f"{SCHEMA}.one_more")
+    feed.rows(spark, number).write.format("delta").mode("overwrite").saveAsTable(f"{SCHEMA}.one_more")
+    for one in tables:
+        one.seconds.clear()
     for turn in range(rounds + 1):
         for one in tables[turn % len(tables) :] + tables[: turn % len(tables)]:
             clone(spark, "one_round", one.table)
@@ -127,11 +129,11 @@ def report(tables: list[Grown]) -> list[str]:
     for one in tables:
         floor = named[FLOORS[one.optimized]]
         share = one.bytes / floor.bytes
-        line = f"{one.name:<42}{one.files:>7}{one.opened:>8}{one.bytes / 1e6:>8.1f}{share:>7.2f}"
-        if one.seconds:
-            slower = statistics.median(a / b for a, b in zip(one.seconds, floor.seconds, strict=True))
-            line += f"{statistics.median(one.seconds):>9.2f}{slower:>7.2f}"
-        lines.append(line)
+        slower = statistics.median(a / b for a, b in zip(one.seconds, floor.seconds, strict=True))
+        lines.append(
+            f"{one.name:<42}{one.files:>7}{one.opened:>8}{one.bytes / 1e6:>8.1f}{share:>7.2f}"
+            f"{statistics.median(one.seconds):>9.2f}{slower:>7.2f}"
+        )
     return lines
 
 
@@ -156,8 +158,7 @@ def main() -> None:
             one.create(spark)
         for numbers in (range(half), range(half, given.batches)):
             grow(spark, tables, feed, numbers, given.optimize, checkpoint)
-            if numbers.start:
-                measure(spark, tables, feed, numbers.stop, given.rounds)
+            measure(spark, tables, feed, numbers.stop, given.rounds)
             print("\n".join([f"one more after {numbers.stop} batches:", *report(tables)]), flush=True)
 
 

@@ -5,7 +5,9 @@ No test measures time: they compare the bytes of the files that Delta does not s
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
 
 import pytest
 
@@ -56,20 +58,38 @@ def test_bytes_opened_do_not_grow_with_the_history(grown: SparkSession) -> None:
     assert max(early, late, optimized) <= 1.3, (early, late, optimized)
     assert late <= 1.05 * early, (early, late)
 
-    # Delta skips these files in the MERGE as well: without them the next batch runs.
-    grow(grown, 2 * BATCHES, 2 * BATCHES + 1)
-    number = 2 * BATCHES + 1
-    skipped = set(all_files(grown, SPEC.target)) - set(opened_files(grown, SPEC, start_of(number)))
-    assert skipped
-    for file in skipped:
+
+def test_batch_runs_without_the_files_of_closed_versions(spark: SparkSession) -> None:
+    """In default settings, without OPTIMIZE: the MERGE opens no file that holds closed versions only."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
+    for table in ("grown.cut", "grown.cut_upserted"):
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+    create_upserted(spark, "grown.cut_upserted")
+    spec, runner, feed, last = spec_of("grown.cut"), Runner(spark), Feed(500, 0.3), 4
+    for number in range(last):
+        runner.run(spec, feed.rows(spark, number))
+        upsert("grown.cut_upserted", feed.rows(spark, number))
+    per_file = spark.table("grown.cut").groupBy("_metadata.file_path").agg({"is_current": "max"}).collect()
+    closed = {Path(unquote(urlparse(path).path)) for path, has_open in per_file if not has_open}
+    assert 1 < len(closed) < len(per_file)
+    for file in closed:
         file.unlink()
-    result = Runner(grown).run(SPEC, FEED.rows(grown, number))
-    keys = FEED.rows(grown, number).count()
+    result, keys = runner.run(spec, feed.rows(spark, last)), feed.rows(spark, last).count()
     assert result.inserted == keys > result.updated > 0
-    upsert(UPSERTED, FEED.rows(grown, number))
-    opened = grown.table(SPEC.target).where("is_current").selectExpr("id", "a", "b", "c", "d", "e", "valid_from AS at")
-    assert opened.exceptAll(grown.table(UPSERTED)).isEmpty()
-    assert opened.count() == grown.table(UPSERTED).count()
+    upsert("grown.cut_upserted", feed.rows(spark, last))
+    opened = spark.table("grown.cut").where("is_current").selectExpr("id", "a", "b", "c", "d", "e", "valid_from AS at")
+    assert sorted(opened.collect()) == sorted(spark.table("grown.cut_upserted").collect())
+
+
+def test_table_at_a_location_is_found_again(spark: SparkSession, tmp_path: Path) -> None:
+    """A catalog may not know the table of an earlier version; CREATE then registers it, as it is."""
+    spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
+    spark.sql("DROP TABLE IF EXISTS grown.placed")
+    runner, feed = Runner(spark), Feed(50)
+    runner.run(spec_of("grown.placed", f"table: {{layout: none, location: {tmp_path}}}"), feed.rows(spark, 0))
+    spark.sql("DROP TABLE grown.placed")
+    spec = spec_of("grown.placed", f"table: {{location: {tmp_path}}}")
+    assert runner.run(spec, feed.rows(spark, 1)).updated > 0
 
 
 def test_existing_table_keeps_its_layout(spark: SparkSession) -> None:
@@ -134,6 +154,7 @@ def partitions(spark: SparkSession, table: str) -> list[str]:
     [
         ("", ["is_current"]),
         ("history: {is_current: {name: flag, type: string, open: 'Y', closed: 'N'}}", ["flag"]),
+        ("history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", []),
         ("history: {is_current: null}", []),
         ("table: {cluster_by: [id]}", []),
         ("table: {partition_by: [a]}", ["a"]),
