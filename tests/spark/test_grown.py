@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SPEC, UPSERTED = spec_of("grown.versions"), "grown.upserted"
-FEED = Feed(keys=10_000, share=0.2)
-BATCHES = 6
+FEED = Feed(keys=5_000, share=0.2)
+BATCHES = 4
 OPTIMIZE = [f"OPTIMIZE {table}" for table in (SPEC.target, UPSERTED)]
 
 
@@ -46,6 +46,7 @@ def ratio(spark: SparkSession, number: int) -> float:
     return sum(opened_files(spark, SPEC, start_of(number)).values()) / sum(all_files(spark, UPSERTED).values())
 
 
+@pytest.mark.long
 def test_bytes_opened_do_not_grow_with_the_history(grown: SparkSession) -> None:
     """At most 1.3 times those of an upsert, also after twice as many batches, and after OPTIMIZE."""
     grow(grown, 0, BATCHES)
@@ -65,7 +66,7 @@ def test_batch_runs_without_the_files_of_closed_versions(spark: SparkSession) ->
     for table in ("grown.cut", "grown.cut_upserted"):
         spark.sql(f"DROP TABLE IF EXISTS {table}")
     create_upserted(spark, "grown.cut_upserted")
-    spec, runner, feed, last = spec_of("grown.cut"), Runner(spark), Feed(500, 0.3), 4
+    spec, runner, feed, last = spec_of("grown.cut"), Runner(spark), Feed(500, 0.3), 3
     for number in range(last):
         runner.run(spec, feed.rows(spark, number))
         upsert("grown.cut_upserted", feed.rows(spark, number))
@@ -106,6 +107,7 @@ def test_existing_table_keeps_its_layout(spark: SparkSession) -> None:
     assert [commit.operation for commit in runner.history(spec)] == ["MERGE", "MERGE", "CREATE TABLE"]
 
 
+@pytest.mark.long
 def test_move_a_table_over(spark: SparkSession) -> None:
     """The statements of docs/how-to/layout.md: same rows, new layout, and runs go on."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -152,13 +154,13 @@ def partitions(spark: SparkSession, table: str) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("", ["is_current"]),
+        pytest.param("", ["is_current"], marks=pytest.mark.long),
         ("history: {is_current: {name: flag, type: string, open: 'Y', closed: 'N'}}", ["flag"]),
         ("history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", []),
-        ("history: {is_current: null}", []),
-        ("table: {cluster_by: [id]}", []),
-        ("table: {partition_by: [a]}", ["a"]),
-        ("table: {layout: none}", []),
+        pytest.param("history: {is_current: null}", [], marks=pytest.mark.long),
+        pytest.param("table: {cluster_by: [id]}", [], marks=pytest.mark.long),
+        pytest.param("table: {partition_by: [a]}", ["a"], marks=pytest.mark.long),
+        pytest.param("table: {layout: none}", [], marks=pytest.mark.long),
     ],
 )
 def test_layout_of_a_new_table(spark: SparkSession, options: str, expected: list[str]) -> None:
