@@ -13,6 +13,8 @@ CREATE TABLE IF NOT EXISTS crm.customer (
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',

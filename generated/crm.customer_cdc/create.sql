@@ -15,6 +15,8 @@ CREATE TABLE IF NOT EXISTS crm.customer_cdc (
     action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 COMMENT 'Customers, from a change feed with deletes; an update comes as a delete and an insert of one time'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',

@@ -14,6 +14,8 @@ CREATE TABLE IF NOT EXISTS crm.customer_member (
     is_inferred BOOLEAN NOT NULL COMMENT 'Whether only facts have named the key so far'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 COMMENT 'A row per version of a customer, and of those that only orders name so far'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',

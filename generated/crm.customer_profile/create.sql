@@ -14,6 +14,8 @@ CREATE TABLE IF NOT EXISTS crm.customer_profile (
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 COMMENT 'Customers with their address and their segment, out of the histories of both'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',

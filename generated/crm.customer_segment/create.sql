@@ -14,6 +14,8 @@ CREATE TABLE IF NOT EXISTS crm.customer_segment (
     is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 COMMENT 'Customers by segment, with the first, previous and current segment next to each version'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',

@@ -14,6 +14,8 @@ CREATE TABLE IF NOT EXISTS shop.orders (
     action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 COMMENT 'Orders, moved here from the table of a dbt snapshot'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',

@@ -104,6 +104,7 @@ _COMMANDS = {
     ),
     "history": ("history", "List the versions of a table, newest first, with the runs that wrote them."),
     "undo": ("history", "Restore a table to the version before a run, after showing which versions that reverts."),
+    "optimize": ("optimize", "Compact the files of the tables, and remove deleted rows from them."),
     "doctor": (
         "doctor",
         "Check Python, Java, pyspark, delta-spark, Delta's JARs and the warehouse; a line each, ok or failed.",

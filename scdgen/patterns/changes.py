@@ -31,6 +31,7 @@ _TAKE = f"take the table over with {ADOPT}"
 _FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 _COPY = "to change it, run the table into another target with feed: versions"
 _PLACES = {"updated_at": "updated_at", "inferred": "members.inferred.flag"}
+_REWRITE = "to move its rows over, see docs/how-to/layout.md"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
@@ -354,18 +355,24 @@ class _Changes:
     def table(self) -> Iterator[str]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
         old, new = _table_options(self.old), _table_options(self.new)
+        if not {"partition_by", "cluster_by"} & {*old, *new} and self.old.separates_open != self.new.separates_open:
+            old["layout"], new["layout"] = ("auto" if spec.separates_open else "none" for spec in (self.old, self.new))
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
             if was == now:
                 continue
             steps: list[Step] = []
-            if option == "cluster_by":
+            if option == "cluster_by" and not self.old.partitions:
                 names = ", ".join(map(sql.quote, (now or "").split(", ")))
                 steps = [Step("cluster", "", f"({names})" if now else "NONE")]
             elif option.startswith("properties."):
                 name = sql.text_literal(option.removeprefix("properties."))
                 steps = [Step("set", name, sql.text_literal(now)) if now else Step("unset", name)]
-            why = _NEW_TABLES if steps or not self.new.keeps_history else f"{_NEW_TABLES}; {_COPY}"
+            why = _NEW_TABLES
+            if option == "layout":
+                why = f"{_NEW_TABLES}; {_REWRITE}"
+            elif not steps and self.new.keeps_history:
+                why = f"{_NEW_TABLES}; {_COPY}"
             yield with_statements(_line(f"table.{option}", was, now, why), self.new, steps)
 
 

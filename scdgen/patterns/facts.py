@@ -171,13 +171,17 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Create:
-    """create.sql: the table, and the unknown member if the spec has one."""
+    """create.sql: the table, and the unknown member if the spec has one.
+
+    ``separates_open``: the partitions are those of ``table.layout``.
+    """
 
     head: Head
     target: str
     schema: str | None
     columns: tuple[Target, ...]
     partition_by: tuple[str, ...]
+    separates_open: bool
     cluster_by: tuple[str, ...]
     location: str | None
     description: str | None
@@ -193,7 +197,8 @@ class Create:
             target=sql.quote_parts(parts),
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
             columns=columns,
-            partition_by=tuple(map(sql.quote, table.partition_by)),
+            partition_by=tuple(map(sql.quote, spec.partitions)),
+            separates_open=spec.separates_open,
             cluster_by=tuple(map(sql.quote, table.cluster_by)),
             location=sql.text_literal(table.location) if table.location else None,
             description=sql.text_literal(spec.description) if spec.description else None,

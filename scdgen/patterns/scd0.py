@@ -75,7 +75,7 @@ class Scd0(Pattern):
         {
             **dict.fromkeys(
                 ("history", "unchanged", "late_arriving", "updated_at", "source.sets", "source.truncate_when",
-                 "columns.*.track", "columns.*.nulls", "columns.*.merge", "columns.*.compare"),
+                 "columns.*.track", "columns.*.nulls", "columns.*.merge", "columns.*.compare", "table.layout"),
                 "where a stored row never changes; remove it",
             ),
             **dict.fromkeys(

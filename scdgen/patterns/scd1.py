@@ -187,6 +187,7 @@ class Scd1(Pattern):
                 "columns.*.track",
                 "columns.*.nulls",
                 "columns.*.compare",
+                "table.layout",
             ),
             "which keeps no versions; remove it or write pattern: scd2",
         )

@@ -164,6 +164,35 @@ def read_format(spark: SparkSession, table: str) -> str:
     return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["format"] or "delta").lower()
 
 
+# Files
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The data files of a table before and after it was optimized."""
+
+    target: str
+    files_before: int
+    bytes_before: int
+    files_after: int
+    bytes_after: int
+
+
+def optimize(spark: SparkSession, spec: Spec, vacuum: int | None = None) -> Optimized:
+    """Compact the files of a table, without its deleted rows; ``vacuum`` are the hours of versions to keep readable."""
+    table = sql.quote_parts(spec.target_parts)
+    before = _read_size(spark, table)
+    statements = [f"OPTIMIZE {table}", f"REORG TABLE {table} APPLY (PURGE)"]
+    for statement in [*statements, *([] if vacuum is None else [f"VACUUM {table} RETAIN {vacuum} HOURS"])]:
+        spark.sql(statement).collect()
+    return Optimized(spec.target, *before, *_read_size(spark, table))
+
+
+def _read_size(spark: SparkSession, table: str) -> tuple[int, int]:
+    row = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+    return int(row["numFiles"]), int(row["sizeInBytes"])
+
+
 # Restore
 
 
@@ -188,7 +217,7 @@ class Undo:
 
 
 # Operations that do not change rows, so they may follow a run that is to be undone.
-_HARMLESS = frozenset({"OPTIMIZE", "VACUUM START", "VACUUM END"})
+_HARMLESS = frozenset({"OPTIMIZE", "REORG", "VACUUM START", "VACUUM END"})
 
 
 def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:

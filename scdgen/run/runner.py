@@ -26,7 +26,7 @@ from scdgen.patterns.queries import evolve_script, source_counts, taken_query
 from scdgen.patterns.source import RUN, left_out, unknown_key
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
-from scdgen.run.delta import RETRY_FOR, Commit, Result, RetryLimit, Undo, retry
+from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.plan import PlanView, open_plan, written_share
@@ -372,6 +372,17 @@ class Runner:
             with delta.note_run(self.spark, spec, self.run_id or delta.new_run_id(), undoes=run_id):
                 self._engine.execute([undo.render_sql(spec)])
         return undo
+
+    def optimize(self, spec: Spec, vacuum: int | None = None) -> Optimized:
+        """Compact the files of the table, and remove deleted rows from them; no row changes.
+
+        Args:
+            spec: the table's spec.
+            vacuum: also delete the files that only versions older than so many hours need.
+        """
+        with self._engine.lock, self._engine.translated(spec):
+            require_table(self.spark, spec)
+            return delta.optimize(self.spark, spec, vacuum)
 
     def exists(self, spec: Spec) -> bool:
         """Whether the target exists."""

@@ -296,6 +296,11 @@ class Table(Model):
         default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
+    layout: Literal["auto", "none"] = Field(
+        default="auto",
+        description="scd2; `auto`: a new table keeps open and closed versions in separate files, partitioned by "
+        "`history.is_current`, unless `partition_by`, `cluster_by` or `location` is set.",
+    )
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
     location: Text | None = Field(
         default=None, description="The folder of the table's files, if the catalog is not to choose it."
@@ -563,6 +568,25 @@ class Spec(Model):
     def late(self) -> str:
         """Return ``late_arriving``, by default that of the feed."""
         return self.late_arriving or ("fail" if self.reads_snapshot else "apply")
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Return the columns that create.sql partitions the table by: ``partition_by``, or the flag by ``layout``."""
+        flag = self.history.is_current
+        return (flag.name,) if flag and self.separates_open else self.table.partition_by
+
+    @property
+    def separates_open(self) -> bool:
+        """Whether ``table.layout`` keeps open versions in files without closed ones.
+
+        Not at a ``location``: a table without this layout may be there that no catalog knows, and CREATE refuses to
+        register it with another one. Nor if the flag can be empty text, which a partition reads back as NULL.
+        """
+        flag, table = self.history.is_current, self.table
+        if flag is None or not self.keeps_history or flag.name not in self.rules.added_columns(self):
+            return False
+        own = table.partition_by or table.cluster_by or table.location
+        return table.layout == "auto" and not own and "" not in (flag.open, flag.closed)
 
     @property
     def tracked(self) -> list[str]:

@@ -64,9 +64,14 @@ def to_json(spec: Spec) -> str:
 
 
 def from_json(text: str) -> Spec | None:
-    """Read ``spec.json``; ``None`` if the text is not a valid spec."""
+    """Read ``spec.json``; ``None`` if the text is not a valid spec.
+
+    A version before ``table.layout`` wrote it without that option, and created the table without a layout.
+    """
     try:
         spec = Spec.model_validate_json(text)
     except ValidationError:
         return None
+    if "layout" not in spec.table.model_fields_set and spec.keeps_history:
+        spec = spec.model_copy(update={"table": spec.table.model_copy(update={"layout": "none"})})
     return None if rule_problems(spec) else spec

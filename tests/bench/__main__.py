@@ -19,6 +19,7 @@ from tests.bench.session import FOLDER, MACK, ROOT
 PARTS = {
     "history": (["history", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "long-history": (["long_history", "--rounds", "5"], ["--keys", "5000", "--rounds", "1"]),
+    "grown": (["grown"], ["--keys", "2000", "--batches", "6", "--optimize", "3", "--rounds", "1"]),
     "least": (["least", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "snapshot": (["snapshot", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "replay": (["replay", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),

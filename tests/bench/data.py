@@ -78,7 +78,11 @@ def names(size: Size) -> list[str]:
 def spec_of(size: Size, table: str, source: str, snapshot: bool = False) -> Spec:
     """What a user would write for this table, fed by changes or by full extracts."""
     columns = ", ".join(["id: bigint", "part: int", *(f"{name}: string" for name in names(size))])
-    layouts = {"none": "", "partitioned": "table: {partition_by: [part]}", "clustered": "table: {cluster_by: [id]}"}
+    layouts = {
+        "none": "table: {layout: none}",
+        "partitioned": "table: {partition_by: [part]}",
+        "clustered": "table: {cluster_by: [id]}",
+    }
     feed = "feed: snapshot" if snapshot else "effective_at: changed_at"
     taken = "snapshot: {taken_at: \"TIMESTAMP '2026-01-01'\"}" if snapshot else ""
     return load_spec_text(

@@ -325,6 +325,8 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
         document["table"] = {"partition_by": ["bucket"]}
     elif kind == "cluster":
         document["table"] = {"cluster_by": ["id"], "format": "delta"}
+    elif not case.scd1 and rng.random() < 0.3:
+        document["table"] = {"layout": "none"}
     if rng.random() < 0.4:
         document.setdefault("table", {})["properties"] = {"delta.enableDeletionVectors": rng.choice(["true", "false"])}
     if rng.random() < 0.3:

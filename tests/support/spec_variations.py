@@ -128,6 +128,7 @@ SCD2: list[Change] = [
     ("overlays", {"first_name": {"first": "name"}, "city_since": {"since": "city"}}),
     ("overlays", {"old_name": {"previous": "name"}, "name_now": {"current": "name"}, "since": {"since": "name"}}),
     ("params", {"last_run": "timestamp"}),
+    ("table.layout", "none"),
     ("lookups", {"sales.f": {"fact": "raw.f", "at": "t", "keys": _FACT_KEYS, "columns": ["name", "city"]}}),
     ("members.unknown", {"id": 0, "region": "none", "name": "Unknown"}),
     ("members.unknown", {"id": 0, "region": "none"}),

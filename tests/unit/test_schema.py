@@ -57,6 +57,7 @@ table:
   format: delta
   partition_by: [vcid_first_two]
   cluster_by: id
+  layout: auto
   properties: {delta.enableDeletionVectors: true, delta.logRetentionDuration: 30 days, delta.columns: 3}
   location: null
 schema_evolution: fail

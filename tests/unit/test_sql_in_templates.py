@@ -35,7 +35,7 @@ ALLOWED = {
     "patterns/scd2.py": 1,
     "patterns/scd2_snapshot.py": 1,
     "patterns/source.py": 36,
-    "run/delta.py": 7,
+    "run/delta.py": 8,
     "run/metrics.py": 8,
     "run/runner.py": 1,
     "run/source.py": 3,

@@ -126,6 +126,19 @@ def test_changed_option_is_explained(kind: str, option: str, value: Any, line: l
     assert explained(after, after) == []
 
 
+def test_table_from_before_the_layout_has_none() -> None:
+    """spec.json of an earlier version lacks the option; its table has no partitions."""
+    written = json.loads(to_json(load(BASES["2c"])))
+    del written["table"]["layout"]
+    old = from_json(json.dumps(written))
+    assert old is not None and old.partitions == ()
+    (line,) = explain_changes(old, load(BASES["2c"]))
+    assert line == (
+        "table.layout: none -> auto: create.sql says so to new tables only; a table that is there stays as it is; "
+        "to move its rows over, see docs/how-to/layout.md"
+    )
+
+
 # Options whose change does not affect stored rows.
 NEW_ROWS_ONLY = {
     "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",

@@ -31,6 +31,8 @@ CREATE TABLE IF NOT EXISTS crm.customer_full (
     is_current INT NOT NULL COMMENT 'Whether the version is the open one'
 )
 USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
 COMMENT 'Customers, from a full extract; a customer that is gone from it is closed'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
