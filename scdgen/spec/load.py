@@ -298,7 +298,8 @@ def _message(place: Location, error: Any) -> str:
     option = next((step for step in reversed(place) if isinstance(step, str)), "spec")
     if kind == "extra_forbidden":
         allowed = _options_at(place[:-1])
-        return f"unknown option '{option}'{nearest(option, allowed)} (allowed here: {', '.join(allowed)})"
+        hint = nearest(option, allowed) or f" (allowed here: {', '.join(allowed)})"
+        return f"unknown option '{option}'{hint}"
     if kind == "missing":
         return f"'{option}' is missing; every {_holder(place[:-1])} needs it"
     if kind == "literal_error":
