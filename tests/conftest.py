@@ -34,9 +34,9 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-Xmn1g",
 }
 # For every Spark that the tests start, in processes of their own too: two of them share two cores, and the threads of a
-# second compiler or collector would take from the other one. With its quick compiler alone Java has room for 48 MB of
-# code unless more is asked for, and throws away what it needs again: MERGEs then took longer from test to test.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m")
+# parallel collector would take from the other one. Java throws away compiled code, which it needs again, when the room
+# for it is full.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
