@@ -34,7 +34,7 @@ ALIASES = {"c": "a", "p": "b", "q": "c"}  # alias -> the column of the spec that
 Tables = dict[str, dict[Key, list[Period]]]
 
 
-@pytest.mark.parametrize("seed", [*SEEDS[:2], *(pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS[2:])])
+@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS[1:])])
 def test_joined_histories_equal_the_reference(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     joined = _Joined(spark, seed, tmp_path)
     tables, state = joined.tables("first"), History()
@@ -73,7 +73,7 @@ class _Joined:
             }  # fmt: skip
         source, document = {"feed": "versions", "changed_since": ":since", "join": join}, case.document
         if case.least is not None:
-            source["where"] = "p.b IS NULL OR p.b >= :least"
+            source["where"] = "p.value IS NULL OR p.value >= :least"
         document["source"] = source
         document["params"] = {**document.get("params", {}), "since": {"type": case.kind, "default": "NULL"}}
         document |= {"bad_rows": "fail", "conflicts": "fail", "columns": self._columns()}
