@@ -21,6 +21,7 @@ from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
 from scdgen.patterns.queries import bad_values, broken_rows, source_rows
+from scdgen.patterns.refusals import advise
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.spec.model import Spec
 from scdgen.sql import text_literal
@@ -140,7 +141,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     if broken is None:
         return value_error(spark, spec, error) or translate(spec, error)
     rule, message = broken
-    message, count, sample = _with_user_names(spec, source.advise(spec, rule, message)), None, None
+    message, count, sample = _with_user_names(spec, advise(spec, rule, message)), None, None
     query = broken_rows(spec, rule)
     if query is not None:
         try:

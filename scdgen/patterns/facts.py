@@ -14,7 +14,8 @@ from scdgen.errors import printable
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of, names_of
 from scdgen.patterns.history import History
-from scdgen.patterns.source import Expected, Rows, Variable, refusal, refuse_rows
+from scdgen.patterns.refusals import refusal, refuse_rows
+from scdgen.patterns.source import Expected, Rows, Variable
 from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition

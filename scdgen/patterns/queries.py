@@ -16,6 +16,7 @@ from scdgen.patterns.facts import Evolve, PlanShape, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, pattern_of
+from scdgen.patterns.refusals import EXPECTATION
 from scdgen.patterns.render import render_template
 from scdgen.patterns.source import Rows, SourceCast
 from scdgen.spec.model import Spec
@@ -307,7 +308,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     pattern, rows = pattern_of(spec), source.rows(spec, "incoming")
     # The rules for the versions of a join are in its steps, and their message has a sample.
     broken = () if rows.join else tuple(found.broken for found in rows.rules if found.name == rule)
-    broken += tuple(found.broken for found in rows.expected if f"{source.EXPECTATION}{found.name.lower()}" == rule)
+    broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
     late = rule == "late" and times is not None and not spec.reads_snapshot
     if not (broken or late or rule in {"conflict", "overlap"}):
         return None

@@ -27,6 +27,7 @@ from scdgen.patterns.facts import (
     values_of,
 )
 from scdgen.patterns.pattern import Pattern, Rendering
+from scdgen.patterns.refusals import refuse_rows
 from scdgen.patterns.source import Rows
 from scdgen.patterns.words import ROW_CHANGES
 from scdgen.spec.model import Spec
@@ -280,7 +281,7 @@ def _merge(spec: Spec) -> Scd1Merge:
     else:
         rows = source.rows(spec, "changes")
         batch = Scd1Batch.of(spec, rows)
-        tied = source.refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", _place(spec))
+        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", _place(spec))
         taken = spec.conflicts == "any"
         staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
         steps = "scd1/changes.sql.j2"

@@ -9,7 +9,8 @@ from scdgen.patterns import source
 from scdgen.patterns.columns import Field, names_of
 from scdgen.patterns.facts import VersionSteps, fields_of, refuse_conflict
 from scdgen.patterns.history import History
-from scdgen.patterns.source import Rows, refuse_rows
+from scdgen.patterns.refusals import refuse_rows
+from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
 
 

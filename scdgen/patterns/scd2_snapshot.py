@@ -9,7 +9,8 @@ from scdgen.patterns import source
 from scdgen.patterns.columns import names_of, struct
 from scdgen.patterns.facts import Guards, VersionSteps, fields_of, refuse_conflict, refuse_early
 from scdgen.patterns.history import History
-from scdgen.patterns.source import Rows, refusal
+from scdgen.patterns.refusals import refusal
+from scdgen.patterns.source import Rows
 from scdgen.spec.model import Spec
 
 

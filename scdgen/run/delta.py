@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scdgen import log, sql
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError, option
-from scdgen.patterns.source import SOURCE_CHANGED
+from scdgen.patterns.refusals import SOURCE_CHANGED
 from scdgen.spec.model import Spec
 from scdgen.version import __version__
 
