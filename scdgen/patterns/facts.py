@@ -96,7 +96,7 @@ def _scope(spec: Spec, snapshot: Snapshot) -> str | None:
     parts = [negated(unknown)] if unknown else []
     parts += [negated(sql.quote(inferred.flag))] if inferred else []
     if scope is not None:
-        parts.insert(0, f"({scope.text})" if scope.loose and parts else scope.text)
+        parts.insert(0, f"({scope.text})" if scope.loose else scope.text)
     return all_true(parts) or None
 
 
