@@ -192,7 +192,7 @@ def _put_source(draft: Draft, found: _Statement) -> None:
     if source[3]:
         draft.left_out.append(f"FROM … {source[3]}: an option of the stream; scdgen reads the table")
     struct = _STRUCT.fullmatch(found.clauses["SEQUENCE BY"])
-    parts = split_list(struct[1]) if struct else [found.clauses["SEQUENCE BY"]]
+    parts = split_list(struct[1] if struct else "") or [found.clauses["SEQUENCE BY"]]
     first, *others = [found.expression("SEQUENCE BY", part) for part in parts]
     draft.put("source.effective_at", first, "From SEQUENCE BY.")
     if others:

@@ -74,6 +74,14 @@ def test_flow_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path:
     )  # fmt: skip
 
 
+def test_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = Path("tests/cases/auto_cdc").absolute()
+    monkeypatch.chdir(cases)
+    columns = "userId:int,name:string,city:string,sequenceNum:bigint"
+    expected = (cases / "users.yml").read_text()
+    assert run(capsys, "init", "--auto-cdc", "users.sql", "--columns", columns) == (0, expected, "")
+
+
 def test_apply_changes_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Type 1 keeps the sequence as a column, which orders changes across batches."""
     spec = spec_of(capsys, tmp_path, CHANGES, "--columns", TYPES)
@@ -197,7 +205,10 @@ NEITHER = "is neither AUTO CDC INTO nor APPLY CHANGES INTO; write CREATE FLOW na
             "2:1: COLUMNS: 'lower(a)' is not a column; write a list of columns",
         ),
         (f"{BEGIN} SEQUENCE BY n\nCOLUMNS ()", "2:1: COLUMNS: lists no column; "),
-        ("APPLY CHANGES INTO users\nFROM stream(read_files('x'))\nKEYS (a) SEQUENCE BY n", "2:1: FROM: 'stream(read_files"),
+        (
+            "APPLY CHANGES INTO users\nFROM stream(read_files('x'))\nKEYS (a) SEQUENCE BY n",
+            "2:1: FROM: 'stream(read_files",
+        ),
         ("APPLY CHANGES INTO users FROM s\nKEYS (* EXCEPT (a)) SEQUENCE BY n", "2:1: KEYS: "),
     ],
 )
