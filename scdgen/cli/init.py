@@ -42,6 +42,7 @@ def schema(debug: bool) -> None:
 @click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
 @click.option("--table", metavar="NAME", help="A table to read columns from.")
 @click.option("--dbt", metavar="FILE", help="A dbt project's target/manifest.json, or the project's folder.")
+@click.option("--auto-cdc", metavar="FILE", help="A .sql file with one AUTO CDC INTO or APPLY CHANGES INTO statement.")
 @click.option("--name", metavar="NAME", help="The snapshot of the dbt project.")
 @click.option("--target", metavar="NAME", help="The table to write.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
@@ -55,28 +56,30 @@ def schema(debug: bool) -> None:
 @session_options
 @common_options
 def init(
-    path: str | None, table: str | None, dbt: str | None, name: str | None, target: str | None, pattern: str | None,
-    feed: str | None, keys: str | None, date_format: str | None, columns: str | None, source_option: tuple[str, ...],
-    out: str | None, force: bool, engine: EngineOptions, debug: bool,
+    path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None, name: str | None, target: str | None,
+    pattern: str | None, feed: str | None, keys: str | None, date_format: str | None, columns: str | None,
+    source_option: tuple[str, ...], out: str | None, force: bool, engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
-    """Write a first draft of a spec: from data, or from a dbt snapshot.
+    """Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement.
 
-    Comments mark what is guessed, and what of a dbt snapshot a spec cannot express. Only data needs Spark.
+    Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Only data needs Spark.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
                scdgen init --from people.csv --feed snapshot --date-format dd/MM/yyyy
                scdgen init --table crm.orders --feed snapshot --keys order_id
                scdgen init --dbt target/manifest.json --name orders_snapshot
+               scdgen init --auto-cdc users.sql --columns userId:int,name:string,sequenceNum:bigint
     """
     from scdgen.init.draft import Given, parse_columns, split_list
 
-    _require_one(path=path, table=table, dbt=dbt)
+    _require_one(path=path, table=table, dbt=dbt, auto_cdc=auto_cdc)
     for option, value in (
         ("--pattern", pattern), ("--feed", feed), ("--keys", keys), ("--date-format", date_format),
     ):  # fmt: skip
-        if value is not None and dbt:
-            raise UsageError(f"{option}: goes with data alone; a dbt snapshot says it itself")
+        if value is not None and (dbt or auto_cdc):
+            what = "a dbt snapshot" if dbt else "an AUTO CDC statement"
+            raise UsageError(f"{option}: goes with data alone; {what} says it itself")
     if name is not None and dbt is None:
         raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
     if target is not None:
@@ -87,7 +90,9 @@ def init(
     options = parse_source_options(source_option, [path], "--from")
     sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
-    if dbt is None:
+    if auto_cdc is not None:
+        draft = _read_auto_cdc(Path(auto_cdc), target, Given(given, sample.types() if sample else {}))
+    elif dbt is None:
         from scdgen.init.data import draft_from_sample
 
         assert sample is not None
@@ -103,11 +108,13 @@ def init(
     say(f"wrote {out}")
 
 
-def _require_one(path: str | None, table: str | None, dbt: str | None) -> None:
+def _require_one(path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None) -> None:
+    if dbt and auto_cdc:
+        raise UsageError("--dbt and --auto-cdc exclude each other; give one")
     if path and table:
         raise UsageError("--from and --table exclude each other; give one")
-    if not (path or table or dbt):
-        raise UsageError("nothing to begin from; give --from PATH, --table NAME or --dbt FILE")
+    if not (path or table or dbt or auto_cdc):
+        raise UsageError("nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --auto-cdc FILE")
 
 
 def _require_table_name(name: str, option: str) -> None:
@@ -123,14 +130,27 @@ def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> D
     from scdgen.init.dbt import draft_from_dbt, find_manifest
 
     path = find_manifest(Path(dbt))
+    return draft_from_dbt(path, _read_text(path), name, target, given)
+
+
+def _read_auto_cdc(path: Path, target: str | None, given: Given) -> Draft:
+    """Draft from a statement, and name on stderr what is not mapped."""
+    from scdgen.init.auto_cdc import draft_from_auto_cdc
+
+    draft = draft_from_auto_cdc(path, _read_text(path), target, given)
+    for line in draft.left_out:
+        click.echo(f"{path}: not mapped: {line}", err=True)
+    return draft
+
+
+def _read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and path.exists():
             raise UsageError(of_system(error, path)) from error
         what = "no such file; give the path of one" if isinstance(error, OSError) else NO_UTF8
         raise UsageError(f"{path}: {what}") from error
-    return draft_from_dbt(path, text, name, target, given)
 
 
 def _read_data(path: str | None, table: str | None, engine: EngineOptions, options: dict[str, str]) -> Sample:

@@ -248,7 +248,7 @@ def test_folder_without_a_manifest(capsys: pytest.CaptureFixture[str], tmp_path:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ([], "nothing to begin from; give --from PATH, --table NAME or --dbt FILE"),
+        ([], "nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --auto-cdc FILE"),
         (["--from", "a.csv", "--table", "b"], "--from and --table exclude each other; give one"),
         (["--dbt", "a", "--keys", "b"], "--keys: goes with data alone"),
         (["--from", "a.csv", "--name", "b"], "--name: chooses a snapshot of a dbt project"),

@@ -1,0 +1,237 @@
+"""Drafts from AUTO CDC: each clause of a statement, what a draft leaves out, and mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scdgen import Spec, load_spec_text
+from tests.unit.test_cli import run
+
+# The examples of the Databricks documentation.
+FLOW = """\
+-- the flow
+CREATE FLOW users_flow AS AUTO CDC INTO
+  main.crm.users
+FROM
+  stream(main.crm.users_cdf)
+KEYS
+  (userId)
+APPLY AS DELETE WHEN
+  operation = "DELETE" -- gone
+SEQUENCE BY
+  sequenceNum
+COLUMNS * EXCEPT
+  (operation, sequenceNum)
+STORED AS
+  SCD TYPE 2
+TRACK HISTORY ON * EXCEPT
+  (city);
+"""
+CHANGES = """\
+APPLY CHANGES INTO live.target
+FROM stream(cdc_data.users)
+KEYS (userId)
+APPLY AS DELETE WHEN operation = "DELETE"
+APPLY AS TRUNCATE WHEN operation = "TRUNCATE"
+SEQUENCE BY sequenceNum
+COLUMNS * EXCEPT (operation, sequenceNum)
+STORED AS SCD TYPE 1
+"""
+BEGIN = "APPLY CHANGES INTO users FROM feed KEYS (id)"
+TYPES = "userId:int,name:string,city:string,sequenceNum:bigint"
+
+
+def draft(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *options: str) -> tuple[int, str, str]:
+    (folder / "flow.sql").write_text(text)
+    status, out, err = run(capsys, "init", "--auto-cdc", folder / "flow.sql", *options)
+    return status, out, err.replace(f"{folder}/", "")
+
+
+def spec_of(capsys: pytest.CaptureFixture[str], folder: Path, text: str, *options: str) -> Spec:
+    status, out, err = draft(capsys, folder, text, *options)
+    assert (status, err) == (0, "")
+    return load_spec_text(out)
+
+
+def test_flow_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With the types, nothing of it is a guess."""
+    status, out, err = draft(capsys, tmp_path, FLOW, "--columns", TYPES)
+    assert (status, err) == (0, "")
+    assert "guess" not in out
+    spec = load_spec_text(out)
+    assert (spec.target, spec.pattern, spec.source.table) == ("main.crm.users", "scd2", "main.crm.users_cdf")
+    assert (spec.source.effective_at, spec.source.delete_when) == ("sequenceNum", 'operation = "DELETE"')
+    assert spec.keys == ("userId",)
+    assert {name: (column.type, column.track) for name, column in spec.columns.items()} == {
+        "userId": ("INT", True), "name": ("STRING", True), "city": ("STRING", False),
+    }  # fmt: skip
+    history = spec.history
+    assert (history.type, history.valid_from, history.valid_to, history.is_current) == (
+        "bigint", "__START_AT", "__END_AT", None,
+    )  # fmt: skip
+
+
+def test_example_of_the_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = Path("tests/cases/auto_cdc").absolute()
+    monkeypatch.chdir(cases)
+    columns = "userId:int,name:string,city:string,sequenceNum:bigint"
+    expected = (cases / "users.yml").read_text()
+    assert run(capsys, "init", "--auto-cdc", "users.sql", "--columns", columns) == (0, expected, "")
+
+
+def test_apply_changes_of_the_documentation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Type 1 keeps the sequence as a column, which orders changes across batches."""
+    spec = spec_of(capsys, tmp_path, CHANGES, "--columns", TYPES)
+    assert (spec.target, spec.pattern, spec.source.table) == ("target", "scd1", "cdc_data.users")
+    assert spec.source.truncate_when == 'operation = "TRUNCATE"'
+    assert (spec.updated_at, spec.columns["sequenceNum"].type) == ("sequenceNum", "BIGINT")
+    assert [*spec.columns] == ["userId", "name", "city", "sequenceNum"]
+
+
+def test_draft_without_types_says_what_is_guessed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, err = draft(capsys, tmp_path, FLOW)
+    assert (status, err) == (0, "")
+    assert "# The statement has no types: string is a guess for userId, city.\n" in out
+    assert (
+        "# COLUMNS * stands for all of the source except operation, sequenceNum: add those that are missing.\n" in out
+    )
+    assert (
+        "  # A guess: the statement has no type of SEQUENCE BY; timestamp, date or bigint.\n  type: timestamp\n" in out
+    )
+    filled = out.replace("  userId: string\n", "  userId: int\n  name: string\n").replace("timestamp\n", "bigint\n")
+    assert [*load_spec_text(filled).columns] == ["userId", "name", "city"]
+
+
+LISTED = f"{BEGIN} SEQUENCE BY n COLUMNS id, a, b STORED AS SCD TYPE 2"
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "value"),
+    [
+        (f"{BEGIN} SEQUENCE BY n COLUMNS (id, a)", "pattern", "scd1"),
+        (f"{BEGIN} SEQUENCE BY n COLUMNS (id, `a b`)", "columns", ["id", "a b", "n"]),
+        (LISTED, "columns", ["id", "a", "b"]),
+        (LISTED.replace(" n ", " struct(n, m) "), "source.effective_at", "n"),
+        (LISTED.replace(" n ", " STRUCT(n, coalesce(m, 0)) "), "source.sequence_by", ("coalesce(m, 0)",)),
+        (LISTED.replace("FROM feed", "FROM STREAM a.feed"), "source.table", "a.feed"),
+        (LISTED.replace("FROM feed", "FROM stream(LIVE.feed)"), "source.table", "feed"),
+        (LISTED.replace("FROM feed", "FROM stream(a.`s t`)"), "source.table", "a.`s t`"),
+        (
+            LISTED.replace("SEQ", "APPLY AS DELETE WHEN a IS DISTINCT FROM 'KEYS' SEQ"), "source.delete_when",
+            "a IS DISTINCT FROM 'KEYS'",
+        ),
+        (LISTED.replace("COLUMNS", "COLUMNS TO UPDATE changed COLUMNS"), "source.sets", "changed"),
+        (LISTED.replace("(id)", "(id, a)"), "keys", ("id", "a")),
+        (f"{LISTED} TRACK HISTORY ON a", "track", ["id", "a"]),
+        (f"{LISTED} TRACK HISTORY ON * EXCEPT (a)", "track", ["id", "b"]),
+        (f"{LISTED} TRACK HISTORY ON *", "track", ["id", "a", "b"]),
+        (LISTED.replace("SEQ", "IGNORE NULL UPDATES SEQ"), "nulls", ["a", "b"]),
+        (LISTED.replace("SEQ", "IGNORE NULL UPDATES ON (b) SEQ"), "nulls", ["b"]),
+        (LISTED.replace("SEQ", "IGNORE NULL UPDATES ON * EXCEPT (b) SEQ"), "nulls", ["a"]),
+    ],
+)  # fmt: skip
+def test_clause_becomes_option(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, option: str, value: Any
+) -> None:
+    spec = spec_of(capsys, tmp_path, text)
+    found: Any = spec
+    if option == "track":
+        found = [name for name, column in spec.columns.items() if column.track]
+    elif option == "nulls":
+        found = [name for name, column in spec.columns.items() if column.nulls == "ignore"]
+    else:
+        for step in option.split("."):
+            found = getattr(found, step)
+    assert (list(found) if option == "columns" else found) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (LISTED.replace("2", "1") + " TRACK HISTORY ON a", "TRACK HISTORY ON: a table of type 1 has no history"),
+        (
+            LISTED.replace("SEQ", "IGNORE NULL UPDATES SEQ").replace("2", "1"),
+            "IGNORE NULL UPDATES: nulls: is for scd2; source.sets can name the columns of each row",
+        ),
+        (
+            LISTED.replace("FROM feed", "FROM stream(feed) WITH (SKIPCHANGECOMMITS)"),
+            "FROM … WITH (SKIPCHANGECOMMITS): an option of the stream; scdgen reads the table",
+        ),
+        (
+            LISTED.replace("APPLY CHANGES", "CREATE FLOW f COMMENT 'a b' AS AUTO CDC"),
+            "COMMENT: the text on a flow; a table has description",
+        ),
+        (LISTED.replace("APPLY CHANGES", "CREATE FLOW f AS AUTO CDC ONCE"), "ONCE: each run is a batch"),
+        (LISTED.replace("SCD TYPE 2", "BITEMPORAL"), "STORED AS BITEMPORAL: there is no system time; drafted as scd2"),
+        (LISTED.replace(" COL", " SYSTEM SEQUENCE BY s COL"), "SYSTEM SEQUENCE BY: there is no system time"),
+    ],
+)
+def test_clause_without_option_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, says: str
+) -> None:
+    """On stderr, and in a comment of a draft that is valid."""
+    status, out, err = draft(capsys, tmp_path, text)
+    assert (status, err) == (0, f"flow.sql: not mapped: {says}\n")
+    assert f"# - {says}\n" in out
+    load_spec_text(out)
+
+
+NEITHER = "is neither AUTO CDC INTO nor APPLY CHANGES INTO; write CREATE FLOW name AS AUTO CDC INTO target FROM"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("\nSELECT 1", f"2:1: {NEITHER}"),
+        ("CREATE STREAMING TABLE t FLOW AUTO CDC FROM s KEYS (a) SEQUENCE BY n", f"1:1: {NEITHER}"),
+        ("", "1:1: holds 0 statements; leave the one AUTO CDC statement in it"),
+        (f"{FLOW}{CHANGES}", "2:1: holds 2 statements; leave the one AUTO CDC statement in it"),
+        (f"{BEGIN}\nSEQUENCE BY 'a", "1:1: "),
+        ("APPLY CHANGES INTO users FROM s SEQUENCE BY n", "1:1: KEYS: is missing; "),
+        (BEGIN, "1:1: SEQUENCE BY: is missing; "),
+        (f"{BEGIN} SEQUENCE BY n\nSEQUENCE BY m", "2:1: SEQUENCE BY: is there twice; leave one"),
+        (f"{BEGIN}\nSEQUENCE BY", "2:1: SEQUENCE BY: is empty; "),
+        (f"{BEGIN}\nSEQUENCE BY n DESC", "2:1: SEQUENCE BY: 'n DESC' has a sort order"),
+        (f"{BEGIN}\nAPPLY AS DELETE WHEN a =\nSEQUENCE BY n", "2:1: APPLY AS DELETE WHEN: 'a =' is not"),
+        (
+            f"{BEGIN} SEQUENCE BY n\nSTORED AS SCD TYPE 3",
+            "2:1: STORED AS: 'SCD TYPE 3' is not a type; write SCD TYPE 1 or",
+        ),
+        (
+            f"{BEGIN} SEQUENCE BY n\nCOLUMNS lower(a)",
+            "2:1: COLUMNS: 'lower(a)' is not a column; write a list of columns",
+        ),
+        (f"{BEGIN} SEQUENCE BY n\nCOLUMNS ()", "2:1: COLUMNS: lists no column; "),
+        (
+            "APPLY CHANGES INTO users\nFROM stream(read_files('x'))\nKEYS (a) SEQUENCE BY n",
+            "2:1: FROM: 'stream(read_files",
+        ),
+        ("APPLY CHANGES INTO users FROM s\nKEYS (* EXCEPT (a)) SEQUENCE BY n", "2:1: KEYS: "),
+    ],
+)
+def test_mistake_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, says: str) -> None:
+    status, out, err = draft(capsys, tmp_path, text)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"flow.sql:{says}") and err.count("\n") == 1, err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--columns", "c:int"), "--columns c: the statement's COLUMNS does not list it; add it there or remove it\n"),
+        (("--keys", "a"), "--keys: goes with data alone; an AUTO CDC statement says it itself\n"),
+        (("--dbt", "a"), "--dbt and --auto-cdc exclude each other; give one\n"),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+    assert draft(capsys, tmp_path, LISTED, *options) == (2, "", says)
+
+
+def test_missing_file_and_other_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    missing = tmp_path / "none.sql"
+    message = f"{missing}: no such file; give the path of one\n"
+    assert run(capsys, "init", "--auto-cdc", missing) == (2, "", message)
+    assert spec_of(capsys, tmp_path, LISTED, "--target", "a.b").target == "a.b"
