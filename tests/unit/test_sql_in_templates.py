@@ -21,6 +21,7 @@ ALLOWED = {
     "engine/spark3.py": 23,
     "files/errors.py": 4,
     "files/read.py": 16,
+    "init/auto_cdc.py": 30,  # the clauses of a statement that is read
     "init/draft.py": 1,
     "init/data.py": 2,
     "init/dbt.py": 1,
