@@ -92,7 +92,7 @@ _COMMANDS = {
         "Explain a spec for a review: what its MERGE does, its options, and where its columns come from.",
     ),
     "schema": ("init", "Print the JSON Schema of a spec, for editors."),
-    "init": ("init", "Write a first draft of a spec: from data, or from a dbt snapshot."),
+    "init": ("init", "Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement."),
     "show": ("show", "Show the versions of a table in order."),
     "diff": ("diff", "Show what changed in a table between two times, or by a run."),
     "run": ("run", "Merge: create the table if it does not exist, merge the source, print what was done."),
