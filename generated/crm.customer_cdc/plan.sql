@@ -187,10 +187,10 @@ FROM (
     LEFT JOIN (
         -- The keys of the table, those deleted long ago too: they return, and are not new.
         SELECT
-            t.company, t.customer_no
-        FROM crm.customer_cdc AS t
-        LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
-        GROUP BY t.company, t.customer_no
+            v.company, v.customer_no
+        FROM crm.customer_cdc AS v
+        LEFT SEMI JOIN changes AS c ON v.company = c.company AND v.customer_no = c.customer_no
+        GROUP BY v.company, v.customer_no
     ) AS k
         ON k.company = s.company AND k.customer_no = s.customer_no
     WINDOW

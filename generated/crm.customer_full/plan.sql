@@ -181,9 +181,9 @@ FROM (
     LEFT JOIN (
         -- The keys of the table, those deleted long ago too: they return, and are not new.
         SELECT
-            t.customer_no
-        FROM crm.customer_full AS t
-        GROUP BY t.customer_no
+            v.customer_no
+        FROM crm.customer_full AS v
+        GROUP BY v.customer_no
     ) AS k
         ON k.customer_no = s.customer_no
     WINDOW by_key AS (PARTITION BY COALESCE(s.customer_no, n.customer_no))

@@ -197,10 +197,10 @@ FROM (
     LEFT JOIN (
         -- The keys of the table, those deleted long ago too: they return, and are not new.
         SELECT
-            t.id
-        FROM crm.customer_member AS t
-        LEFT SEMI JOIN changes AS c ON t.id = c.id
-        GROUP BY t.id
+            v.id
+        FROM crm.customer_member AS v
+        LEFT SEMI JOIN changes AS c ON v.id = c.id
+        GROUP BY v.id
     ) AS k
         ON k.id = s.id
     WINDOW

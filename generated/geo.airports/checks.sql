@@ -43,12 +43,12 @@ FROM (
         *,
         t.valid_to AS _scd_until,
         LEAD(STRUCT(
-            t.iata, t.name, t.city, t.subd, t.country, t.elevation, round(t.lat, 3) AS lat,
-            round(t.lon, 3) AS lon, t.tz, t.lid
+            t.iata, t.name, t.city, t.subd, t.country, t.elevation, ROUND(t.lat, 3) AS lat,
+            ROUND(t.lon, 3) AS lon, t.tz, t.lid
         )) OVER by_key
             <=> STRUCT(
-                t.iata, t.name, t.city, t.subd, t.country, t.elevation, round(t.lat, 3) AS lat,
-                round(t.lon, 3) AS lon, t.tz, t.lid
+                t.iata, t.name, t.city, t.subd, t.country, t.elevation, ROUND(t.lat, 3) AS lat,
+                ROUND(t.lon, 3) AS lon, t.tz, t.lid
             )
             AS _scd_same,
         LEAD(t.valid_from) OVER by_key AS _scd_next

@@ -95,12 +95,12 @@ MERGE INTO geo.airports AS t USING (
             COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
             CASE
                 WHEN STRUCT(
-                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
-                    round(n.lon, 3) AS lon, n.tz, n.lid
+                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
+                    ROUND(n.lon, 3) AS lon, n.tz, n.lid
                 )
                     <=> STRUCT(
-                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
-                        round(o.lon, 3) AS lon, o.tz, o.lid
+                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
+                        ROUND(o.lon, 3) AS lon, o.tz, o.lid
                     )
                     THEN STRUCT(o.lat, o.lon)
             END AS _scd_same,
@@ -108,12 +108,12 @@ MERGE INTO geo.airports AS t USING (
                 WHEN n.icao IS NULL THEN ARRAY('close')
                 WHEN o.icao IS NULL THEN ARRAY('open')
                 WHEN STRUCT(
-                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
-                    round(n.lon, 3) AS lon, n.tz, n.lid
+                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
+                    ROUND(n.lon, 3) AS lon, n.tz, n.lid
                 )
                     <=> STRUCT(
-                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
-                        round(o.lon, 3) AS lon, o.tz, o.lid
+                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
+                        ROUND(o.lon, 3) AS lon, o.tz, o.lid
                     )
                     THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
@@ -127,12 +127,12 @@ MERGE INTO geo.airports AS t USING (
                 WHEN n.icao IS NULL THEN o._scd_until IS NULL
                 WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
                 ELSE NOT (STRUCT(
-                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
-                    round(n.lon, 3) AS lon, n.tz, n.lid
+                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
+                    ROUND(n.lon, 3) AS lon, n.tz, n.lid
                 )
                     <=> STRUCT(
-                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
-                        round(o.lon, 3) AS lon, o.tz, o.lid
+                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
+                        ROUND(o.lon, 3) AS lon, o.tz, o.lid
                     ))
             END
     ),

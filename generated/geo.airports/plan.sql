@@ -94,12 +94,12 @@ compared AS (
         COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
         CASE
             WHEN STRUCT(
-                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
-                round(n.lon, 3) AS lon, n.tz, n.lid
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
+                ROUND(n.lon, 3) AS lon, n.tz, n.lid
             )
                 <=> STRUCT(
-                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
-                    round(o.lon, 3) AS lon, o.tz, o.lid
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
+                    ROUND(o.lon, 3) AS lon, o.tz, o.lid
                 )
                 THEN STRUCT(o.lat, o.lon)
         END AS _scd_same,
@@ -107,12 +107,12 @@ compared AS (
             WHEN n.icao IS NULL THEN ARRAY('close')
             WHEN o.icao IS NULL THEN ARRAY('open')
             WHEN STRUCT(
-                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
-                round(n.lon, 3) AS lon, n.tz, n.lid
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
+                ROUND(n.lon, 3) AS lon, n.tz, n.lid
             )
                 <=> STRUCT(
-                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
-                    round(o.lon, 3) AS lon, o.tz, o.lid
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
+                    ROUND(o.lon, 3) AS lon, o.tz, o.lid
                 )
                 THEN ARRAY('correct')
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
@@ -126,12 +126,12 @@ compared AS (
             WHEN n.icao IS NULL THEN o._scd_until IS NULL
             WHEN o.icao IS NULL OR o._scd_until IS NOT NULL THEN TRUE
             ELSE NOT (STRUCT(
-                n.iata, n.name, n.city, n.subd, n.country, n.elevation, round(n.lat, 3) AS lat,
-                round(n.lon, 3) AS lon, n.tz, n.lid
+                n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
+                ROUND(n.lon, 3) AS lon, n.tz, n.lid
             )
                 <=> STRUCT(
-                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, round(o.lat, 3) AS lat,
-                    round(o.lon, 3) AS lon, o.tz, o.lid
+                    o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
+                    ROUND(o.lon, 3) AS lon, o.tz, o.lid
                 ))
         END
 ),
@@ -257,9 +257,9 @@ FROM (
     LEFT JOIN (
         -- The keys of the table, those deleted long ago too: they return, and are not new.
         SELECT
-            t.icao
-        FROM geo.airports AS t
-        GROUP BY t.icao
+            v.icao
+        FROM geo.airports AS v
+        GROUP BY v.icao
     ) AS k
         ON k.icao = s.icao
     WINDOW by_key AS (PARTITION BY COALESCE(s.icao, n.icao))
