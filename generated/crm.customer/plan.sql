@@ -41,7 +41,7 @@ timeline AS (
     LEFT SEMI JOIN changes AS c ON t.id = c.id
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY id
+    DISTRIBUTE BY id -- one shuffle for all windows
 ),
 ranked AS (
     -- Among the events of one key and time, a change comes before what is stored.
@@ -76,7 +76,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version with its end, and the action to write: NULL if it is stored like this already.
+    -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

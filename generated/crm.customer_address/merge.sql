@@ -42,7 +42,7 @@ MERGE INTO crm.customer_address AS t USING (
         LEFT SEMI JOIN changes AS c ON t.id = c.id
             LATERAL VIEW STACK(2, t.start_date, FALSE, 2, t.end_date, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE (t.end_date IS NULL OR t.end_date >= _scd_batch_from) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY id
+        DISTRIBUTE BY id -- one shuffle for all windows
     ),
     ranked AS (
         -- Among the events of one key and time, a change comes before what is stored.

@@ -49,7 +49,7 @@ timeline AS (
     LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE _scd_at IS NOT NULL
-    DISTRIBUTE BY company, customer_no
+    DISTRIBUTE BY company, customer_no -- one shuffle for all windows
 ),
 ranked AS (
     -- Among the events of one key and time, a change comes before what is stored; the greatest lsn wins.

@@ -39,7 +39,7 @@ extract AS (
         RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty'),
         NULL, NULL
     WHERE NOT EXISTS (SELECT 1 FROM source_rows)
-    DISTRIBUTE BY customer_no
+    DISTRIBUTE BY customer_no -- one shuffle for the window and the join
 ),
 ranked AS (
     -- Exact copies of a row count once.
@@ -73,7 +73,7 @@ stored AS (
     FROM crm.customer_full AS t
     WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
     WINDOW newest_first AS (PARTITION BY t.customer_no ORDER BY t.effective_ts DESC)
-    DISTRIBUTE BY customer_no
+    DISTRIBUTE BY customer_no -- as the snapshot, for the join
 ),
 compared AS (
     -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
@@ -81,8 +81,7 @@ compared AS (
         COALESCE(n.customer_no, o.customer_no) AS customer_no,
         n.name,
         _scd_taken_at AS _scd_at,
-        o._scd_from,
-        o._scd_until,
+        o._scd_from, o._scd_until,
         CASE
             WHEN n.customer_no IS NULL THEN ARRAY('close')
             WHEN o.customer_no IS NULL THEN ARRAY('open')

@@ -48,7 +48,7 @@ timeline AS (
             t.valid_to, TRUE, 3
         ) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY id
+    DISTRIBUTE BY id -- one shuffle for all windows
 ),
 newest AS (
     -- Since when a key has an inferred member; NULL if it has none.
@@ -116,7 +116,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version with its end, and the action to write: NULL if it is stored like this already.
+    -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

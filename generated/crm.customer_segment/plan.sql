@@ -42,7 +42,7 @@ timeline AS (
     LEFT SEMI JOIN changes AS c ON t.id = c.id
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY id
+    DISTRIBUTE BY id -- one shuffle for all windows
 ),
 ranked AS (
     -- Among the events of one key and time, a change comes before what is stored.

@@ -77,7 +77,7 @@ MERGE INTO dwh.dim_customer AS t USING (
                 NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY region, customer_no
+        DISTRIBUTE BY region, customer_no -- one shuffle for all windows
     ),
     ranked AS (
         -- Among the events of one key and time, a change comes before what is stored; the greatest change_no wins.

@@ -46,7 +46,7 @@ MERGE INTO geo.airports AS t USING (
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         WHERE NOT EXISTS (SELECT 1 FROM source_rows)
-        DISTRIBUTE BY icao
+        DISTRIBUTE BY icao -- one shuffle for the window and the join
     ),
     ranked AS (
         -- Exact copies of a row count once.
@@ -82,7 +82,7 @@ MERGE INTO geo.airports AS t USING (
         FROM geo.airports AS t
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
         WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
-        DISTRIBUTE BY icao
+        DISTRIBUTE BY icao -- as the snapshot, for the join
     ),
     compared AS (
         -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
@@ -90,8 +90,7 @@ MERGE INTO geo.airports AS t USING (
             COALESCE(n.icao, o.icao) AS icao,
             n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
             _scd_taken_at AS _scd_at,
-            o._scd_from,
-            o._scd_until,
+            o._scd_from, o._scd_until,
             COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
             CASE
                 WHEN STRUCT(
@@ -107,15 +106,7 @@ MERGE INTO geo.airports AS t USING (
             CASE
                 WHEN n.icao IS NULL THEN ARRAY('close')
                 WHEN o.icao IS NULL THEN ARRAY('open')
-                WHEN STRUCT(
-                    n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
-                    ROUND(n.lon, 3) AS lon, n.tz, n.lid
-                )
-                    <=> STRUCT(
-                        o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
-                        ROUND(o.lon, 3) AS lon, o.tz, o.lid
-                    )
-                    THEN ARRAY('correct')
+                WHEN _scd_same IS NOT NULL THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
@@ -143,11 +134,7 @@ MERGE INTO geo.airports AS t USING (
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
             CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
         FROM compared
-        CROSS JOIN (
-            SELECT COUNT(*) AS _scd_current
-            FROM geo.airports AS t
-            WHERE t.valid_to IS NULL
-        )
+        CROSS JOIN (SELECT COUNT(*) AS _scd_current FROM geo.airports AS t WHERE t.valid_to IS NULL)
             LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
         WHERE
             CASE
@@ -158,12 +145,9 @@ MERGE INTO geo.airports AS t USING (
                     )
                 WHEN _scd_closing > 0.2 * _scd_current
                     THEN RAISE_ERROR(
-                        '[SCDGEN_MAX_DELETED] geo.airports: '
-                        || _scd_closing
-                        || IF(_scd_closing = 1, ' key', ' keys')
-                        || ' deleted ('
-                        || ROUND(100 * _scd_closing / _scd_current, 1)
-                        || ' %; limit 20 %)'
+                        '[SCDGEN_MAX_DELETED] geo.airports: ' || _scd_closing
+                        || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                        || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 20 %)'
                     )
                 ELSE TRUE
             END
@@ -171,18 +155,10 @@ MERGE INTO geo.airports AS t USING (
     kept AS (
         -- A version that is corrected keeps the values for which `compare` sees no change.
         SELECT
-            icao,
-            iata,
-            name,
-            city,
-            subd,
-            country,
-            elevation,
+            icao, iata, name, city, subd, country, elevation,
             IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lat, lat) AS lat,
             IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lon, lon) AS lon,
-            tz,
-            lid,
-            _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
+            tz, lid, _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
         FROM versions
     ),
     staged AS (

@@ -70,7 +70,7 @@ timeline AS (
             CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END, TRUE, 3
         ) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two)) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY visitor_cookie_id
+    DISTRIBUTE BY visitor_cookie_id -- one shuffle for all windows
 ),
 ranked AS (
     -- Among the events of one key and time, a change comes before what is stored; the greatest userId wins.
@@ -137,7 +137,7 @@ opening AS (
     WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version with its end, and the action to write: NULL if it is stored like this already.
+    -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

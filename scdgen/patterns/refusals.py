@@ -11,6 +11,8 @@ from scdgen.spec.model import Spec
 # The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
 
+_WIDTH = 80  # of a line in a refusal, which is indented
+
 EXPECTATION = "expectation_"  # and its name: the rule for rows that break an expectation
 
 # The fix for a row or a batch that breaks a rule. The runner adds it to the short message in the SQL.
@@ -50,9 +52,13 @@ def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str
         return wrapped(call, [sql.text_literal(message)], 104)
     parts = [sql.text_literal(f"{message}: " if what else message), *values]
     line = f"{call}({' || '.join(parts)})"
-    if len(line) <= 80 and "\n" not in line:
+    if len(line) <= _WIDTH and "\n" not in line:
         return line
-    return f"{call}(\n    " + "\n    || ".join(parts) + "\n)"
+    lines = [parts[0]]
+    for part in parts[1:]:
+        fits = "\n" not in part and len(lines[-1]) + len(part) <= _WIDTH
+        lines[-1:] = [f"{lines[-1]} || {part}"] if fits else [lines[-1], f"|| {part}"]
+    return f"{call}(\n    " + "\n    ".join(lines) + "\n)"
 
 
 def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
