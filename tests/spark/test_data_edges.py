@@ -31,14 +31,15 @@ def _schema(spark: SparkSession) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS edges")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("zone", "open_end"),
     [
         (NEW_YORK, "null"),
-        *(
-            pytest.param(*given, marks=pytest.mark.long)
-            for given in (("UTC", "null"), (KOLKATA, "null"), (NEW_YORK, FAR), (KOLKATA, FAR))
-        ),
+        ("UTC", "null"),
+        (KOLKATA, "null"),
+        (NEW_YORK, FAR),
+        (KOLKATA, FAR),
     ],
 )
 def test_extreme_times(spark: SparkSession, zone: str, open_end: str) -> None:

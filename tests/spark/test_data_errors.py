@@ -64,12 +64,11 @@ CASES: list[tuple[str, str, list[tuple[Any, ...]], dict[str, object], str, int |
      "limit 50 %"),
     ("snapshot: not after the start of a gone key", snapshot(), [(1, "a")], {"taken": T1}, "taken_at", None, '"id":2'),
 ]  # fmt: skip
-QUICK = ("null key", "late", "snapshot: too many gone")
 
 
 @pytest.mark.parametrize(
     ("text", "rows", "params", "rule", "count", "holds"),
-    [pytest.param(*given, id=name, marks=pytest.mark.long if name not in QUICK else ()) for name, *given in CASES],
+    [pytest.param(*given, id=name, marks=pytest.mark.long if name != "null key" else ()) for name, *given in CASES],
 )
 def test_broken_rule_stops_the_run(
     spark: SparkSession, text: str, rows: list[tuple[Any, ...]], params: dict[str, object], rule: str,
@@ -137,6 +136,7 @@ def test_bad_rows_are_skipped_and_conflicts_resolved(spark: SparkSession) -> Non
     assert result.inserted == 2, "one of the two rows of 1, and a delete wins over a row of 3"
 
 
+@pytest.mark.long
 def test_rows_that_the_source_leaves_out_break_no_rule(spark: SparkSession) -> None:
     """Spark may test a condition before a join or an IS NOT NULL below it; the rules see only what the source keeps."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS left_out")

@@ -266,12 +266,8 @@ MOVES: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
 }  # fmt: skip
 
 
-QUICK = ("another type", "history columns")
-
-
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MOVES]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", MOVES)
 def test_statements_of_a_message_keep_the_history(spark: SparkSession, runner: Runner, name: str) -> None:
     """After the statements of the message and a run, the table is as if it had always had the new spec."""
     before, after, adopts = MOVES[name]

@@ -129,6 +129,7 @@ def test_move_a_table_over(spark: SparkSession) -> None:
     assert not [check for check in runner.check(spec) if check.failures]
 
 
+@pytest.mark.long
 def test_optimize(spark: SparkSession) -> None:
     """One file for each partition, without deleted rows; VACUUM only if asked for; a run can still be undone."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -156,7 +157,9 @@ def partitions(spark: SparkSession, table: str) -> list[str]:
     [
         pytest.param("", ["is_current"], marks=pytest.mark.long),
         ("history: {is_current: {name: flag, type: string, open: 'Y', closed: 'N'}}", ["flag"]),
-        ("history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", []),
+        pytest.param(
+            "history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", [], marks=pytest.mark.long
+        ),
         pytest.param("history: {is_current: null}", [], marks=pytest.mark.long),
         pytest.param("table: {cluster_by: [id]}", [], marks=pytest.mark.long),
         pytest.param("table: {partition_by: [a]}", ["a"], marks=pytest.mark.long),

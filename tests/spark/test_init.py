@@ -82,10 +82,8 @@ EXCEL = (
 )
 
 
-LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("utf-16", "iso-8859-1", "windows-1252")]
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", *LONG])
+@pytest.mark.long
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1", "windows-1252"])
 def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
     """Semicolons, byte order marks, decimal commas and dates as a German Excel writes them: the draft runs."""
     spark.sql("DROP TABLE IF EXISTS init_excel.kunde")
@@ -111,6 +109,7 @@ def test_csv_of_excel(spark: Any, here: Called, encoding: str) -> None:
     assert "0 opened" in here("run", "spec.yml", "--source", "kunde.csv")[1], "the same rows by --source"
 
 
+@pytest.mark.long
 def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Called) -> None:
     spark.sql("DROP TABLE IF EXISTS init_dates.customer")
     Path("a.csv").write_text("id,name,changed_at\n1,Ann,01/02/2024\n2,Bob,01/02/2024\n")

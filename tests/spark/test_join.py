@@ -34,7 +34,8 @@ ALIASES = {"c": "a", "p": "b", "q": "c"}  # alias -> the column of the spec that
 Tables = dict[str, dict[Key, list[Period]]]
 
 
-@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS[1:])])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", SEEDS)
 def test_joined_histories_equal_the_reference(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     joined = _Joined(spark, seed, tmp_path)
     tables, state = joined.tables("first"), History()

@@ -33,16 +33,15 @@ if TYPE_CHECKING:
 
 KEYS, RUNS = 60, 4
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
-FEW = (1,)  # changes; snapshots and whole histories are long tests
 BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(1, 1, 1), "bigint": -(1 << 63)}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        long: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in SCD2 if seed not in FEW]
-        metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *long]))
+        metafunc.parametrize("seed", seeds(metafunc.config, SCD2))
 
 
+@pytest.mark.long
 def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Each run infers members, merges a batch, or both; each is repeated, which changes nothing."""
     case = members_case(seed, tmp_path)
@@ -152,7 +151,8 @@ def stored(case: Case, state: History, now: Any) -> list[tuple[Any, ...]]:
 FACTS_FIRST = [["facts", "early", "late"], ["early", "facts", "late"], ["early", "late", "facts"]]
 
 
-@pytest.mark.parametrize("feed", ["changes", pytest.param("versions", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("feed", ["changes", "versions"])
 def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) -> None:
     """Facts first or dimension first: the source knows each key by its first fact, and changes come in order."""
     until = "effective_until: ends, " if feed == "versions" else ""

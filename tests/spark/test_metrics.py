@@ -115,6 +115,7 @@ def test_skipped_rows_from_python(spark: Any, here: Called) -> None:
         "SELECT 1 AS id, 'a' AS name, '2024-01-01' AS at")).rows_in is None, "not requested"  # fmt: skip
 
 
+@pytest.mark.long
 def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     Path("specs/people.yml").write_text(FIRST.replace("bad_rows: skip\n", "").replace(", where: id > 0", ""))
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"))

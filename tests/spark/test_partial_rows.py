@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CHANGES = [seed for seed in range(1, 80) if seed % 8 in {0, 1, 3, 4, 5}]
-# scd2 with compare, nulls, mark, untracked columns; scd1 with and without updated_at.
-FEW = (1, 3, 4, 11, 19)
+FEW = (1,)  # the others are long tests
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -302,6 +302,7 @@ columns: {{id: int, name: string}}
 """
 
 
+@pytest.mark.long
 def test_returned_keys_are_not_new(spark: SparkSession) -> None:
     """Also if they were deleted so long ago that the MERGE does not read their versions; plan and run agree."""
     spark.sql("DROP TABLE IF EXISTS planned.returning")

@@ -115,7 +115,8 @@ def test_failed_query_is_not_read_again(spark: SparkSession, monkeypatch: pytest
     assert not spark.catalog.tableExists("once.failing")
 
 
-@pytest.mark.parametrize("source", ["frame", pytest.param("query", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("source", ["frame", "query"])
 def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plan, MERGE and retries share the SQL; only the plan of a missing table needs different SQL."""
     judged: list[str] = []

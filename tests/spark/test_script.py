@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 KEYS, BATCHES = 60, 3
 VIEW = "script_source"
-FEW = (3,)  # the others of test_random.py are long tests
-MORE = [5, 2, 6, *range(20, 38)]
+SEEDS = [3, 5, 2, 6, *range(20, 38)]
 
 
 def run_statements(spark: SparkSession, script: str) -> None:
@@ -43,7 +42,8 @@ def rule_of(spark: SparkSession, statements: list[str]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("seed", [*FEW, *(pytest.param(seed, marks=pytest.mark.long) for seed in MORE)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", SEEDS)
 def test_script_gives_the_rows_of_the_merge(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Random batches, each loaded twice; a batch that one refuses is refused by the other."""
     tables = [f"script.{kind}{seed}" for kind in ("merge", "script")]

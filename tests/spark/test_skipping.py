@@ -123,7 +123,8 @@ def test_changes_skip_files_closed_before_the_batch(spark: SparkSession, kind: s
     assert current == {key: "d" if key < 5 else "c" for key in range(KEYS)}
 
 
-@pytest.mark.parametrize("kind", ["timestamp", pytest.param("bigint", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["timestamp", "bigint"])
 def test_script_skips_files_closed_before_the_batch(spark: SparkSession, kind: str) -> None:
     """The local variables of a script prune files as those of a session do."""
     spec = spec_of(kind, "")

@@ -51,7 +51,8 @@ class Table:
 ALL = [(1, "EU", "a"), (2, "EU", "b"), (3, "US", "c"), (4, None, "d")]
 
 
-@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
+@pytest.mark.long
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
 def test_snapshot_closes_only_keys_in_scope(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     table.run(1, ALL)
@@ -63,7 +64,8 @@ def test_snapshot_closes_only_keys_in_scope(spark: SparkSession, pattern: str) -
     assert table.names() == ["A", "C", "d"]
 
 
-@pytest.mark.parametrize("pattern", [pytest.param("scd1", marks=pytest.mark.long), "scd2"])
+@pytest.mark.long
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
 def test_empty_snapshot_is_refused_unless_allowed(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     with pytest.raises(DataError, match="the snapshot is empty"):

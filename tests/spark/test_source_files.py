@@ -305,7 +305,7 @@ EXCEL_FILES: dict[str, tuple[bytes, list[str]]] = {
 @pytest.mark.parametrize(
     ("data", "options"),
     [
-        pytest.param(*file, id=name, marks=pytest.mark.long if name not in {"bom", "latin", "quote"} else ())
+        pytest.param(*file, id=name, marks=pytest.mark.long if name != "quote" else ())
         for name, file in EXCEL_FILES.items()
     ],
 )
@@ -322,6 +322,7 @@ def test_csv_as_excel_writes_it(spark: Any, here: Called, data: bytes, options: 
     assert rows_of(spark, "files.people") == expected
 
 
+@pytest.mark.long
 def test_folder_of_files_with_different_separators(spark: Any, here: Called) -> None:
     write("drop/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
     write("drop/two.csv", "name;id;age;lsn;at;op\nBob;2;;1;2024-01-01;I\n")
@@ -338,6 +339,7 @@ def test_stream_of_files_with_semicolons(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED
 
 
+@pytest.mark.long
 def test_file_without_a_header(spark: Any, here: Called) -> None:
     spec = PEOPLE.replace("effective_at: at, sequence_by: [lsn], delete_when: op = 'D'", "effective_at: _c2")
     columns = "columns: {id: {type: int, from: _c0}, name: {type: string, from: _c1}}"
@@ -374,6 +376,7 @@ def test_mistake_in_path_of_spec(spark: Any, here: Called, kind: str, files: dic
     assert str(caught.value) == f"files.people: {says}"
 
 
+@pytest.mark.long
 def test_malformed_line_in_path_of_spec(spark: Any, here: Called) -> None:
     spec = load_spec_text(PEOPLE.replace("table: nowhere", f"path: {Path('p').absolute()}, format: json"))
     write("p/a.json", '{"id": 1, "age": 3, "name": "A", "at": "2024-01-01", "lsn": 1, "op": "I"}\n')
@@ -398,6 +401,7 @@ snapshot: {taken_at: ":taken"}
 """
 
 
+@pytest.mark.long
 def test_many_files_in_one_call(spark: Any, here: Called) -> None:
     """Each is a run of its own, 9 before 10, up to the first failure; the next call goes on from there."""
     spark.sql("DROP TABLE IF EXISTS files.extracts")

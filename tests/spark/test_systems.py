@@ -53,6 +53,7 @@ ALICE = [
 CHARLIE = [(2, "Charlie", "Lviv", DAY("2025-01-01"), None, True)]
 
 
+@pytest.mark.long
 def test_system_1(spark: SparkSession) -> None:
     """Key 1 moves, then a batch says that it moved twice; both moves of key 4 are in one batch."""
     first = [
@@ -177,6 +178,7 @@ def test_system_3_query_of_the_spec(spark: SparkSession) -> None:
     assert runner.run(spec).inserted == 0
 
 
+@pytest.mark.long
 def test_scd1(spark: SparkSession) -> None:
     schema = "product_id bigint, name string, price decimal(10,2), changed_at timestamp, change_id int, action string"
     load = Load(spark, "specs/product_price.yml", schema)

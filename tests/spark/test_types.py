@@ -127,6 +127,7 @@ def test_negative_zero_is_zero(spark: SparkSession) -> None:
 NAMES = ["select", "a b", "a`b", "ß€中", "a.b", "x;y", "(z)", "=,{}", "--c", "/*d*/", "'q'", '"r"', "\\s", "Group"]
 
 
+@pytest.mark.long
 def test_names_are_quoted(spark: SparkSession) -> None:
     """Column names of the target, of the key, the history and the partition, and the table's own name."""
     quoted = [name.replace("`", "``") for name in NAMES]

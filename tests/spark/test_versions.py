@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # on_delete: mark; and close with actions, close with every change kept, mark and ignore with the time of the run.
-SEEDS = [28, *(pytest.param(seed, marks=pytest.mark.long) for seed in (108, 9, 53, 44))]
+SEEDS = (28, 108, 9, 53, 44)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_exported_table_is_reproduced(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     case, runner = make_case(seed, f"moved.t{seed}", str(tmp_path)), Runner(spark)

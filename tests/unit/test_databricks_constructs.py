@@ -48,11 +48,12 @@ def _files() -> Iterator[tuple[str, Mapping[str, str]]]:
 def test_used_and_listed_constructs_match(
     files: list[tuple[str, Mapping[str, str]]],
 ) -> None:
+    # An option changes few of the texts.
+    places = {text: f"{name}: {file}" for name, texts in reversed(files) for file, text in texts.items()}
     used: dict[str, str] = {}
-    for name, texts in files:
-        for file, text in texts.items():
-            for found in constructs(text):
-                used.setdefault(found, f"{name}: {file}")
+    for text, place in places.items():
+        for found in constructs(text):
+            used.setdefault(found, place)
     unknown = {name: place for name, place in used.items() if name not in KNOWN}
     assert not unknown, "look these up in the Databricks documentation, and add them to databricks_constructs.yml"
     assert not sorted(KNOWN - set(used)), "nothing uses these any more"

@@ -71,13 +71,16 @@ def test_mistakes_are_in_the_order_of_the_specs(tmp_path: Path) -> None:
     assert alone == (1, "", err.splitlines()[2] + "\n"), "the same message as for this spec alone"
 
 
-@pytest.mark.parametrize("command", ["validate", "generate"])
+REFUSED = "t_41.yml: create.sql: the SQL is refused: a DROP statement has no place"
+
+
 @pytest.mark.parametrize(
-    ("template", "status", "says"),
+    ("command", "template", "status", "says"),
     [
-        ("DROP TABLE {{ ctx.target }};", 1, "t_41.yml: create.sql: the SQL is refused: a DROP statement has no place"),
-        ("{{ ctx.nothing }}", 2, "no attribute 'nothing'"),
-        ("{{ 1 // 0 }}", 2, "integer division or modulo by zero"),
+        ("validate", "DROP TABLE {{ ctx.target }};", 1, REFUSED),
+        ("generate", "DROP TABLE {{ ctx.target }};", 1, REFUSED),
+        ("validate", "{{ ctx.nothing }}", 2, "no attribute 'nothing'"),
+        ("generate", "{{ 1 // 0 }}", 2, "integer division or modulo by zero"),
     ],
 )
 def test_first_refused_spec_stops_the_command(
