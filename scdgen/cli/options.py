@@ -24,7 +24,6 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.patterns.compile import refuse_other_source
 from scdgen.spec.load import Lines, fill_joins, load_spec
 from scdgen.spec.model import Spec
 
@@ -254,12 +253,12 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
         )
     if not is_pattern(source):
         files_errors.find_files(source)
-        return [Input(source, bind_each(loaded, given))]
+        return [Input(source, bind_each(loaded, given, source))]
     inputs = []
     for match in find_matches(source):
         files_errors.find_files(match.path)
         values = {name: fill_stars(name, value, match, source) for name, value in given.items()}
-        inputs.append(Input(match.path, bind_each(loaded, values)))
+        inputs.append(Input(match.path, bind_each(loaded, values, match.path)))
     return inputs
 
 
@@ -479,7 +478,6 @@ def open_source(
     if path is None:
         yield None
         return
-    refuse_other_source(spec)
     source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows
