@@ -24,7 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.spec.load import Lines, fill_joins, load_spec
+from scdgen.spec.load import Lines, fill_joins, read_spec
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -452,14 +452,21 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
             message = f"target: {spec.target} is the target of {owners[name].origin} too; each table has one spec"
             problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
         owners.setdefault(name, spec)
+    filled: list[Spec] = []
+    for spec in specs:
+        try:
+            filled.append(fill_joins(spec, owners.values()))
+        except SpecError as error:
+            problems += error.problems
+            first = first or error
     if problems:
         raise SpecError(problems) from first
-    return [fill_joins(spec, specs) if spec.source.join else spec for spec in specs]
+    return filled
 
 
 def _load_or_error(path: Path) -> Spec | SpecError:
     try:
-        return load_spec(path)
+        return read_spec(path)
     except SpecError as error:
         return error
 

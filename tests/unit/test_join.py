@@ -79,6 +79,16 @@ def test_condition_of_the_spec_and_deletes(tmp_path: Path) -> None:
     text = WIDE.replace("gap: null", "where: kind = 1 OR kind = 2")
     (spec,) = load_specs([written(tmp_path, wide=text, address=ADDRESS) / "wide.yml"])
     assert spec.source.join["a"].where == "(kind = 1 OR kind = 2) AND is_deleted = FALSE"
+    text = text.replace("kind = 1 OR kind = 2", "kind = 1 OR is_deleted = FALSE")
+    (spec,) = load_specs([written(tmp_path, wide=text) / "wide.yml"])
+    assert spec.source.join["a"].where == "(kind = 1 OR is_deleted = FALSE) AND is_deleted = FALSE"
+
+
+def test_mistakes_of_joins_and_of_other_specs_come_together(tmp_path: Path) -> None:
+    address = "target: crm.address\npattern: scd1\nsource: {table: raw.a}\nkeys: [id]\ncolumns: {id: int}\n"
+    with pytest.raises(SpecError) as refused:
+        load_specs([written(tmp_path, wide=WIDE, address=address, broken="target: [")])
+    assert [Path(problem.file).name for problem in refused.value.problems] == ["broken.yml", "wide.yml"]
 
 
 @pytest.mark.parametrize(
