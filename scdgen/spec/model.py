@@ -442,6 +442,11 @@ class Members(Model):
     )
 
 
+def locate_history_column(option: str) -> tuple[str, ...]:
+    """Return the place in a spec that names a history column, for an option of :attr:`Spec.history_columns`."""
+    return ("members", option, "flag") if option == "inferred" else ("history", option)
+
+
 class Stream(Model):
     """Options of ``scdgen stream``: its reader and its checkpoint."""
 
@@ -595,7 +600,9 @@ class Spec(Model):
 
     @property
     def history_columns(self) -> tuple[tuple[str, str], ...]:
-        """Return (option, column name) of each history column, in the table's order."""
+        """Return (option, column name) of each history column, in the table's order; none without history."""
+        if not self.keeps_history:
+            return ()
         inferred = self.members.inferred
         return (*self.history.names(), *((("inferred", inferred.flag),) if inferred else ()))
 

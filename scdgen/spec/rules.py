@@ -7,7 +7,7 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
-from scdgen.spec.model import RESERVED_PREFIX, Spec
+from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.literal import find_form, length_of, value_text
 
@@ -267,10 +267,8 @@ def _columns(spec: Spec) -> Found:
         seen[name.lower()] = name
         if spec.keeps_history and column.track and "MAP<" in column.type:
             yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
-    if not spec.keeps_history:
-        return
     for option, name in spec.history_columns:
-        place = ("members", option, "flag") if option == "inferred" else ("history", option)
+        place = locate_history_column(option)
         if name.lower() in seen:
             message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
             yield place, message
