@@ -316,8 +316,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
-    inferred = sql.quote(spec.members.inferred.flag) if spec.members.inferred else None
-    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, inferred)
+    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

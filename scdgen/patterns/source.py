@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns.columns import cast, wrapped
+from scdgen.patterns.columns import cast, field_of, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, refusal, refuse_rows
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
-from scdgen.sql.layout import all_true
+from scdgen.sql.layout import all_true, negated
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import with_column
 
@@ -162,7 +162,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     names = tuple(map(sql.quote, spec.keys))
-    timed = ["_scd_at"] if spec.source.effective_at is not None else []
+    needed = [*names, *own_time(spec)] if spec.bad_rows == "skip" else []
     return Rows(
         name=name,
         relation=relation,
@@ -172,7 +172,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         where=tuple(predicates(spec)),
         sequence=tuple(sequence),
         keys=names,
-        skipped=tuple(_missing(spec, column) for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
+        skipped=tuple(_missing(spec, column) for column in needed),
         rules=tuple(_rules(spec)),
         known=tuple(known(spec)),
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
@@ -185,20 +185,18 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
 
 def _expected(spec: Spec) -> Iterator[Expected]:
     """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
-    partial = partial_columns(spec)
+    partial = [field_of(spec, name) for name in partial_columns(spec)]
     flags = [("_scd_truncates", truncates(spec)), ("_scd_deleted", flags_deletes(spec))]
-    tested = [f"NOT {flag}" for flag, wanted in flags if wanted]
+    tested = [negated(flag) for flag, wanted in flags if wanted]
     for rule in spec.expectations:
         text = sql.expression(rule.expect).text
-        for name in partial:
-            label = sql.text_literal(name.lower())
-            given = f"IF(ARRAY_CONTAINS(_scd_sets, {label}) IS NOT FALSE, {sql.quote(name)}, NULL)"
-            text = with_column(text, name, given)
+        for field in partial:
+            text = with_column(text, sql.unquote(field.name), f"IF({field.is_set}, {field.name}, NULL)")
         stops = rule.on_violation == "fail"
         what = f"a row breaks the expectation {rule.name} ({' '.join(rule.expect.split())})"
         yield Expected(
             rule.name,
-            " AND ".join([*tested, f"NOT ({text})"]),
+            all_true([*tested, f"NOT ({text})"]),  # in parentheses, because it may hold an OR
             refusal(spec, f"{EXPECTATION}{rule.name}", what) if stops else None,
             rule.on_violation == "quarantine",
         )
@@ -222,7 +220,7 @@ def _join(spec: Spec) -> Join:
                 keys=tuple(cast(sql.quote(joined.keys[key]), spec.columns[key].type) for key in spec.keys),
                 start=cast(sql.expression(joined.start).text, time_type(spec)),
                 until=_until_expression(stored, joined.end),
-                where=tuple(_conditions(joined.where)),
+                where=(sql.expression(joined.where).condition,) if joined.where else (),
                 named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
             )
         )
@@ -256,7 +254,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     if reserved := unknown_key(spec):
         yield rule("reserved_key", reserved, "a row has the reserved key")
     if spec.source.sets is not None:
-        names = wrapped("ARRAY", [sql.text_literal(name.lower()) for name in spec.columns])
+        names = wrapped("ARRAY", [field_of(spec, name).label for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     if spec.source.effective_at is None:
@@ -284,6 +282,12 @@ def unknown_key(spec: Spec) -> str | None:
     if unknown is None:
         return None
     return all_true(f"{sql.quote(key)} = {literal(unknown[key], spec.columns[key].type)}" for key in spec.keys)
+
+
+def inferred_flag(spec: Spec) -> str | None:
+    """Return the quoted column that flags inferred members; ``None`` if the spec has none."""
+    inferred = spec.members.inferred
+    return sql.quote(inferred.flag) if inferred else None
 
 
 def literal(value: object, kind: str) -> str:
@@ -380,6 +384,11 @@ def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
         yield "effective_until", spec.source.effective_until
 
 
+def own_time(spec: Spec) -> tuple[str, ...]:
+    """Return the column with the time of a row, none if the rows have no time of their own."""
+    return ("_scd_at",) if spec.source.effective_at is not None else ()
+
+
 def time_type(spec: Spec) -> str:
     """Return the type of the effective time: that of the column that stores it."""
     if spec.keeps_history:
@@ -465,16 +474,10 @@ def _flag(condition: str | None) -> str:
 
 def predicates(spec: Spec) -> list[str]:
     """Return the conditions on a source row, each ready to be joined by AND."""
-    found = list(_conditions(spec.source.where))
+    found = [sql.expression(spec.source.where).condition] if spec.source.where is not None else []
     if spec.source.delete_when is not None and spec.deletes == "ignore":
         found.append(f"NOT {deleted_expression(spec)}")
     return found
-
-
-def _conditions(where: str | None) -> Iterator[str]:
-    if where is not None:
-        part = sql.expression(where)
-        yield f"({part.text})" if part.loose else part.text
 
 
 def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
