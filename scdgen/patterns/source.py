@@ -386,7 +386,7 @@ def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
 
 def own_time(spec: Spec) -> tuple[str, ...]:
     """Return the column with the time of a row, none if the rows have no time of their own."""
-    return ("_scd_at",) if spec.source.effective_at is not None else ()
+    return ("_scd_at",) if spec.source.effective_at is not None or spec.source.join else ()
 
 
 def time_type(spec: Spec) -> str:

@@ -165,6 +165,18 @@ def test_partitions_come_from_the_first_table() -> None:
     assert "ARRAY_CONTAINS(_scd_partitions_1, id)" in merge, "of a row that came later"
 
 
+def test_spans_meet_expectations() -> None:
+    rules = "expectations: [{name: named, expect: length(name) > 0}, {name: known, expect: city <> '', RULE}]\n"
+    text = WIDE + rules.replace("RULE", "on_violation: quarantine") + "quarantine: crm.bad\non_delete: ignore\n"
+    scripts = render(load_spec_text(text))
+    assert (
+        "WHEN NOT (length(name) > 0) THEN RAISE_ERROR(" in scripts.merge
+        and "WHEN NOT (city <> '') THEN FALSE\n" in scripts.merge
+    )
+    assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"
+    assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "RAISE_ERROR" not in scripts.rejects
+
+
 def test_no_source_replaces_the_tables() -> None:
     with pytest.raises(
         UsageError, match=r"inline: source\.join reads its tables, which no other source replaces; leave"
