@@ -144,12 +144,13 @@ class VersionSteps:
 
 @dataclass(frozen=True)
 class Unknown:
-    """The unknown member: ``key`` are the names of its key, ``values`` its columns, each with its name.
+    """unknown.sql: ``key`` are the names of the member's key, ``values`` its columns, each with its name.
 
     ``columns`` are the names of all columns of the table, ``version`` those of the steps' rows and of the history,
     computed from ``values``.
     """
 
+    target: str
     key: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[str, ...]
@@ -164,6 +165,7 @@ class Unknown:
         fields = fields_of(spec)
         given = {sql.quote(name): value for name, value in unknown.items()}
         return cls(
+            target=sql.quote_parts(spec.target_parts),
             key=tuple(names_of(history.keys)),
             columns=tuple(column.name for column in columns),
             values=(

@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of
-from scdgen.patterns.facts import Evolve, PlanShape, literals
+from scdgen.patterns.facts import Evolve, PlanShape, Unknown, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, pattern_of
@@ -235,6 +235,14 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates:
     with way_out(templates):
         judge(spec, {"evolve.sql": text})
     return text
+
+
+def unknown_script(spec: Spec, templates: str | None = None) -> str:
+    """Return the statement of create.sql that adds the unknown member; '' if the spec has none."""
+    pattern = pattern_of(spec)
+    history = pattern.history(spec)
+    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
+    return _query(Rendering("unknown.sql.j2", unknown), templates) if unknown else ""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 ALLOWED = {
     "cli/explain.py": 2,
     "cli/main.py": 2,
-    "engine/engine.py": 3,
+    "engine/engine.py": 5,
     "engine/failures.py": 1,
     "engine/session.py": 4,
     "engine/spark3.py": 23,
@@ -39,8 +39,7 @@ ALLOWED = {
     "patterns/source.py": 30,
     "run/delta.py": 8,
     "run/metrics.py": 8,
-    "run/runner.py": 1,
-    "run/source.py": 3,
+    "run/source.py": 1,
     "run/table.py": 11,
     "run/versions.py": 16,
     "spec/joins.py": 1,
