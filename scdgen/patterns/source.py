@@ -59,8 +59,7 @@ class JoinedTable:
     """A table of a join, by its quoted names.
 
     ``keys`` are the keys of the spec in the target's types, ``start`` and ``until`` the times of a version, the second
-    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the
-    alias.
+    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the alias.
     """
 
     alias: str
@@ -106,9 +105,8 @@ class Rows:
     ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
     ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
     (``changed`` refuses any other). ``expected`` are the expectations, those that stop the statement first. ``empty``
-    is the refusal of a source without rows; it is in column number
-    ``key_place``, because a column that nothing reads is not evaluated. With ``join``, the rows are its spans, and
-    ``relation`` is its first table.
+    is the refusal of a source without rows; it is in column number ``key_place``, because a column that nothing reads
+    is not evaluated. With ``join``, the rows are its spans, and ``relation`` is its first table.
     """
 
     name: str
