@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from scdgen import sql
 from scdgen.patterns.columns import cast, field_of, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
-from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, refusal, refuse_rows
+from scdgen.patterns.join import Join, join_of
+from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, refusal
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 from scdgen.sql.layout import all_true, negated
@@ -52,50 +53,6 @@ class Expected:
     broken: str
     refusal: str | None
     quarantined: bool
-
-
-@dataclass(frozen=True)
-class JoinedTable:
-    """A table of a join, by its quoted names.
-
-    ``keys`` are the keys of the spec in the target's types, ``start`` and ``until`` the times of a version, the second
-    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the alias.
-    """
-
-    alias: str
-    table: str
-    keys: tuple[str, ...]
-    start: str
-    until: str
-    where: tuple[str, ...]
-    named: bool
-
-    @property
-    def label(self) -> str:
-        """Return the alias as a text literal."""
-        return sql.text_literal(sql.unquote(self.alias))
-
-
-@dataclass(frozen=True)
-class Join:
-    """The steps from several tables with versions to the rows of one history.
-
-    ``keys`` are the quoted keys of the target; the tables have them as ``stored``. ``since`` is the time from which a
-    version must start or end for its key to be read. ``no_key``, ``no_start`` and ``empty`` (it does not end after its
-    start) refuse a version.
-    """
-
-    tables: tuple[JoinedTable, ...]
-    keys: tuple[str, ...]
-    since: str | None
-    no_key: str
-    no_start: str
-    empty: str
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        """Return the names of the keys in the step of a table, whose columns may have any other name."""
-        return tuple(f"_scd_key_{number}" for number in range(1, len(self.keys) + 1))
 
 
 @dataclass(frozen=True)
@@ -150,7 +107,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     if spec.source.join:
         select += ["spans._scd_at", "spans._scd_until"]
     if spec.source.effective_until is not None:
-        more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
+        more["_scd_until"] = Times(spec).until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
         more["_scd_sets"] = wrapped("ARRAY_SORT", [f"TRANSFORM({_sets(spec)}, name -> LOWER(name))"])
     if truncates(spec):
@@ -177,7 +134,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         empty=empty,
         key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
-        join=_join(spec) if spec.source.join else None,
+        join=join_of(spec) if spec.source.join else None,
     )
 
 
@@ -203,34 +160,6 @@ def _expected(spec: Spec) -> Iterator[Expected]:
 def left_out(spec: Spec) -> tuple[str, ...]:
     """Return the names of the expectations that leave rows out, in the order of their counts."""
     return tuple(rule.name for rule in spec.expectations if rule.on_violation != "fail")
-
-
-def _join(spec: Spec) -> Join:
-    tables = []
-    for alias, joined in spec.source.join.items():
-        texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
-        form = {"gap": joined.gap, "open_end": joined.open_end}
-        stored = spec.model_copy(update={"history": spec.history.model_copy(update=form)})
-        tables.append(
-            JoinedTable(
-                alias=sql.quote(alias),
-                table=sql.quote_parts(sql.split_name(joined.table)),
-                keys=tuple(cast(sql.quote(joined.keys[key]), spec.columns[key].type) for key in spec.keys),
-                start=cast(sql.expression(joined.start).text, time_type(spec)),
-                until=_until_expression(stored, joined.end),
-                where=(sql.expression(joined.where).condition,) if joined.where else (),
-                named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
-            )
-        )
-    since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_until")
-    return Join(
-        tables=tuple(tables),
-        keys=tuple(map(sql.quote, spec.keys)),
-        since=cast(sql.expression(since).text, time_type(spec)) if since else None,
-        no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
-        no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
-        empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),
-    )
 
 
 def _rules(spec: Spec) -> Iterator[Rule]:
@@ -410,15 +339,6 @@ def time_expression(spec: Spec) -> str:
     if spec.source.effective_at is None:
         return TAKEN_AT
     return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
-
-
-def _until_expression(spec: Spec, text: str) -> str:
-    """Return the start of what follows a row, from its end as the target would store it; NULL while it is open.
-
-    A row that ends at the open end or later is open: no version starts there.
-    """
-    times, end = Times(spec), cast(sql.expression(text).text, time_type(spec))
-    return times.read_end(f"LEAST({end}, {times.open_end})" if times.open_end else end)
 
 
 def known(spec: Spec) -> list[str]:
