@@ -292,15 +292,10 @@ class _Changes:
                 was, now = (join[alias].table if alias in join else None for join in (old, new))
                 yield _line(f"source.join.{alias}", was, now, why)
                 continue
-            for option in type(old[alias]).model_fields:
-                was, now = (
-                    {"valid_from": join[alias].start, "valid_to": join[alias].end}.get(
-                        option, getattr(join[alias], option)
-                    )
-                    for join in (old, new)
-                )
-                if was != now:
-                    yield _line(f"source.join.{alias}.{option}", was, now, why)
+            options = new[alias].options
+            for option, value in old[alias].options.items():
+                if value != options[option]:
+                    yield _line(f"source.join.{alias}.{option}", value, options[option], why)
 
     def values(self) -> Iterator[str]:
         """Yield lines about how the values of a column are computed."""

@@ -148,6 +148,11 @@ class JoinedTable(Model):
         """Return the expression of the end of a version, as it is stored."""
         return self.valid_to or "valid_to"
 
+    @property
+    def options(self) -> dict[str, object]:
+        """Return all options by name, with the default times of a version filled in."""
+        return {**self.model_dump(), "valid_from": self.start, "valid_to": self.end}
+
 
 class Source(Model):
     """Where rows come from: a table, a SELECT, a path, or several tables with versions."""
