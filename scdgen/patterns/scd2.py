@@ -289,7 +289,7 @@ class Scd2(Pattern):
 
 
 def _history(spec: Spec) -> History:
-    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in source.derived(spec).items()}
+    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
     tracked = tuple(field_of(spec, name) for name in spec.tracked)
     columns = {option: sql.quote(name) for option, name in spec.history_columns}
     return History(Times(spec), columns, keys_of(spec), tracked, derived)

@@ -237,28 +237,9 @@ def fragment(spec: Spec, column: str) -> sql.Fragment:
     return sql.expression(spec.column_source(column))
 
 
-def derived(spec: Spec) -> dict[str, str]:
-    """Return column -> expression, for the columns that are computed from a version's start, not from a source row.
-
-    These are untracked columns whose expression reads only ``history.valid_from``: a row in the middle of a version
-    would give another value than its start.
-    """
-    start = spec.history.valid_from.lower()
-    return {
-        name: column.from_
-        for name, column in spec.columns.items()
-        if spec.keeps_history and not column.track and column.from_ and _reads_only(column.from_, start)
-    }
-
-
-def _reads_only(text: str, name: str) -> bool:
-    read = sql.expression(text)
-    return read.columns == {name} and read.bare is None
-
-
 def source_columns(spec: Spec) -> list[str]:
     """Return the target's columns that come from a source row."""
-    not_read = derived(spec)
+    not_read = spec.derived
     return [name for name in spec.columns if name not in not_read]
 
 

@@ -604,6 +604,21 @@ class Spec(Model):
         return [name for name, column in self.columns.items() if column.track and name not in self.keys]
 
     @property
+    def derived(self) -> dict[str, str]:
+        """Return column -> expression, for the columns that are computed from a version's start, not from a source row.
+
+        These are untracked columns whose expression reads only ``history.valid_from``: a row in the middle of a version
+        would give another value than its start.
+        """
+        start = self.history.valid_from.lower()
+        return {
+            name: column.from_
+            for name, column in self.columns.items()
+            if self.keeps_history and not column.track and column.from_
+            if (read := sql.expression(column.from_)).columns == {start} and read.bare is None
+        }
+
+    @property
     def history_columns(self) -> tuple[tuple[str, str], ...]:
         """Return (option, column name) of each history column, in the table's order; none without history."""
         if not self.keeps_history:
