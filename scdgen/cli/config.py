@@ -50,6 +50,8 @@ def load(context: click.Context, commands: Commands) -> None:
     Raises :class:`UsageError` for text that is not TOML, for unknown keys, and for values of another kind.
     """
     file, tables, settings = _read_settings()
+    if not settings:
+        return
     shared, defaults = _find_shared(commands), {name: {} for name in commands}  # type: Any, Defaults
     places: dict[tuple[str, str | None], str] = {}
 

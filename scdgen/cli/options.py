@@ -24,8 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.patterns.compile import refuse_other_source
-from scdgen.spec.load import Lines, fill_joins, load_spec
+from scdgen.spec.load import Lines, fill_joins, read_spec
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -254,12 +253,12 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
         )
     if not is_pattern(source):
         files_errors.find_files(source)
-        return [Input(source, bind_each(loaded, given))]
+        return [Input(source, bind_each(loaded, given, source))]
     inputs = []
     for match in find_matches(source):
         files_errors.find_files(match.path)
         values = {name: fill_stars(name, value, match, source) for name, value in given.items()}
-        inputs.append(Input(match.path, bind_each(loaded, values)))
+        inputs.append(Input(match.path, bind_each(loaded, values, match.path)))
     return inputs
 
 
@@ -453,14 +452,21 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
             message = f"target: {spec.target} is the target of {owners[name].origin} too; each table has one spec"
             problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
         owners.setdefault(name, spec)
+    filled: list[Spec] = []
+    for spec in specs:
+        try:
+            filled.append(fill_joins(spec, owners.values()))
+        except SpecError as error:
+            problems += error.problems
+            first = first or error
     if problems:
         raise SpecError(problems) from first
-    return [fill_joins(spec, specs) if spec.source.join else spec for spec in specs]
+    return filled
 
 
 def _load_or_error(path: Path) -> Spec | SpecError:
     try:
-        return load_spec(path)
+        return read_spec(path)
     except SpecError as error:
         return error
 
@@ -479,7 +485,6 @@ def open_source(
     if path is None:
         yield None
         return
-    refuse_other_source(spec)
     source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows

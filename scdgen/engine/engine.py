@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
 from scdgen.patterns.queries import bad_values, broken_rows, source_rows
 from scdgen.patterns.refusals import advise
-from scdgen.patterns.source import SourceCast, source_casts
+from scdgen.patterns.source import SourceCast, Variable, left_out, source_casts
 from scdgen.spec.model import Spec
 from scdgen.sql import text_literal
 from scdgen.sql.dates import find_patterns
@@ -79,15 +79,21 @@ class Engine:
         for statement in split_statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
-    def rows_and_skipped(self, query: str) -> tuple[int | None, int, list[int]]:
-        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is skipped.
+    def declare(self, variable: Variable) -> None:
+        """Declare a variable of the session, and set it to its value."""
+        self.execute(
+            [
+                f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}",
+                f"SET VARIABLE {variable.name} = {variable.value}",
+            ]
+        )
 
-        The last are the numbers of rows that expectations leave out.
-        """
+    def count_source(self, bound: Spec, query: str) -> SourceCounts:
+        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is left out."""
         if not query:
-            return None, 0, []
+            return SourceCounts()
         rows, skipped, *rejected = map(int, self.spark.sql(query).collect()[0])
-        return rows, skipped, rejected
+        return SourceCounts(rows, skipped, dict(zip(left_out(bound), rejected, strict=True)))
 
     @contextmanager
     def translated(self, spec: Spec) -> Iterator[None]:
@@ -99,6 +105,18 @@ class Engine:
         except Exception as error:
             known = cause(self.spark, spec, error)
             raise explained(self.spark, spec, known) from known
+
+
+@dataclass(frozen=True)
+class SourceCounts:
+    """The number of rows of a source (``None`` if unknown), and of those that ``bad_rows`` and expectations leave out.
+
+    ``rejected`` is expectation -> number of rows.
+    """
+
+    rows: int | None = None
+    skipped: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,12 @@ from scdgen.patterns.migrate import (
     set_tracked,
     with_statements,
 )
-from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec
+from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec, locate_history_column
 from scdgen.sql.tokens import DIALECT
 
 _TAKE = f"take the table over with {ADOPT}"
 _FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 _COPY = "to change it, run the table into another target with feed: versions"
-_PLACES = {"updated_at": "updated_at", "inferred": "members.inferred.flag"}
 _REWRITE = "to move its rows over, see docs/how-to/layout.md"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
@@ -165,7 +164,7 @@ class _Changes:
         old, new = _added_columns(self.old), _added_columns(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
-            place = _PLACES.get(option, f"history.{option}")
+            place = option if option == "updated_at" else ".".join(locate_history_column(option))
             if was == now:
                 continue
             if was and now:
@@ -293,15 +292,10 @@ class _Changes:
                 was, now = (join[alias].table if alias in join else None for join in (old, new))
                 yield _line(f"source.join.{alias}", was, now, why)
                 continue
-            for option in type(old[alias]).model_fields:
-                was, now = (
-                    {"valid_from": join[alias].start, "valid_to": join[alias].end}.get(
-                        option, getattr(join[alias], option)
-                    )
-                    for join in (old, new)
-                )
-                if was != now:
-                    yield _line(f"source.join.{alias}.{option}", was, now, why)
+            options = new[alias].options
+            for option, value in old[alias].options.items():
+                if value != options[option]:
+                    yield _line(f"source.join.{alias}.{option}", value, options[option], why)
 
     def values(self) -> Iterator[str]:
         """Yield lines about how the values of a column are computed."""

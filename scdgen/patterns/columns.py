@@ -63,6 +63,11 @@ class Field:
         return sql.text_literal(sql.unquote(self.name).lower())
 
     @property
+    def is_set(self) -> str:
+        """Return the condition that a row sets the column, where rows say which columns they set."""
+        return f"ARRAY_CONTAINS(_scd_sets, {self.label}) IS NOT FALSE"
+
+    @property
     def is_map(self) -> bool:
         """Whether the column contains a map, which Spark does not compare."""
         return "MAP<" in self.type

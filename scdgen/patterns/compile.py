@@ -117,11 +117,12 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """Replace the source with a view, and the params' defaults with values.
 
     A value becomes a text literal that is cast to the param's type; no value can become SQL. Raises
-    :class:`UsageError` for a param that the spec does not have, for a value that is not valid for its type, and for
-    params without value or default.
+    :class:`UsageError` for a view instead of a join, for a param that the spec does not have, for a value that is not
+    valid for its type, and for params without value or default.
     """
-    if view is not None:
-        refuse_other_source(spec)
+    if view is not None and spec.source.join:
+        what = "source.join reads its tables, which no other source replaces"
+        raise UsageError(f"{spec.origin}: {what}; leave out {option('--source', 'source=')}")
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
@@ -146,20 +147,14 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     return bound
 
 
-def refuse_other_source(spec: Spec) -> None:
-    """Raise :class:`UsageError` if no rows can replace the source of the spec."""
-    if spec.source.join:
-        what = "source.join reads its tables, which no other source replaces"
-        raise UsageError(f"{spec.origin}: {what}; leave out {option('--source', 'source=')}")
-
-
-def bind_each(specs: Sequence[Spec], given: Mapping[str, V]) -> dict[str, dict[str, V]]:
+def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None = None) -> dict[str, dict[str, V]]:
     """Return target -> the values among ``given`` for the params that its spec declares.
 
-    Raises :class:`UsageError` for a value that no spec declares, or with all values that are missing.
+    ``source`` is the path that replaces the source of a single spec. Raises :class:`UsageError` if it cannot, for a
+    value that no spec declares, or with all values that are missing.
     """
     if len(specs) == 1:
-        bind(specs[0], None, given)
+        bind(specs[0], source, given)
     declared = dict.fromkeys(name for spec in specs for name in spec.params)
     for name in given:
         if name not in declared:

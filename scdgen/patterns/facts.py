@@ -91,30 +91,35 @@ class Guards:
 
 def _scope(spec: Spec, snapshot: Snapshot) -> str | None:
     """Return the condition on a stored version that a full extract covers: no member comes from the source."""
-    scope = sql.expression(snapshot.scope) if snapshot.scope else None
-    unknown, inferred = source.unknown_key(spec), spec.members.inferred
-    parts = [negated(unknown)] if unknown else []
-    parts += [negated(sql.quote(inferred.flag))] if inferred else []
-    if scope is not None:
-        parts.insert(0, f"({scope.text})" if scope.loose else scope.text)
-    return all_true(parts) or None
+    members = (source.unknown_key(spec), source.inferred_flag(spec))
+    parts = [sql.expression(snapshot.scope).condition] if snapshot.scope else []
+    return all_true([*parts, *(negated(member) for member in members if member)]) or None
 
 
 @dataclass(frozen=True)
 class VersionSteps:
-    """Facts that the steps of scd2 share, for changes and for snapshots.
-
-    ``action``, ``deleted`` and ``inferred`` are the columns of these options, if set.
-    """
+    """Facts that the steps of scd2 share, for changes and for snapshots."""
 
     target: str
     rows: Rows
     keys: tuple[str, ...]
     fields: tuple[Field, ...]
     history: History
-    action: str | None
-    deleted: str | None
-    inferred: str | None
+
+    @property
+    def action(self) -> str | None:
+        """Return the column with the action of a version, if the spec has it."""
+        return self.history.columns.get("action")
+
+    @property
+    def deleted(self) -> str | None:
+        """Return the column that marks a delete, if the spec has it."""
+        return self.history.columns.get("deleted")
+
+    @property
+    def inferred(self) -> str | None:
+        """Return the column that flags inferred members, if the spec has it."""
+        return self.history.columns.get("inferred")
 
     @property
     def marks(self) -> bool:
@@ -139,12 +144,13 @@ class VersionSteps:
 
 @dataclass(frozen=True)
 class Unknown:
-    """The unknown member: ``key`` are the names of its key, ``values`` its columns, each with its name.
+    """unknown.sql: ``key`` are the names of the member's key, ``values`` its columns, each with its name.
 
     ``columns`` are the names of all columns of the table, ``version`` those of the steps' rows and of the history,
     computed from ``values``.
     """
 
+    target: str
     key: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[str, ...]
@@ -159,6 +165,7 @@ class Unknown:
         fields = fields_of(spec)
         given = {sql.quote(name): value for name, value in unknown.items()}
         return cls(
+            target=sql.quote_parts(spec.target_parts),
             key=tuple(names_of(history.keys)),
             columns=tuple(column.name for column in columns),
             values=(
@@ -244,10 +251,6 @@ class Rejects:
         """Return the facts of a spec with a quarantine; only params are variables of the statement."""
         rows, parts = source.rows(spec, "changes"), sql.split_name(spec.quarantine or "")
         session = replace(Session.of(spec, rows), taken_at=None, last_run=None, batch=())
-        more = [
-            *(["_scd_at"] if spec.source.effective_at is not None else []),
-            *(["_scd_sets"] if spec.source.sets else []),
-        ]
         return cls(
             head=Head.of(spec),
             session=session,
@@ -255,7 +258,7 @@ class Rejects:
             quarantine=sql.quote_parts(parts),
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
             rules=tuple(rule for rule in rows.expected if rule.quarantined),
-            content=(*names_of(fields_of(spec)), *more),
+            content=(*names_of(fields_of(spec)), *source.own_time(spec), *(["_scd_sets"] if spec.source.sets else [])),
         )
 
 

@@ -106,6 +106,14 @@ class Times:
         """Read an ``end`` as the start of what comes next, NULL for the open end."""
         return self.after(wrapped("NULLIF", [end, self.open_end], 80) if self.open_end else end)
 
+    def until_of(self, end: str) -> str:
+        """Return the start of what follows a row of a source, from its ``end`` as it would be stored; NULL while open.
+
+        A row that ends at the open end or later is open: no version starts there.
+        """
+        end = cast(end, self.type)
+        return self.read_end(f"LEAST({end}, {self.open_end})" if self.open_end else end)
+
     def is_open(self, alias: str = "t") -> str:
         """Return the condition that a stored version is open; ``alias`` is empty in statements without one."""
         of = f"{alias}." if alias else ""

@@ -53,7 +53,7 @@ def lineage(spec: Spec) -> Lineage:
     given, seen = spec.source, _Names(spec)
     columns = {name: seen.inputs(spec.column_source(name)) for name in spec.columns}
     time = _time(spec, seen)
-    for name in source.derived(spec):
+    for name in spec.derived:
         columns[name] = time
     made = [Made(name, of) for name, of in columns.items()]
     keys = _all(columns[name] for name in spec.keys)

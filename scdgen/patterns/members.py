@@ -63,6 +63,6 @@ class Infer:
             no_next=times.no_next,
             version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=True)),
             moved=history.from_start,
-            flag=sql.quote(inferred.flag),
+            flag=history.columns["inferred"],
             start=times.start,
         )

@@ -107,10 +107,9 @@ class Views:
 class Lookup:
     """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
 
-    ``unknown`` selects the version that a fact without one has, if there is such a version.
     ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, expression over the fact),
     ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the time
-    before it.
+    before it. ``unknown`` selects the version that a fact without one has, if there is such a version.
     """
 
     view: str

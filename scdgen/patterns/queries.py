@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest
 from scdgen.patterns import source
 from scdgen.patterns.columns import Field, Target, field_of
-from scdgen.patterns.facts import Evolve, PlanShape, literals
+from scdgen.patterns.facts import Evolve, PlanShape, Unknown, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, pattern_of
@@ -237,6 +237,14 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates:
     return text
 
 
+def unknown_script(spec: Spec, templates: str | None = None) -> str:
+    """Return the statement of create.sql that adds the unknown member; '' if the spec has none."""
+    pattern = pattern_of(spec)
+    history = pattern.history(spec)
+    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
+    return _query(Rendering("unknown.sql.j2", unknown), templates) if unknown else ""
+
+
 @dataclass(frozen=True)
 class CheckAll:
     """The query of one row with a count per built-in check, in order, and a query per check of the rows that break it.
@@ -316,8 +324,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
-    inferred = sql.quote(spec.members.inferred.flag) if spec.members.inferred else None
-    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, inferred)
+    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
     return _query(Rendering("diagnose.sql.j2", facts))
 
 

@@ -32,9 +32,9 @@ _ADVICE = {
     "taken_at": "run snapshots in the order in which they were taken",
 }
 _ADVICE_IN_JOIN = {
-    "null_key": "fix that table or leave such rows out by its where",
-    "null_time": "fix that table or leave such rows out by its where",
-    "end_before_start": "fix that table or leave such rows out by its where",
+    **dict.fromkeys(
+        ("null_key", "null_time", "end_before_start"), "fix that table or leave such rows out by its where"
+    ),
     "conflict": "fix the joined tables, each of which must have one version of a key at a time",
 }
 _CONFLICT_IN_VERSIONS = "fix the source, which must have one row of each start"
@@ -76,15 +76,19 @@ def advise(spec: Spec, rule: str, message: str) -> str:
     """
     what, _, sample = message.partition(": {")
     shown = f"{what}, such as {{{sample}" if sample else message
-    advice = _ADVICE.get(rule)
-    if rule.startswith(EXPECTATION):
-        advice = "fix the source, or set on_violation: skip or quarantine"
-    if spec.source.join and rule in _ADVICE_IN_JOIN:
-        advice = _ADVICE_IN_JOIN[rule]
-    elif rule == "late" and spec.reads_snapshot:
-        advice = _LATE_IN_SNAPSHOT
-    elif rule == "conflict" and spec.reads_versions:
-        advice = _CONFLICT_IN_VERSIONS
-    elif rule == "null_time" and "snapshot.taken_at" in what:
-        advice = "give it a time"
+    advice = _find_advice(spec, rule, what)
     return shown if advice is None else f"{shown}; {advice}"
+
+
+def _find_advice(spec: Spec, rule: str, what: str) -> str | None:
+    if rule.startswith(EXPECTATION):
+        return "fix the source, or set on_violation: skip or quarantine"
+    if spec.source.join and rule in _ADVICE_IN_JOIN:
+        return _ADVICE_IN_JOIN[rule]
+    if rule == "late" and spec.reads_snapshot:
+        return _LATE_IN_SNAPSHOT
+    if rule == "conflict" and spec.reads_versions:
+        return _CONFLICT_IN_VERSIONS
+    if rule == "null_time" and "snapshot.taken_at" in what:
+        return "give it a time"
+    return _ADVICE.get(rule)

@@ -117,14 +117,14 @@ class Scd0(Pattern):
 def _merge(spec: Spec) -> Scd0Merge:
     rows = source.rows(spec, "changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
     has_time = spec.source.effective_at is not None
-    what, at = ("key and time", ["_scd_at"]) if has_time else ("key", [])
+    conflict = refuse_conflict(spec, "key and time" if has_time else "key", source.own_time(spec))
     fields = fields_of(spec)
     keys = tuple(map(sql.quote, spec.keys))
     return Scd0Merge(
         head=Head.of(spec),
         session=Session.of(spec, rows),
         target=sql.quote_parts(spec.target_parts),
-        staging=Scd0Rows(rows, keys, fields, has_time, refuse_conflict(spec, what, at) if values_of(fields) else None),
+        staging=Scd0Rows(rows, keys, fields, has_time, conflict if values_of(fields) else None),
         on=(*equal(keys, "t", "s"), *source.in_partitions(spec)),
         columns=tuple(names_of(fields)),
     )

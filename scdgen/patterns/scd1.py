@@ -64,7 +64,7 @@ class Scd1Batch:
         adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
         added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),) if adds_time and updated_at else ()
         deletes = source.flags_deletes(spec)
-        what, at = ("key and time", ["_scd_at"]) if has_time else ("key", [])
+        what = "key and time" if has_time else "key"
         ordered = any(field.merge in {"last", "first"} for field in values_of(fields))
         return cls(
             rows=rows,
@@ -77,7 +77,7 @@ class Scd1Batch:
             flags_deletes=deletes,
             partial=spec.source.sets is not None,
             takes_any=spec.conflicts == "any",
-            conflict=refuse_conflict(spec, what, at) if ordered or deletes else None,
+            conflict=refuse_conflict(spec, what, source.own_time(spec)) if ordered or deletes else None,
         )
 
     @property
@@ -263,11 +263,6 @@ class Scd1(Pattern):
             yield ("updated_at",), "updated_at: is a key; name another column"
 
 
-def _place(spec: Spec) -> list[str]:
-    """Return the time of a row for a sample."""
-    return ["_scd_at"] if spec.source.effective_at is not None else []
-
-
 def _merge(spec: Spec) -> Scd1Merge:
     target = sql.quote_parts(spec.target_parts)
     if spec.reads_snapshot:
@@ -281,7 +276,7 @@ def _merge(spec: Spec) -> Scd1Merge:
     else:
         rows = source.rows(spec, "changes")
         batch = Scd1Batch.of(spec, rows)
-        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", _place(spec))
+        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time(spec))
         taken = spec.conflicts == "any"
         staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
         steps = "scd1/changes.sql.j2"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -187,7 +187,7 @@ class Scd2(Pattern):
     def plan(self, spec: Spec) -> Rendering:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
         merge = _merge(spec)
-        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
+        deleted = merge.staging.deleted
         late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
         keys = merge.staging.keys
         shape = PlanShape(
@@ -215,8 +215,7 @@ class Scd2(Pattern):
     def read(self, spec: Spec) -> Read:
         """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
         found, history = super().read(spec), _history(spec)
-        deleted = sql.quote(spec.history.deleted) if spec.history.deleted else None
-        start = history.times.start
+        deleted, start = history.columns.get("deleted"), history.times.start
         judged = names_of(field for field in history.tracked if field.compare)
         firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived, *judged})
         return Read(
@@ -290,7 +289,7 @@ class Scd2(Pattern):
 
 
 def _history(spec: Spec) -> History:
-    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in source.derived(spec).items()}
+    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
     tracked = tuple(field_of(spec, name) for name in spec.tracked)
     columns = {option: sql.quote(name) for option, name in spec.history_columns}
     return History(Times(spec), columns, keys_of(spec), tracked, derived)
@@ -352,10 +351,12 @@ def _assigned(
 
 def _history_problems(spec: Spec) -> Found:
     history = spec.history
-    yield from _end_problems(history.type, history.gap, None if history.open_end == "last_run" else history.open_end)
+    end = None if history.open_end == "last_run" else history.open_end
+    for option, message in _end_problems(history.type, history.gap, end):
+        yield ("history", option), message
     for alias, joined in spec.source.join.items():
-        for place, message in _end_problems(history.type, joined.gap, joined.open_end):
-            yield ("source", "join", alias, place[-1]), message
+        for option, message in _end_problems(history.type, joined.gap, joined.open_end):
+            yield ("source", "join", alias, option), message
     if history.open_end == "last_run" and history.is_current is None:
         message = "needs is_current, which identifies the open version; keep the default of is_current"
         yield ("history", "open_end"), f"open_end: last_run {message}"
@@ -372,12 +373,13 @@ def _history_problems(spec: Spec) -> Found:
                 yield place, f"is_current: {option}: '{value}' is not a valid {flag.type}; write a value of that type"
 
 
-def _end_problems(kind: str, gap: str | int | None, open_end: object) -> Found:
+def _end_problems(kind: str, gap: str | int | None, open_end: object) -> Iterator[tuple[str, str]]:
+    """Yield (option, problem) of how ends are stored."""
     if message := _gap_problem(kind, gap):
-        yield ("history", "gap"), f"gap: '{gap}' {message}"
+        yield "gap", f"gap: '{gap}' {message}"
     if open_end is not None and not _fits(kind, open_end):
         example = {"timestamp": "'9999-12-31 23:59:59.999'", "date": "'9999-12-31'", "bigint": "9223372036854775807"}
-        yield ("history", "open_end"), f"open_end: '{open_end}' is not a valid {kind}; write null or {example[kind]}"
+        yield "open_end", f"open_end: '{open_end}' is not a valid {kind}; write null or {example[kind]}"
 
 
 def _gap_problem(kind: str, gap: str | int | None) -> str:

@@ -34,23 +34,19 @@ class Scd2Changes(VersionSteps):
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
-        action, deleted = history.columns.get("action"), history.columns.get("deleted")
         return cls(
             target=sql.quote_parts(spec.target_parts),
             rows=rows,
             keys=tuple(names_of(history.keys)),
             fields=fields_of(spec),
             history=history,
-            action=action,
-            deleted=deleted,
-            inferred=history.columns.get("inferred"),
             flags_deletes=source.flags_deletes(spec),
             partial=spec.source.sets is not None,
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
             # The action of a version before a delete closed it is found only by replaying the whole history of its key.
-            reachable=(*(() if action else bounds), *source.in_partitions(spec)),
+            reachable=(*(() if "action" in history.columns else bounds), *source.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )

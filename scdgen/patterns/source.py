@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns.columns import cast, wrapped
+from scdgen.patterns.columns import cast, field_of, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
-from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, refusal, refuse_rows
+from scdgen.patterns.join import Join, join_of
+from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, refusal
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
-from scdgen.sql.layout import all_true
+from scdgen.sql.layout import all_true, negated
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import with_column
 
@@ -55,60 +56,14 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class JoinedTable:
-    """A table of a join, by its quoted names.
-
-    ``keys`` are the keys of the spec in the target's types, ``start`` and ``until`` the times of a version, the second
-    NULL while it is open. ``where`` are the conditions on a row; ``named``: these expressions use the
-    alias.
-    """
-
-    alias: str
-    table: str
-    keys: tuple[str, ...]
-    start: str
-    until: str
-    where: tuple[str, ...]
-    named: bool
-
-    @property
-    def label(self) -> str:
-        """Return the alias as a text literal."""
-        return sql.text_literal(sql.unquote(self.alias))
-
-
-@dataclass(frozen=True)
-class Join:
-    """The steps from several tables with versions to the rows of one history.
-
-    ``keys`` are the quoted keys of the target; the tables have them as ``stored``. ``since`` is the time from which a
-    version must start or end for its key to be read. ``no_key``, ``no_start`` and ``empty`` (it does not end after its
-    start) refuse a version.
-    """
-
-    tables: tuple[JoinedTable, ...]
-    keys: tuple[str, ...]
-    since: str | None
-    no_key: str
-    no_start: str
-    empty: str
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        """Return the names of the keys in the step of a table, whose columns may have any other name."""
-        return tuple(f"_scd_key_{number}" for number in range(1, len(self.keys) + 1))
-
-
-@dataclass(frozen=True)
 class Rows:
     """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
 
     ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
     ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
     (``changed`` refuses any other). ``expected`` are the expectations, those that stop the statement first. ``empty``
-    is the refusal of a source without rows; it is in column number
-    ``key_place``, because a column that nothing reads is not evaluated. With ``join``, the rows are its spans, and
-    ``relation`` is its first table.
+    is the refusal of a source without rows; it is in column number ``key_place``, because a column that nothing reads
+    is not evaluated. With ``join``, the rows are its spans, and ``relation`` is its first table.
     """
 
     name: str
@@ -152,7 +107,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     if spec.source.join:
         select += ["spans._scd_at", "spans._scd_until"]
     if spec.source.effective_until is not None:
-        more["_scd_until"] = _until_expression(spec, spec.source.effective_until)
+        more["_scd_until"] = Times(spec).until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
         more["_scd_sets"] = wrapped("ARRAY_SORT", [f"TRANSFORM({_sets(spec)}, name -> LOWER(name))"])
     if truncates(spec):
@@ -162,7 +117,7 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     names = tuple(map(sql.quote, spec.keys))
-    timed = ["_scd_at"] if spec.source.effective_at is not None else []
+    needed = [*names, *own_time(spec)] if spec.bad_rows == "skip" else []
     return Rows(
         name=name,
         relation=relation,
@@ -172,33 +127,31 @@ def rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         where=tuple(predicates(spec)),
         sequence=tuple(sequence),
         keys=names,
-        skipped=tuple(_missing(spec, column) for column in [*names, *timed]) if spec.bad_rows == "skip" else (),
+        skipped=tuple(_missing(spec, column) for column in needed),
         rules=tuple(_rules(spec)),
         known=tuple(known(spec)),
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
         empty=empty,
         key_place=list(spec.columns).index(spec.keys[0]),
         expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
-        join=_join(spec) if spec.source.join else None,
+        join=join_of(spec) if spec.source.join else None,
     )
 
 
 def _expected(spec: Spec) -> Iterator[Expected]:
     """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
-    partial = partial_columns(spec)
+    partial = [field_of(spec, name) for name in partial_columns(spec)]
     flags = [("_scd_truncates", truncates(spec)), ("_scd_deleted", flags_deletes(spec))]
-    tested = [f"NOT {flag}" for flag, wanted in flags if wanted]
+    tested = [negated(flag) for flag, wanted in flags if wanted]
     for rule in spec.expectations:
         text = sql.expression(rule.expect).text
-        for name in partial:
-            label = sql.text_literal(name.lower())
-            given = f"IF(ARRAY_CONTAINS(_scd_sets, {label}) IS NOT FALSE, {sql.quote(name)}, NULL)"
-            text = with_column(text, name, given)
+        for field in partial:
+            text = with_column(text, sql.unquote(field.name), f"IF({field.is_set}, {field.name}, NULL)")
         stops = rule.on_violation == "fail"
         what = f"a row breaks the expectation {rule.name} ({' '.join(rule.expect.split())})"
         yield Expected(
             rule.name,
-            " AND ".join([*tested, f"NOT ({text})"]),
+            all_true([*tested, f"NOT ({text})"]),  # in parentheses, because it may hold an OR
             refusal(spec, f"{EXPECTATION}{rule.name}", what) if stops else None,
             rule.on_violation == "quarantine",
         )
@@ -207,34 +160,6 @@ def _expected(spec: Spec) -> Iterator[Expected]:
 def left_out(spec: Spec) -> tuple[str, ...]:
     """Return the names of the expectations that leave rows out, in the order of their counts."""
     return tuple(rule.name for rule in spec.expectations if rule.on_violation != "fail")
-
-
-def _join(spec: Spec) -> Join:
-    tables = []
-    for alias, joined in spec.source.join.items():
-        texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
-        form = {"gap": joined.gap, "open_end": joined.open_end}
-        stored = spec.model_copy(update={"history": spec.history.model_copy(update=form)})
-        tables.append(
-            JoinedTable(
-                alias=sql.quote(alias),
-                table=sql.quote_parts(sql.split_name(joined.table)),
-                keys=tuple(cast(sql.quote(joined.keys[key]), spec.columns[key].type) for key in spec.keys),
-                start=cast(sql.expression(joined.start).text, time_type(spec)),
-                until=_until_expression(stored, joined.end),
-                where=tuple(_conditions(joined.where)),
-                named=any((alias.lower(),) == name[:-1] for text in texts for name in sql.expression(text).names),
-            )
-        )
-    since, shown = spec.source.changed_since, ("_scd_table", "_scd_from", "_scd_until")
-    return Join(
-        tables=tuple(tables),
-        keys=tuple(map(sql.quote, spec.keys)),
-        since=cast(sql.expression(since).text, time_type(spec)) if since else None,
-        no_key=refuse_rows(spec, "null_key", "a joined version has no key", shown),
-        no_start=refuse_rows(spec, "null_time", "a joined version has no start", shown),
-        empty=refuse_rows(spec, "end_before_start", "a joined version does not end after its start", shown),
-    )
 
 
 def _rules(spec: Spec) -> Iterator[Rule]:
@@ -256,7 +181,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     if reserved := unknown_key(spec):
         yield rule("reserved_key", reserved, "a row has the reserved key")
     if spec.source.sets is not None:
-        names = wrapped("ARRAY", [sql.text_literal(name.lower()) for name in spec.columns])
+        names = wrapped("ARRAY", [field_of(spec, name).label for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     if spec.source.effective_at is None:
@@ -286,6 +211,12 @@ def unknown_key(spec: Spec) -> str | None:
     return all_true(f"{sql.quote(key)} = {literal(unknown[key], spec.columns[key].type)}" for key in spec.keys)
 
 
+def inferred_flag(spec: Spec) -> str | None:
+    """Return the quoted column that flags inferred members; ``None`` if the spec has none."""
+    inferred = spec.members.inferred
+    return sql.quote(inferred.flag) if inferred else None
+
+
 def literal(value: object, kind: str) -> str:
     """Return a value of the spec as a literal of a type.
 
@@ -306,28 +237,9 @@ def fragment(spec: Spec, column: str) -> sql.Fragment:
     return sql.expression(spec.column_source(column))
 
 
-def derived(spec: Spec) -> dict[str, str]:
-    """Return column -> expression, for the columns that are computed from a version's start, not from a source row.
-
-    These are untracked columns whose expression reads only ``history.valid_from``: a row in the middle of a version
-    would give another value than its start.
-    """
-    start = spec.history.valid_from.lower()
-    return {
-        name: column.from_
-        for name, column in spec.columns.items()
-        if spec.keeps_history and not column.track and column.from_ and _reads_only(column.from_, start)
-    }
-
-
-def _reads_only(text: str, name: str) -> bool:
-    read = sql.expression(text)
-    return read.columns == {name} and read.bare is None
-
-
 def source_columns(spec: Spec) -> list[str]:
     """Return the target's columns that come from a source row."""
-    not_read = derived(spec)
+    not_read = spec.derived
     return [name for name in spec.columns if name not in not_read]
 
 
@@ -380,6 +292,11 @@ def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
         yield "effective_until", spec.source.effective_until
 
 
+def own_time(spec: Spec) -> tuple[str, ...]:
+    """Return the column with the time of a row, none if the rows have no time of their own."""
+    return ("_scd_at",) if spec.source.effective_at is not None or spec.source.join else ()
+
+
 def time_type(spec: Spec) -> str:
     """Return the type of the effective time: that of the column that stores it."""
     if spec.keeps_history:
@@ -403,15 +320,6 @@ def time_expression(spec: Spec) -> str:
     if spec.source.effective_at is None:
         return TAKEN_AT
     return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
-
-
-def _until_expression(spec: Spec, text: str) -> str:
-    """Return the start of what follows a row, from its end as the target would store it; NULL while it is open.
-
-    A row that ends at the open end or later is open: no version starts there.
-    """
-    times, end = Times(spec), cast(sql.expression(text).text, time_type(spec))
-    return times.read_end(f"LEAST({end}, {times.open_end})" if times.open_end else end)
 
 
 def known(spec: Spec) -> list[str]:
@@ -465,16 +373,10 @@ def _flag(condition: str | None) -> str:
 
 def predicates(spec: Spec) -> list[str]:
     """Return the conditions on a source row, each ready to be joined by AND."""
-    found = list(_conditions(spec.source.where))
+    found = [sql.expression(spec.source.where).condition] if spec.source.where is not None else []
     if spec.source.delete_when is not None and spec.deletes == "ignore":
         found.append(f"NOT {deleted_expression(spec)}")
     return found
-
-
-def _conditions(where: str | None) -> Iterator[str]:
-    if where is not None:
-        part = sql.expression(where)
-        yield f"({part.text})" if part.loose else part.text
 
 
 def _relation(spec: Spec) -> tuple[str, str | None, str | None]:

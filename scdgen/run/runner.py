@@ -11,7 +11,7 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,9 @@ from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import evolve_script, source_counts, taken_query
-from scdgen.patterns.source import RUN, left_out, unknown_key
+from scdgen.patterns.queries import evolve_script, source_counts, taken_query, unknown_script
+from scdgen.patterns.source import RUN, Variable, unknown_key
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
@@ -41,6 +40,22 @@ from scdgen.sql.tokens import split_statements
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What all attempts of a run have in common; ``around_merge`` is entered for the MERGE."""
+
+    record: RunRecord
+    prepared: Prepared
+    adopt: bool = False
+    infer: bool = False
+    around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+
+    @property
+    def spec(self) -> Spec:
+        """Return the spec as it was given, without its source and params."""
+        return self.record.spec
 
 
 class Runner:
@@ -99,8 +114,8 @@ class Runner:
             EngineError: Spark or Delta failed.
         """
         own = self._on_session_of(source)
-        with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
-            return own._run(spec, prepared, adopt, contextlib.nullcontext, record, infer)
+        with own._record(spec) as record, own._prepare(spec, source, params, infer) as prepared:
+            return own._run(_Job(record, prepared, adopt, infer))
 
     def run_once(
         self,
@@ -114,7 +129,7 @@ class Runner:
         own = self._on_session_of(source)
         with own._record(spec, batch) as record, own._prepare(spec, source, params) as prepared:
             once = partial(delta.skip_known_batch, own.spark, spec, application, batch)
-            return own._run(spec, prepared, False, once, record)
+            return own._run(_Job(record, prepared, around_merge=once))
 
     def _on_session_of(self, source: DataFrame | None) -> Runner:
         """Return this runner, or one like it on the session of ``source`` if that is another one.
@@ -126,77 +141,60 @@ class Runner:
         return Runner(source.sparkSession, self.templates, self.retries, self.run_id, self._metrics, self.retry_for)
 
     def _prepare(
-        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None
+        self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, infer: bool = False
     ) -> AbstractContextManager[Prepared]:
+        if infer and spec.members.inferred is None:
+            what = option("--infer", "infer=True")
+            raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
         return prepare(self._engine, spec, source, params, self.templates)
 
     def _record(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[RunRecord]:
         return record_run(self._metrics, self._engine, RunRecord(spec, self.run_id or delta.new_run_id(), batch))
 
-    def _run(
-        self,
-        spec: Spec,
-        prepared: Prepared,
-        adopt: bool,
-        around_merge: Callable[[], AbstractContextManager[None]],
-        record: RunRecord,
-        infer: bool = False,
-    ) -> RunResult:
-        begin, run_id = time.monotonic(), record.run
-        if infer and spec.members.inferred is None:
-            what = option("--infer", "infer=True")
-            raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
+    def _run(self, job: _Job) -> RunResult:
+        begin, spec, record = time.monotonic(), job.spec, job.record
 
         def attempt() -> RunResult:
-            ready = self._engine.ready(prepared.compiled.spec, prepared.rows)
-            with ready, delta.note_run(self.spark, spec, run_id) as noted:
-                return self._attempt(spec, prepared.compiled, adopt, around_merge, noted, run_id, record.planned, infer)
+            ready = self._engine.ready(job.prepared.compiled.spec, job.prepared.rows)
+            with ready, delta.note_run(self.spark, spec, record.run) as noted:
+                return self._attempt(job, noted)
 
         result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
-        record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=run_id)
+        record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=record.run)
         return record.result
 
-    def _attempt(
-        self,
-        spec: Spec,
-        compiled: Compiled,
-        adopt: bool,
-        around_merge: Callable[[], AbstractContextManager[None]],
-        noted: str,
-        run_id: str,
-        planned: Mapping[str, int],
-        infer: bool,
-    ) -> RunResult:
+    def _attempt(self, job: _Job, noted: str) -> RunResult:
         """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
+        spec, compiled, planned = job.spec, job.prepared.compiled, job.record.planned
         bound, scripts = compiled.spec, compiled.scripts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
-        additions = () if created else self._find_additions(spec, table, adopt)
+        additions = () if created else self._find_additions(spec, table, job.adopt)
         evolution = split_statements(
-            scripts.create if created else evolve_script(spec, additions, adopt, self.templates)
+            scripts.create if created else evolve_script(spec, additions, job.adopt, self.templates)
         )
         if not created and (unknown := unknown_key(spec)) and table.lacks(unknown):
-            evolution.append(split_statements(scripts.create)[-1])
-        steps = len(evolution) + infer
+            evolution.append(unknown_script(spec, self.templates))
+        steps = len(evolution) + job.infer
         with table.restore_on_failure(created, steps, noted):
             self._engine.execute(evolution)
-            inferred = int(self.spark.sql(split_statements(scripts.infer)[0]).collect()[0][0]) if infer else None
+            inferred = int(self.spark.sql(split_statements(scripts.infer)[0]).collect()[0][0]) if job.infer else None
             # Before the MERGE, so that nothing is merged if a view cannot be created.
             table.create_views((spec.views.current, spec.views.overlay), scripts.views, created)
             *before, merge = split_statements(scripts.merge)
             # If the plan found no changes, a MERGE at that time would have written nothing.
             needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)
-            counted = source_counts(bound, wanted=self._metrics is not None)
-            if counted or not needless:
+            query = source_counts(bound, wanted=self._metrics is not None)
+            if query or not needless:
                 self._engine.execute(before)
-            rows_in, skipped, rejected = self._engine.rows_and_skipped(counted)
+            counted = self._engine.count_source(bound, query)
             if scripts.rejects:
-                self._quarantine(scripts.rejects, run_id)
+                self._quarantine(scripts.rejects, job.record.run)
             counts: dict[str, Any] = {}
             if not needless:
                 if is_small_merge(self.spark, compiled, written_share(spec, planned)):
                     merge = split_statements(compiled.hinted_merge())[-1]
-                with around_merge(), self._note_taken(spec, bound, noted):
+                with job.around_merge(), self._note_taken(spec, bound, noted):
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
             wrote = bool(evolution or inferred) or any(counts.values())
@@ -206,16 +204,18 @@ class Runner:
             inferred=inferred,
             version=version,
             created=created,
-            skipped=skipped,
+            skipped=counted.skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
-            rows_in=rows_in,
-            rejected=dict(zip(left_out(bound), rejected, strict=False)),
+            rows_in=counted.rows,
+            rejected=counted.rejected,
         )  # fmt: skip
 
     def _quarantine(self, script: str, run_id: str) -> None:
         """Keep the rows that are rejected. If the run fails later, the next one finds them there."""
         *before, merge = split_statements(script)
-        self._engine.execute([*before, f"SET VARIABLE {RUN} = {sql.text_literal(run_id)}", merge])
+        self._engine.execute(before)
+        self._engine.declare(Variable(RUN, "STRING", sql.text_literal(run_id)))  # instead of the script's own id
+        self._engine.execute([merge])
 
     def _note_taken(self, spec: Spec, bound: Spec, noted: str) -> AbstractContextManager[object]:
         """Add the time of the snapshot to the commits of this block; custom templates may not have its variable."""
@@ -246,9 +246,8 @@ class Runner:
 
             def read(plan: PlanView) -> PlanResult:
                 bound = prepared.compiled.spec
-                _, skipped, rejected = own._engine.rows_and_skipped(source_counts(bound))
-                found = plan.summarize(spec.target, sample, skipped)
-                return replace(found, rejected=dict(zip(left_out(bound), rejected, strict=False)))
+                counted = own._engine.count_source(bound, source_counts(bound))
+                return replace(plan.summarize(spec.target, sample, counted.skipped), rejected=counted.rejected)
 
             return own._read_plan(read, spec, prepared)
 
@@ -269,9 +268,9 @@ class Runner:
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
         own = self._on_session_of(source)
-        with own._record(spec) as record, own._prepare(spec, source, params) as prepared:
+        with own._record(spec) as record, own._prepare(spec, source, params, infer) as prepared:
             record.planned = own._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
-            result = own._run(spec, prepared, adopt, contextlib.nullcontext, record, infer)
+            result = own._run(_Job(record, prepared, adopt, infer))
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(

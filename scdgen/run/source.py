@@ -86,12 +86,7 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
     """
     with ansi(engine.spark), engine.translated(bound):
         for variable in source.param_variables(bound)[0]:
-            engine.execute(
-                [
-                    f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}",
-                    f"SET VARIABLE {variable.name} = {variable.value}",
-                ]
-            )
+            engine.declare(variable)
         rows = engine.spark.sql(sql.query(bound.source.query or "").text)
         if len({name.lower() for name in rows.columns}) < len(rows.columns):
             return None

@@ -32,7 +32,7 @@ from scdgen.patterns.migrate import (
 )
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Spec, locate_history_column
 from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, TRACKED, definition
 from scdgen.sql.expression import data_type
 from scdgen.sql.tokens import split_statements
@@ -217,7 +217,7 @@ def _find_renamed(
     spec: Spec, unknown: Mapping[str, tuple[str, bool]], missing: Iterable[Target]
 ) -> dict[str, str]:  # fmt: skip
     """Map each column that the table lacks to one of its type that the spec lacks, if the match is unambiguous."""
-    free, options = dict(unknown), {name: option for option, name in spec.history_columns}
+    free, options = dict(unknown), _history_options(spec)
     found: dict[str, str] = {}
     for column in missing:
         fits = [name for name, (kind, _) in free.items() if _as_stored(kind) == _as_stored(column.type)]
@@ -227,6 +227,11 @@ def _find_renamed(
             found[name] = (like or fits)[0]
             free.pop(found[name])
     return found
+
+
+def _history_options(spec: Spec) -> dict[str, str]:
+    """Map each history column to its option."""
+    return {name: option for option, name in spec.history_columns}
 
 
 def _describe_pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
@@ -272,10 +277,8 @@ def _rename(spec: Spec, old: str, name: str) -> Iterator[Step]:
 def _describe_needed(spec: Spec, column: Target, line: str) -> str:
     """Describe a missing column that stored rows need, with the statements that add it."""
     name = sql.unquote(column.name)
-    options = {name: option for option, name in spec.history_columns} if spec.keeps_history else {}
-    option = options.get(name)
-    place = "members.inferred.flag" if option == "inferred" else f"history.{option}"
-    what = place if option else "keys" if name in spec.keys else "updated_at"
+    option = _history_options(spec).get(name)
+    what = ".".join(locate_history_column(option)) if option else "keys" if name in spec.keys else "updated_at"
     message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
     if option:
         return with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))

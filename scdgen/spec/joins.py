@@ -54,5 +54,5 @@ def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
     where = joined.where
     if history.deleted is not None:
         lives = f"{sql.quote(history.deleted)} = FALSE"
-        where = lives if where is None else where if where.endswith(lives) else f"({where}) AND {lives}"
+        where = lives if where is None else f"({where}) AND {lives}"
     return joined.model_copy(update={**known, **given, "where": where})

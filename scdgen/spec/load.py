@@ -65,7 +65,15 @@ _REFUSED = (
 
 
 def load_spec(path: str | Path) -> Spec:
-    """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read."""
+    """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read.
+
+    What a join leaves out comes from the specs next to the file.
+    """
+    return fill_joins(read_spec(path))
+
+
+def read_spec(path: str | Path) -> Spec:
+    """Read one spec file as :func:`load_spec` does, but leave its joins as they are written."""
     path = Path(path)
     try:
         if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
@@ -75,24 +83,29 @@ def load_spec(path: str | Path) -> Spec:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
         raise UsageError(of_system(error, path)) from error
-    spec = load_spec_text(text, name=path.as_posix())
-    return fill_joins(spec, _find_joined(spec, path)) if spec.source.join else spec
+    return load_spec_text(text, name=path.as_posix())
 
 
-def fill_joins(spec: Spec, others: Iterable[Spec]) -> Spec:
-    """Fill in how joined tables that are targets of ``others`` write their versions.
+def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
+    """Fill in how joined tables that are targets of other specs write their versions.
 
-    Raises :class:`SpecError` for a table that cannot be joined. The spec is one of a file.
+    The other specs are those next to the file of the spec and, for other targets, those ``given``. Raises
+    :class:`SpecError` for a table that cannot be joined.
     """
-    filled, found = fill_in(spec, others)
+    if not spec.source.join:
+        return spec
+    beside = list(_find_joined(spec))
+    known = {other.target_parts for other in beside}
+    filled, found = fill_in(spec, [*beside, *(other for other in given if other.target_parts not in known)])
     if found:
-        tree = parse(Path(spec.origin).read_text(encoding="utf-8"), spec.origin)
-        raise SpecError(Problem(spec.origin, *_position(tree, place), message) for place, message in found)
+        lines = Lines.of_file(spec.origin)
+        raise SpecError(Problem(spec.origin, *lines.position(place), message) for place, message in found)
     return filled
 
 
-def _find_joined(spec: Spec, path: Path) -> Iterator[Spec]:
+def _find_joined(spec: Spec) -> Iterator[Spec]:
     """Yield the specs next to a spec's file that mention a table of its join; a spec with mistakes is left out."""
+    path = Path(spec.origin)
     tables = [sql.split_name(joined.table)[-1].lower() for joined in spec.source.join.values()]
     for other in sorted(path.parent.iterdir()):
         if other.suffix not in {".yml", ".yaml"} or other == path:
@@ -384,7 +397,7 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
 
 
 class Lines:
-    """Line numbers of the options of a spec in its file."""
+    """The places of the options of a spec in its file."""
 
     def __init__(self, text: str, name: str):
         self._tree = parse(text, name)
@@ -396,4 +409,8 @@ class Lines:
 
     def of(self, place: Location) -> int:
         """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""
-        return _position(self._tree, place)[0]
+        return self.position(place)[0]
+
+    def position(self, place: Location) -> tuple[int, int]:
+        """Return line and column of an option, as :meth:`of` does."""
+        return _position(self._tree, place)

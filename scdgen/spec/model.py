@@ -148,6 +148,11 @@ class JoinedTable(Model):
         """Return the expression of the end of a version, as it is stored."""
         return self.valid_to or "valid_to"
 
+    @property
+    def options(self) -> dict[str, object]:
+        """Return all options by name, with the default times of a version filled in."""
+        return {**self.model_dump(), "valid_from": self.start, "valid_to": self.end}
+
 
 class Source(Model):
     """Where rows come from: a table, a SELECT, a path, or several tables with versions."""
@@ -442,6 +447,11 @@ class Members(Model):
     )
 
 
+def locate_history_column(option: str) -> tuple[str, ...]:
+    """Return the place in a spec that names a history column, for an option of :attr:`Spec.history_columns`."""
+    return ("members", option, "flag") if option == "inferred" else ("history", option)
+
+
 class Stream(Model):
     """Options of ``scdgen stream``: its reader and its checkpoint."""
 
@@ -594,8 +604,25 @@ class Spec(Model):
         return [name for name, column in self.columns.items() if column.track and name not in self.keys]
 
     @property
+    def derived(self) -> dict[str, str]:
+        """Return column -> expression, for the columns that are computed from a version's start, not from a source row.
+
+        These are untracked columns whose expression reads only ``history.valid_from``: a row in the middle of a version
+        would give another value than its start.
+        """
+        start = self.history.valid_from.lower()
+        return {
+            name: column.from_
+            for name, column in self.columns.items()
+            if self.keeps_history and not column.track and column.from_
+            if (read := sql.expression(column.from_)).columns == {start} and read.bare is None
+        }
+
+    @property
     def history_columns(self) -> tuple[tuple[str, str], ...]:
-        """Return (option, column name) of each history column, in the table's order."""
+        """Return (option, column name) of each history column, in the table's order; none without history."""
+        if not self.keeps_history:
+            return ()
         inferred = self.members.inferred
         return (*self.history.names(), *((("inferred", inferred.flag),) if inferred else ()))
 

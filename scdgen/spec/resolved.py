@@ -35,7 +35,7 @@ def to_json(spec: Spec) -> str:
     if not spec.source.join:
         del found["source"]["join"], found["source"]["changed_since"]
     for alias, joined in spec.source.join.items():
-        found["source"]["join"][alias] |= {"valid_from": joined.start, "valid_to": joined.end}
+        found["source"]["join"][alias] = joined.options
     if not spec.reads_versions or spec.source.join:
         del found["source"]["effective_until"]
     for option in ("truncate_when", "sets"):

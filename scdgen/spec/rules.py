@@ -7,7 +7,7 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
-from scdgen.spec.model import RESERVED_PREFIX, Spec
+from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.literal import find_form, length_of, value_text
 
@@ -167,13 +167,12 @@ def _joined_columns(spec: Spec) -> Found:
     """Yield columns and conditions that do not name their table by its alias."""
     join = spec.source.join
     (first, keyed), *_ = join.items()
-    known, listed = {alias.lower() for alias in join}, ", ".join(join)
+    known, listed, derived = {alias.lower() for alias in join}, ", ".join(join), spec.derived
     texts: list[tuple[Location, str]] = [(("source", "where"), spec.source.where)] if spec.source.where else []
     for name, column in spec.columns.items():
         place, read = ("columns", name), sql.expression(column.from_) if column.from_ else None
-        start = spec.history.valid_from.lower()
-        if read is not None and not column.track and read.columns == {start} and read.bare is None:
-            continue  # computed from the start of the version
+        if name in derived:
+            continue
         if name in keyed.keys and name in spec.keys:
             own = f"{sql.quote(first)}.{sql.quote(keyed.keys[name])}"
             if read is None or read.text.replace("`", "").lower() != own.replace("`", "").lower():
@@ -267,10 +266,8 @@ def _columns(spec: Spec) -> Found:
         seen[name.lower()] = name
         if spec.keeps_history and column.track and "MAP<" in column.type:
             yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
-    if not spec.keeps_history:
-        return
     for option, name in spec.history_columns:
-        place = ("members", option, "flag") if option == "inferred" else ("history", option)
+        place = locate_history_column(option)
         if name.lower() in seen:
             message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
             yield place, message
@@ -452,12 +449,8 @@ def _lookups(spec: Spec) -> Found:
 
 
 def _expectations(spec: Spec) -> Found:
-    start = spec.history.valid_from.lower()
-    known = [
-        name
-        for name, column in spec.columns.items()
-        if not (spec.keeps_history and column.from_ and sql.expression(column.from_).columns == {start})
-    ]
+    derived = spec.derived
+    known = [name for name in spec.columns if name not in derived]
     seen: set[str] = set()
     for index, rule in enumerate(spec.expectations):
         place, read = ("expectations", index), sql.expression(rule.expect)

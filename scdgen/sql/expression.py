@@ -143,6 +143,11 @@ class Fragment:
     tables: frozenset[tuple[str, ...]] = frozenset()
     names: frozenset[tuple[str, ...]] = frozenset()
 
+    @property
+    def condition(self) -> str:
+        """Return the text as a condition that AND joins with others."""
+        return f"({self.text})" if self.loose else self.text
+
 
 @functools.lru_cache(maxsize=4096)
 def expression(text: str) -> Fragment:

@@ -163,15 +163,18 @@ def _same(place: str, expected: Block, frame: DataFrame) -> None:
 
 @contextmanager
 def _clean(spark: SparkSession, case: Case) -> Iterator[None]:
-    """Drop the table of the case, before and after it."""
-    views = case.spec.get("views", {})
-    spark.sql(f"DROP TABLE IF EXISTS {case.target}")
-    spark.sql(f"DROP TABLE IF EXISTS {case.facts}")
+    """Drop the tables and views of the case, before and after it."""
+    views, parts = case.spec.get("views", {}), [("TABLE", case.target), ("TABLE", case.facts)]
+    if "quarantine" in case.spec:
+        parts.append(("TABLE", case.spec["quarantine"]))
+    parts += [("FUNCTION" if option == "as_of" else "VIEW", name) for option, name in views.items()]
+
+    def drop() -> None:
+        for kind, name in parts:
+            spark.sql(f"DROP {kind} IF EXISTS {name}")
+
+    drop()
     try:
         yield
     finally:
-        spark.sql(f"DROP TABLE IF EXISTS {case.target}")
-        spark.sql(f"DROP TABLE IF EXISTS {case.facts}")
-        for option, kind in (("current", "VIEW"), ("as_of", "FUNCTION")):
-            if option in views:
-                spark.sql(f"DROP {kind} IF EXISTS {views[option]}")
+        drop()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scdgen import DataError, Spec, load_spec_text
+from scdgen import DataError, Spec, SpecError, load_spec_text, render
 from scdgen.cli.main import cli, main
 from scdgen.cli.options import Input, bind_inputs
 from scdgen.cli.run import run_inputs, skip_inputs, summarize_inputs
@@ -165,3 +165,13 @@ def test_stars_in_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_specs_from_different_files_are_equal() -> None:
     assert load_spec_text(SPEC).columns == load_spec_text(SPEC, name="other").columns
+
+
+def test_source_column_with_the_name_of_the_start_meets_expectations() -> None:
+    """A tracked column comes from a row of the source, even if its expression reads nothing but valid_from."""
+    text = SPEC.replace("columns: {", "columns: {since: {type: int, from: year(valid_from)}, ")
+    rule = "expectations: [{name: new, expect: since > 2000}]\n"
+    assert "WHEN NOT (since > 2000)" in render(load_spec_text(text + rule)).merge
+    derived = text.replace("year(valid_from)", "year(valid_from), track: false")
+    with pytest.raises(SpecError, match="'since' is not a column that a row gives"):
+        load_spec_text(derived + rule)

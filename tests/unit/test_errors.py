@@ -15,6 +15,7 @@ from scdgen import load_spec_text
 from scdgen.engine.failures import translate
 from scdgen.errors import STATEMENT, UsageError, name_options
 from scdgen.patterns.compile import bind, bind_each
+from scdgen.run.runner import Runner
 from scdgen.run.stream import build_micro_batch
 from tests.conftest import ROOT
 from tests.support.error_cases import Found, called, cases, expected
@@ -138,6 +139,7 @@ def test_messages_name_arguments_in_python_and_options_on_the_command_line(capsy
             lambda: bind(spec, None, {}),
             lambda: bind_each([spec, spec], {"until": 1}),
             lambda: build_micro_batch([spec], Mock(), params={"since": "2024-01-01"}),
+            lambda: Runner(Mock()).run(spec, infer=True),  # before the params are looked at
         ):
             with pytest.raises(UsageError) as refused:
                 call()
@@ -150,9 +152,10 @@ def test_messages_name_arguments_in_python_and_options_on_the_command_line(capsy
         "params={'until': ...}: none of the specs has this param; the params are since",
         "inline: none of the specs names the stream's checkpoint; write stream.checkpoint in a spec, or pass "
         "checkpoint=",
+        "infer=True: a.b has no members.inferred; add it to the spec, or leave this out",
     ]
     options = {"source=": "--source", "params={'since': ...}": "--param since=...", "checkpoint=": "--checkpoint"}
-    options["params={'until': ...}"] = "--param until"
+    options |= {"params={'until': ...}": "--param until", "infer=True": "--infer"}
     assert messages() == python
     name_options(True)
     try:

@@ -79,6 +79,16 @@ def test_condition_of_the_spec_and_deletes(tmp_path: Path) -> None:
     text = WIDE.replace("gap: null", "where: kind = 1 OR kind = 2")
     (spec,) = load_specs([written(tmp_path, wide=text, address=ADDRESS) / "wide.yml"])
     assert spec.source.join["a"].where == "(kind = 1 OR kind = 2) AND is_deleted = FALSE"
+    text = text.replace("kind = 1 OR kind = 2", "kind = 1 OR is_deleted = FALSE")
+    (spec,) = load_specs([written(tmp_path, wide=text) / "wide.yml"])
+    assert spec.source.join["a"].where == "(kind = 1 OR is_deleted = FALSE) AND is_deleted = FALSE"
+
+
+def test_mistakes_of_joins_and_of_other_specs_come_together(tmp_path: Path) -> None:
+    address = "target: crm.address\npattern: scd1\nsource: {table: raw.a}\nkeys: [id]\ncolumns: {id: int}\n"
+    with pytest.raises(SpecError) as refused:
+        load_specs([written(tmp_path, wide=WIDE, address=address, broken="target: [")])
+    assert [Path(problem.file).name for problem in refused.value.problems] == ["broken.yml", "wide.yml"]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +163,18 @@ def test_partitions_come_from_the_first_table() -> None:
     merge = render(load_spec_text(text)).merge
     assert "SELECT COLLECT_SET(CAST(c.id AS INT))\n    FROM crm.customer AS c\n    WHERE (c.kind = 1" in merge
     assert "ARRAY_CONTAINS(_scd_partitions_1, id)" in merge, "of a row that came later"
+
+
+def test_spans_meet_expectations() -> None:
+    rules = "expectations: [{name: named, expect: length(name) > 0}, {name: known, expect: city <> '', RULE}]\n"
+    text = WIDE + rules.replace("RULE", "on_violation: quarantine") + "quarantine: crm.bad\non_delete: ignore\n"
+    scripts = render(load_spec_text(text))
+    assert (
+        "WHEN NOT (length(name) > 0) THEN RAISE_ERROR(" in scripts.merge
+        and "WHEN NOT (city <> '') THEN FALSE\n" in scripts.merge
+    )
+    assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"
+    assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "RAISE_ERROR" not in scripts.rejects
 
 
 def test_no_source_replaces_the_tables() -> None:

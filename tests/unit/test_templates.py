@@ -41,6 +41,7 @@ def patterns() -> list[Pattern]:
 # Template -> the class of its `ctx`. A file of macros that is imported with context has one, too.
 CONTEXTS: dict[str, type] = {
     "create.sql.j2": facts.Create,
+    "unknown.sql.j2": facts.Unknown,
     "evolve.sql.j2": facts.Evolve,
     "rejects.sql.j2": facts.Rejects,
     "migrate.sql.j2": migrate.Migrate,
