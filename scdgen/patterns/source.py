@@ -169,6 +169,8 @@ def _rules(spec: Spec) -> Iterator[Rule]:
         return Rule(name, broken, refusal(spec, name, what))
 
     if spec.source.join:  # the versions of its tables have rules of their own
+        if reserved := unknown_key(spec):
+            yield rule("reserved_key", reserved, "a row has the reserved key")
         times = Times(spec)
         if times.open_end is not None:
             yield rule("null_time", f"_scd_at >= {times.open_end}", "a version starts or ends after the open end")
