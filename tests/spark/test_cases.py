@@ -1,7 +1,7 @@
 """The scenarios in tests/cases/rows; the README there describes the files.
 
 A batch with ``again`` is loaded twice. In the long tests so is the last batch of every case, and the second load must
-change nothing; in the others the random histories prove this.
+change nothing; then every check must pass. In `make test` the random histories prove both.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ NAMES = [case.name if isinstance(case, Case) else "wrong" for case in CASES]
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_case(spark: SparkSession, warehouse: Path, case: Case | CaseError) -> None:
-    _play(spark, warehouse, case, last_again=False)
+    _play(spark, warehouse, case, thorough=False)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_last_batch_again_changes_nothing(spark: SparkSession, warehouse: Path, case: Case) -> None:
-    _play(spark, warehouse, case, last_again=True)
+def test_last_batch_again_changes_nothing_and_checks_pass(spark: SparkSession, warehouse: Path, case: Case) -> None:
+    _play(spark, warehouse, case, thorough=True)
 
 
-def _play(spark: SparkSession, warehouse: Path, case: Case | CaseError, last_again: bool) -> None:
+def _play(spark: SparkSession, warehouse: Path, case: Case | CaseError, thorough: bool) -> None:
     if isinstance(case, CaseError):
         pytest.fail(str(case), pytrace=False)
     with _clean(spark, case):
         table = _Table(spark, warehouse, case)
         last = max(number for number, batch in enumerate(case.batches, 1) if batch.error is None)
         for number, batch in enumerate(case.batches, 1):
-            table.load(f"batch {number}", batch, again=(last_again and number == last) or batch.again is not None)
+            table.load(f"batch {number}", batch, again=(thorough and number == last) or batch.again is not None)
         if case.table is not None:
             table.expect("in the end", case.table)
-        table.check()
+        if thorough:
+            table.check()
         for query in case.queries:
             if spark.version.startswith("3.") and "_at(" in query.sql:
                 continue  # uses views.as_of, which `runnable` leaves out
