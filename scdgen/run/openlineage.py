@@ -45,8 +45,8 @@ class OpenLineage:
     """
 
     def __init__(self, place: str):
-        """Raises :class:`UsageError` for a URL of another kind, or if the client is not installed."""
-        self.label = f"{option('--openlineage', 'openlineage=')} {place}".rstrip()
+        """Raises :class:`UsageError` for a wrong URL or wrong settings, or if the client is not installed."""
+        self.label = f"{option('--openlineage', 'openlineage')} {place}".rstrip()
         scheme = re.match(r"([A-Za-z][\w+.-]*)://(.?)", place)
         transport: dict[str, object]
         if scheme is None and place:
@@ -56,7 +56,8 @@ class OpenLineage:
             if key := os.environ.get("OPENLINEAGE_API_KEY"):
                 transport["auth"] = {"type": "api_key", "apiKey": key}
         else:
-            raise UsageError(f"{self.label}: is neither a file nor a server; write a path, or a URL of http or https")
+            what = "is neither a file nor a server; write a path, or a URL of http or https"
+            raise UsageError(f"{self.label}: {what}")
         try:
             from openlineage.client import OpenLineageClient
             from openlineage.client.constants import DEFAULT_NAMESPACE_NAME
@@ -64,7 +65,11 @@ class OpenLineage:
             what = "needs openlineage-python, which is not installed"
             raise UsageError(f"{self.label}: {what}; run: pip install openlineage-python") from error
         self.namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or DEFAULT_NAMESPACE_NAME
-        self._client = OpenLineageClient(config={"transport": transport})
+        try:
+            self._client = OpenLineageClient(config={"transport": transport})
+        except Exception as error:
+            what = f"openlineage-python refuses this ({_describe(error)})"
+            raise UsageError(f"{self.label}: {what}; correct the URL, or openlineage.yml") from error
 
     def emit(self, event: RunEvent) -> None:
         """Send an event, or raise the client's error."""
@@ -246,14 +251,14 @@ def report_run(
 def _describe(error: Exception) -> str:
     """Say on one line why an event was not sent.
 
-    >>> _describe(RuntimeError("(Caused by NewConnectionError('…: [Errno 111] Connection refused'))"))
-    'connection refused'
+    >>> _describe(OSError("HTTPConnection(host='a', port=80): Failed to connect: [Errno 111] Connection refused"))
+    'Failed to connect: Connection refused'
     """
     if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
         return of_system(error.__cause__, "the file").removeprefix("the file: ").partition("; ")[0]
-    text = (str(error).splitlines() or [type(error).__name__])[0]
-    found = re.search(r"\[Errno -?\d+\] ([^'\")]+)", text)
-    return printable(found[1].lower() if found else text)
+    reason = getattr(next(iter(error.args), None), "reason", None) or error  # urllib3's, after its last try
+    text = (str(reason).splitlines() or [type(error).__name__])[0]
+    return printable(re.sub(r"^HTTPS?\w*\(.*?\): |\[Errno -?\d+\] ", "", text))
 
 
 def _find_facets(event: RunEvent) -> Iterator[Any]:
