@@ -1,8 +1,8 @@
 """The demos: prints commands that can be pasted in the folder of the project, and runs them.
 
-python -m tests.tools.demo airports|visitor
+python -m tests.tools.demo airports|visitor|sales
 
-The commands of scdgen run in this process, so that Java starts once for all of them.
+The commands that need Spark run in this process, so that Java starts once for all of them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scdgen.cli.main import main
+from tests.support.sales import Part, kind_of
+from tests.support.sales import sales as sales_rows
 from tests.support.visitor import View, views
+from tests.tools import query
 
 ROOT = Path(__file__).resolve().parents[2]
 _PREFIX = Path(sys.prefix)
 BIN = f"{_PREFIX.relative_to(ROOT) if _PREFIX.is_relative_to(ROOT) else _PREFIX}/bin"
+QUERY = "tests/tools/query.py"
 STEPS = 3
 SEED = 7
 COOKIES = 300
+CUSTOMERS, ORDERS = 300, 2000
 
 
 class Command(NamedTuple):
@@ -89,10 +94,49 @@ def choose_cookie(arrived: list[list[View]]) -> str:
     return max(begun, key=lambda cookie: (len(files[cookie]), -abs(len({*users[cookie]}) - 3), cookie))
 
 
+def sales() -> Iterator[Command]:
+    """Orders of a shop with the segment that their customers had, and the one that they have."""
+    folder, specs, dimension = ".build/sales", "specs/sales", "specs/sales/dim_customer.yml"
+    tables = f"{folder}/tables"
+    write = f"tests/support/sales.py {folder}/in --seed {SEED} --customers {CUSTOMERS} --orders {ORDERS} --part"
+    load = f"{BIN}/python {QUERY} {tables} tests/support/sales_load.sql"
+    run = f"{BIN}/scdgen run {specs} --infer --warehouse {tables}"
+    yield Command("Start without tables", f"rm -rf {folder}")
+    yield Command("Customers, addresses and orders of the first quarter", f"{BIN}/python {write} 1")
+    yield Command("Load the files into tables", load)
+    yield Command("Merge the histories and the orders, then the dimension; add customers that only orders name", run)
+    yield Command("The second quarter, with late rows of the first", f"{BIN}/python {write} 2")
+    yield Command("Load both", load)
+    yield Command("Merge again: late rows find their place, and customers replace their placeholders", run)
+    yield Command("Check the tables", f"{BIN}/scdgen check {specs} --warehouse {tables}")
+    customer = choose_customer(sales_rows(SEED, CUSTOMERS, ORDERS))
+    show = f"show {dimension} --warehouse {tables} --key customer_id={customer} --format timeline"
+    yield Command("A customer who moved and changed the segment: both histories in one", f"{BIN}/scdgen {show}")
+    files = "generated/retail.dim_customer/lookups.sql specs/sales/revenue.sql"
+    yield Command("Create the views of the orders, and report", f"{BIN}/python {QUERY} {tables} {files}")
+
+
+SALES_NEXT = Command(
+    "Next: customers as they were on some day, or docs/how-to/join-histories.md, members.md and lookups.md",
+    f"{BIN}/scdgen show specs/sales/dim_customer.yml --warehouse .build/sales/tables --as-of 2024-04-01 --limit 5",
+)
+
+
+def choose_customer(parts: tuple[Part, Part]) -> int:
+    """The mover with the most rows, one of them a change of the segment."""
+    changed = [row.customer_id for part in parts for row in part.customers]
+    moved = [row.customer_id for part in parts for row in part.addresses]
+    movers = {customer for customer in changed if kind_of(customer) == "mover" and changed.count(customer) > 1}
+    return max(movers, key=lambda customer: (moved.count(customer), -customer))
+
+
 def perform(command: Command) -> None:
     """Print a command and run it; the first failure ends the demo."""
     print(f"\n# {command.why}\n{command.line}", flush=True)
     program, *args = shlex.split(command.line)
+    if args[0] == QUERY:
+        query.main(args[1:])
+        return
     if program != f"{BIN}/scdgen":
         subprocess.run([program, *args], check=True)
         return
@@ -103,7 +147,7 @@ def perform(command: Command) -> None:
             raise
 
 
-DEMOS = {"airports": (airports, AIRPORTS_NEXT), "visitor": (visitor, VISITOR_NEXT)}
+DEMOS = {"airports": (airports, AIRPORTS_NEXT), "visitor": (visitor, VISITOR_NEXT), "sales": (sales, SALES_NEXT)}
 
 if __name__ == "__main__":
     os.chdir(ROOT)

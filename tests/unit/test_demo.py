@@ -6,21 +6,35 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from scdgen import load_spec
 from scdgen.cli.main import cli
-from scdgen.cli.options import bind_inputs
+from scdgen.cli.options import bind_inputs, load_specs
 from scdgen.files.find import find_matches
 from tests.conftest import ROOT
+from tests.support.sales import sales
 from tests.support.visitor import views
 from tests.tools import demo
 from tests.tools.airports import RELEASES
-from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie
+from tests.tools.demo import (
+    BIN,
+    COOKIES,
+    CUSTOMERS,
+    DEMOS,
+    ORDERS,
+    QUERY,
+    SEED,
+    STEPS,
+    Command,
+    choose_cookie,
+    choose_customer,
+)
 
-ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT]
+ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT, *demo.sales(), demo.SALES_NEXT]
 
 
 @pytest.mark.parametrize("command", ALL, ids=[command.line for command in ALL])
@@ -29,9 +43,10 @@ def test_command_can_be_pasted(command: Command) -> None:
     if program == f"{BIN}/scdgen":
         name, *rest = args
         found = cli.commands[name].make_context(name, rest, resilient_parsing=False)
-        load_spec(ROOT / found.params["specs"][0])
+        assert load_specs([str(ROOT / path) for path in found.params["specs"]])
     elif program == f"{BIN}/python":
         assert (ROOT / args[0]).is_file()
+        assert all((ROOT / file).is_file() for file in args if file.endswith(".sql"))
     else:
         assert program in {"rm", "mkdir", "mv"}
     assert not re.search(r"\$|(?<!')\*(?!\.csv')", command.line), "the same in every shell"
@@ -88,6 +103,28 @@ def test_cookie_of_the_visitor_demo_changes_in_every_file() -> None:
     assert all(any(view.cookie == cookie for view in file) for file in arrived)
 
 
+def test_customer_of_the_sales_demo_moves_and_changes_the_segment() -> None:
+    parts = sales(SEED, CUSTOMERS, ORDERS)
+    customer = choose_customer(parts)
+    segments = {row.segment for part in parts for row in part.customers if row.customer_id == customer}
+    cities = {row.street for part in parts for row in part.addresses if row.customer_id == customer}
+    assert len(segments) > 1 and len(cities) > 1
+
+
+def test_sales_demo_loads_the_files_that_it_writes() -> None:
+    written = {shlex.split(command.line)[2] for command in demo.sales() if "tests/support/sales.py" in command.line}
+    read = re.findall(r"path '(.*?)/(\w+)'", (ROOT / "tests/support/sales_load.sql").read_text())
+    assert {folder for folder, _ in read} == written
+    assert [feed for _, feed in read] == ["customers", "addresses", "orders"]
+
+
+def test_queries_of_the_demo_run_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = list[list[str]]()
+    monkeypatch.setattr("tests.tools.query.main", given.append)
+    demo.perform(Command("A query", f"{BIN}/python {QUERY} tables a.sql b.sql"))
+    assert given == [["tables", "a.sql", "b.sql"]]
+
+
 def test_demo_needs_no_test_tools() -> None:
     code = (
         "import sys, runpy; sys.argv = ['demo', '']\n"
@@ -101,7 +138,7 @@ def test_demo_needs_no_test_tools() -> None:
 
 def test_make_installs_only_spark_for_the_demos() -> None:
     text = (ROOT / "Makefile").read_text()
-    for name, target in (("airports", "demo"), ("visitor", "demo-visitor")):
+    for name, target in (("airports", "demo"), ("visitor", "demo-visitor"), ("sales", "demo-sales")):
         assert f"{target}: $(ENGINE)\n\t@$(BIN)/python -m tests.tools.demo {name}\n" in text
         assert name in DEMOS
     recipe = text.partition("$(ENGINE): ")[2].partition("\n\n")[0]
@@ -109,7 +146,8 @@ def test_make_installs_only_spark_for_the_demos() -> None:
     assert recipe.index("@echo") < recipe.index("pip install")
 
 
-def test_page_shows_the_commands_of_the_demo() -> None:
-    shown = (ROOT / "docs/demo.txt").read_text().splitlines()
-    wanted = [command.line.replace(BIN, ".venv/bin") for command in demo.airports()]
+@pytest.mark.parametrize(("name", "commands"), [("demo", demo.airports)])
+def test_page_shows_the_commands_of_the_demo(name: str, commands: Callable[[], Iterator[Command]]) -> None:
+    shown = (ROOT / f"docs/{name}.txt").read_text().splitlines()
+    wanted = [command.line.replace(BIN, ".venv/bin") for command in commands()]
     assert [line for line in wanted if line not in shown] == []
