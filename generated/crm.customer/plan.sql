@@ -2,7 +2,7 @@
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_updates);
@@ -20,7 +20,7 @@ WITH source_rows AS (
     FROM crm.customer_updates
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
@@ -32,7 +32,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
     SELECT id, name, address, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
     FROM changes
     UNION ALL
@@ -41,10 +41,10 @@ timeline AS (
     LEFT SEMI JOIN changes AS c ON t.id = c.id
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY id -- one shuffle for all windows
+    DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
 ),
 ranked AS (
-    -- Among the events of one key and time, a change comes before what is stored.
+    -- At one key and time, a change takes precedence over what is stored.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,
@@ -76,7 +76,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
+    -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

@@ -2,7 +2,7 @@
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/customer_cdc.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_feed);
@@ -23,7 +23,7 @@ WITH source_rows AS (
     FROM crm.customer_feed
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
@@ -36,7 +36,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
     SELECT
         company, customer_no, name, city, _scd_at, _scd_deleted, _scd_sequence_1,
         NULL AS _scd_until,
@@ -49,10 +49,10 @@ timeline AS (
     LEFT SEMI JOIN changes AS c ON t.company = c.company AND t.customer_no = c.customer_no
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE _scd_at IS NOT NULL
-    DISTRIBUTE BY company, customer_no -- one shuffle for all windows
+    DISTRIBUTE BY company, customer_no -- of the whole UNION: one shuffle serves every window
 ),
 ranked AS (
-    -- Among the events of one key and time, a change comes before what is stored; the greatest lsn wins.
+    -- At one key and time, a change takes precedence over what is stored; the greatest lsn wins.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,

@@ -1,12 +1,12 @@
 -- crm.customer_member: A row per version of a customer, and of those that only orders name so far
--- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
--- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
--- at a stored start replaces the values. A delete ends the version of its key; the first change of an inferred member
--- completes it; other keys stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of
--- the unknown member, or two rows of one key and time differ. The same batch again changes nothing.
+-- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
+-- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
+-- the values. A delete ends the version of its key; the first change of an inferred member completes it; other keys
+-- stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of the unknown member, rows of
+-- one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_changes);
@@ -22,7 +22,7 @@ MERGE INTO crm.customer_member AS t USING (
         FROM crm.customer_changes
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -36,7 +36,7 @@ MERGE INTO crm.customer_member AS t USING (
             END
     ),
     timeline AS (
-        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
         -- The start of an inferred member (0) is no event: no change of the source has opened it.
         SELECT id, segment, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
         FROM changes
@@ -50,7 +50,7 @@ MERGE INTO crm.customer_member AS t USING (
                 t.valid_to, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY id -- one shuffle for all windows
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
     ),
     newest AS (
         -- Since when a key has an inferred member; NULL if it has none.
@@ -60,7 +60,7 @@ MERGE INTO crm.customer_member AS t USING (
         FROM timeline
     ),
     ranked AS (
-        -- Among the events of one key and time, a change comes before what is stored.
+        -- At one key and time, a change takes precedence over what is stored.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -118,7 +118,7 @@ MERGE INTO crm.customer_member AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
-        -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
+        -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
@@ -142,9 +142,9 @@ MERGE INTO crm.customer_member AS t USING (
 ) AS s
     -- A key and a start identify a version; an inferred member has the start from before.
     ON t.id = s.id AND t.valid_from = s._scd_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- The version before it now has the same values: this one goes.
+-- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET
         segment = s.segment, valid_to = s.valid_to, is_current = s.is_current, is_inferred = s.is_inferred,

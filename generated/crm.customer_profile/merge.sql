@@ -172,9 +172,9 @@ MERGE INTO crm.customer_profile AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.id = s.id AND t.valid_from = s.valid_from
--- The source has no version with this start: this one goes.
+-- The source has no version with this start.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET
         name = s.name, address = s.address, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current

@@ -1,12 +1,12 @@
 -- crm.customer_segment: Customers by segment, with the first, previous and current segment next to each version
--- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
--- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
--- at a stored start replaces the values. A delete ends the version of its key; other keys stay as they are. Stops and
--- writes nothing if a key or time is NULL, or two rows of one key and time differ. The same batch again changes
--- nothing.
+-- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
+-- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
+-- the values. A delete ends the version of its key; other keys stay as they are. Stops and writes nothing if a key or
+-- time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_segment_changes);
@@ -23,7 +23,7 @@ MERGE INTO crm.customer_segment AS t USING (
         FROM crm.customer_segment_changes
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -35,7 +35,7 @@ MERGE INTO crm.customer_segment AS t USING (
             END
     ),
     timeline AS (
-        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
         SELECT id, name, segment, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
         FROM changes
         UNION ALL
@@ -44,10 +44,10 @@ MERGE INTO crm.customer_segment AS t USING (
         LEFT SEMI JOIN changes AS c ON t.id = c.id
             LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY id -- one shuffle for all windows
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
     ),
     ranked AS (
-        -- Among the events of one key and time, a change comes before what is stored.
+        -- At one key and time, a change takes precedence over what is stored.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -124,9 +124,9 @@ MERGE INTO crm.customer_segment AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.id = s.id AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
--- The version before it now has the same values: this one goes.
+-- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET name = s.name, segment = s.segment, valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.

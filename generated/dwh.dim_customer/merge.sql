@@ -1,11 +1,11 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
--- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
--- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
--- at a stored start replaces the values. No change deletes a key; other keys stay as they are. Stops and writes nothing
--- if a key or time is NULL, or two rows of one key and time differ. The same batch again changes nothing.
+-- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
+-- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
+-- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
+-- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -41,7 +41,7 @@ MERGE INTO dwh.dim_customer AS t USING (
         FROM source
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -57,7 +57,7 @@ MERGE INTO dwh.dim_customer AS t USING (
             END
     ),
     timeline AS (
-        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
         SELECT
             region, customer_no, name, address, birth_date, _scd_at,
             FALSE AS _scd_deleted,
@@ -77,10 +77,10 @@ MERGE INTO dwh.dim_customer AS t USING (
                 NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY region, customer_no -- one shuffle for all windows
+        DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every window
     ),
     ranked AS (
-        -- Among the events of one key and time, a change comes before what is stored; the greatest change_no wins.
+        -- At one key and time, a change takes precedence over what is stored; the greatest change_no wins.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -169,9 +169,9 @@ MERGE INTO dwh.dim_customer AS t USING (
         AND t.start_date = s.start_date
         AND t.end_date >= _scd_batch_from
         AND ARRAY_CONTAINS(_scd_partitions_1, t.region)
--- The version before it now has the same values: this one goes.
+-- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET
         name = s.name, address = s.address, birth_date = s.birth_date, end_date = s.end_date,

@@ -2,7 +2,7 @@
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -40,7 +40,7 @@ source_rows AS (
     FROM source
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
@@ -56,7 +56,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
     SELECT
         region, customer_no, name, address, birth_date, _scd_at,
         FALSE AS _scd_deleted,
@@ -76,10 +76,10 @@ timeline AS (
             NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY, TRUE, 3
         ) p AS _scd_at, _scd_deleted, _scd_rank
     WHERE t.end_date >= _scd_batch_from AND ARRAY_CONTAINS(_scd_partitions_1, t.region) AND _scd_at IS NOT NULL
-    DISTRIBUTE BY region, customer_no -- one shuffle for all windows
+    DISTRIBUTE BY region, customer_no -- of the whole UNION: one shuffle serves every window
 ),
 ranked AS (
-    -- Among the events of one key and time, a change comes before what is stored; the greatest change_no wins.
+    -- At one key and time, a change takes precedence over what is stored; the greatest change_no wins.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,

@@ -1,12 +1,12 @@
 -- geo.airports: Airports of the world with their history, from dated releases of the whole list
--- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
--- opens another, a missing key closes its version. Load extracts in the order of their times. Stops and writes nothing
--- if a key is NULL, two rows of one key differ, the extract is empty, more than 20 % of the keys would be deleted, or a
--- version to close is not older than the extract. The same extract again changes nothing.
+-- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
+-- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
+-- writes nothing if a key is NULL, rows of one key differ, the extract is empty, more than 20 % of the keys would be
+-- deleted, or a version to close is not older than the extract. The same extract again changes nothing.
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
--- All rows of the snapshot have one time.
+-- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = COALESCE(
@@ -32,7 +32,7 @@ MERGE INTO geo.airports AS t USING (
         FROM geo.airports_release
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -41,7 +41,7 @@ MERGE INTO geo.airports AS t USING (
                 ELSE _scd_kept
             END
         UNION ALL
-        -- An empty snapshot would close everything: it stops the statement.
+        -- An empty extract would close every version, so it stops the statement.
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
             NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -73,7 +73,7 @@ MERGE INTO geo.airports AS t USING (
             END
     ),
     stored AS (
-        -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
+        -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
         SELECT
             t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
             t.valid_from AS _scd_from,
@@ -82,10 +82,10 @@ MERGE INTO geo.airports AS t USING (
         FROM geo.airports AS t
         WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
         WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
-        DISTRIBUTE BY icao -- as the snapshot, for the join
+        DISTRIBUTE BY icao -- like the extract, for the join
     ),
     compared AS (
-        -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
+        -- Only keys that differ: missing from the extract, new, changed, or back again.
         SELECT
             COALESCE(n.icao, o.icao) AS icao,
             n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
@@ -128,7 +128,7 @@ MERGE INTO geo.airports AS t USING (
             END
     ),
     versions AS (
-        -- A changed key closes one version and opens another; an old extract or too many missing keys is refused.
+        -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,

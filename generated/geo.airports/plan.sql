@@ -3,7 +3,7 @@
 -- Generated from specs/airports.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
--- All rows of the snapshot have one time.
+-- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = COALESCE(
@@ -31,7 +31,7 @@ WITH source_rows AS (
     FROM geo.airports_release
 ),
 extract AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
@@ -40,7 +40,7 @@ extract AS (
             ELSE _scd_kept
         END
     UNION ALL
-    -- An empty snapshot would close everything: it stops the statement.
+    -- An empty extract would close every version, so it stops the statement.
     SELECT
         RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] geo.airports: the snapshot is empty'),
         NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -72,7 +72,7 @@ snapshot AS (
         END
 ),
 stored AS (
-    -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
+    -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
     SELECT
         t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
         t.valid_from AS _scd_from,
@@ -81,10 +81,10 @@ stored AS (
     FROM geo.airports AS t
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
     WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
-    DISTRIBUTE BY icao -- as the snapshot, for the join
+    DISTRIBUTE BY icao -- like the extract, for the join
 ),
 compared AS (
-    -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
+    -- Only keys that differ: missing from the extract, new, changed, or back again.
     SELECT
         COALESCE(n.icao, o.icao) AS icao,
         n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
@@ -127,7 +127,7 @@ compared AS (
         END
 ),
 versions AS (
-    -- A changed key closes one version and opens another; an old extract or too many missing keys is refused.
+    -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
     SELECT
         *,
         CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,

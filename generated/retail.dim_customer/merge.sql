@@ -80,7 +80,7 @@ MERGE INTO retail.dim_customer AS t USING (
                 AND (address._scd_until IS NULL OR spans._scd_at < address._scd_until)
     ),
     given AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -181,9 +181,9 @@ MERGE INTO retail.dim_customer AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.customer_id = s.customer_id AND t.valid_from = s.valid_from
--- The source has no version with this start: this one goes.
+-- The source has no version with this start.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET
         name = s.name, segment = s.segment, street = s.street, city = s.city, valid_to = s.valid_to,

@@ -78,7 +78,7 @@ source_rows AS (
             AND (address._scd_until IS NULL OR spans._scd_at < address._scd_until)
 ),
 given AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE

@@ -1,8 +1,8 @@
 -- shop.orders: Orders, moved here from the table of a dbt snapshot
 -- Replaces the history of each key in the source with that of the source: a stored version with a start that the source
 -- does not have is removed. Equal neighbours become one version. An end at which no other row starts is a delete; other
--- keys stay as they are. Stops and writes nothing if a key or time is NULL, two rows of one key and time differ, a row
--- does not end after its start, or two rows of one key overlap. The same source again changes nothing.
+-- keys stay as they are. Stops and writes nothing if a key or time is NULL, rows of one key and time differ, a row does
+-- not end after its start, or two rows of one key overlap. The same source again changes nothing.
 -- Generated from specs/orders.yml. To change it, edit the spec and run `scdgen generate`.
 
 MERGE INTO shop.orders AS t USING (
@@ -18,7 +18,7 @@ MERGE INTO shop.orders AS t USING (
         WHERE dbt_is_deleted = 'False'
     ),
     given AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -123,9 +123,9 @@ MERGE INTO shop.orders AS t USING (
 ) AS s
     -- A key and a start identify a version.
     ON t.order_id = s.order_id AND t.valid_from = s.valid_from
--- The source has no version with this start: this one goes.
+-- The source has no version with this start.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET status = s.status, note = s.note, valid_to = s.valid_to, is_current = s.is_current, action = s.action
 -- A version that is not stored yet.

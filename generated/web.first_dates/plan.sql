@@ -23,7 +23,7 @@ WITH source_rows AS (
     FROM web.page_views
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE

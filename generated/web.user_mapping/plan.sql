@@ -2,7 +2,7 @@
 -- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The time of the earliest change. Versions that ended before it cannot be affected; Delta skips their files.
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
 DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 
 DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<STRING>;
@@ -30,7 +30,7 @@ WITH source_rows AS (
     WHERE userId IS NOT NULL
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
@@ -45,7 +45,7 @@ changes AS (
         END
 ),
 timeline AS (
-    -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
     SELECT
         visitor_cookie_id, user_id, vcid_first_two, _scd_at,
         FALSE AS _scd_deleted,
@@ -65,10 +65,10 @@ timeline AS (
     WHERE (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
         AND _scd_at IS NOT NULL
-    DISTRIBUTE BY visitor_cookie_id -- one shuffle for all windows
+    DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every window
 ),
 ranked AS (
-    -- Among the events of one key and time, a change comes before what is stored; the greatest userId wins.
+    -- At one key and time, a change takes precedence over what is stored; the greatest userId wins.
     SELECT
         *,
         ROW_NUMBER() OVER same_time AS _scd_row,
@@ -103,7 +103,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
 ),
 staged AS (
-    -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
+    -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,

@@ -1,8 +1,9 @@
 -- web.visitor_lookup_direct: Every visitor's cookie with its users, from its first view on, in one MERGE
--- Merges a batch of changes into the history, in any order: a late change splits, shortens or extends the versions
--- around it, and removes one that it makes redundant. A change that repeats the values before it opens no version; one
--- at a stored start replaces the values. No change deletes a key; other keys stay as they are. Stops and writes nothing
--- if a key or time is NULL, or two rows of one key and time differ. The same batch again changes nothing.
+-- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
+-- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
+-- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
+-- rows of one key and time differ, or a row of another partition arrives during the run. Repeating the last batch
+-- changes nothing.
 -- Generated from specs/visitor/visitor_lookup_direct.yml. To change it, edit the spec and run `scdgen generate`.
 
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
@@ -37,7 +38,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         FROM web.page_views
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -51,7 +52,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
             END
     ),
     timeline AS (
-        -- Events of the batch's keys: a change (rank 1), the start (2) and the end (3) of each version it can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
         SELECT
             visitor_cookie_id, user_id, vcid_first_two, _scd_at,
             FALSE AS _scd_deleted,
@@ -71,10 +72,10 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
                 CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
         WHERE (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two)) AND _scd_at IS NOT NULL
-        DISTRIBUTE BY visitor_cookie_id -- one shuffle for all windows
+        DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every window
     ),
     ranked AS (
-        -- Among the events of one key and time, a change comes before what is stored; the greatest userId wins.
+        -- At one key and time, a change takes precedence over what is stored; the greatest userId wins.
         SELECT
             *,
             ROW_NUMBER() OVER same_time AS _scd_row,
@@ -138,7 +139,7 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- Each version up to its end, exclusive (a start or a delete), and the action: NULL if it is stored like this.
+        -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,
@@ -161,9 +162,9 @@ MERGE INTO web.visitor_lookup_direct AS t USING (
     ON t.visitor_cookie_id = s.visitor_cookie_id
         AND t.valid_start_date = s.valid_start_date
         AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
--- The version before it now has the same values: this one goes.
+-- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
--- The version ends earlier or later than stored, or its values are corrected.
+-- A stored version whose end or values change.
 WHEN MATCHED THEN
     UPDATE SET
         user_id = s.user_id, vcid_first_two = s.vcid_first_two, valid_end_date = s.valid_end_date,

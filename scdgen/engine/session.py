@@ -45,6 +45,11 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     # Spark describes the plan of each query for its UI, which is off. The default takes a tenth of a small run.
     "spark.sql.ui.explainMode": "simple",
+    # Nor does anybody look at past queries, whose plans and metrics fill gigabytes in a long session.
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
     # VACUUM lists the folders of a table with so many tasks; the default is 10,000, which take more than a minute.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
     "spark.ui.enabled": "false",

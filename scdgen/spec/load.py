@@ -314,7 +314,7 @@ def _message(place: Location, error: Any) -> str:
         hint = nearest(option, allowed) or f" (allowed here: {', '.join(allowed)})"
         return f"unknown option '{option}'{hint}"
     if kind == "missing":
-        return f"'{option}' is missing; every {_holder(place[:-1])} needs it"
+        return f"'{option}' is missing; {_holder(place[:-1])} needs it"
     if kind == "literal_error":
         allowed = _allowed_values(place)
         return f"{option}: '{given}' is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
@@ -337,12 +337,14 @@ def _message(place: Location, error: Any) -> str:
 
 
 def _holder(place: Location) -> str:
-    """Name what an option belongs to: an entry by its kind, a mapping by its name."""
+    """Name what needs an option: every entry of a kind, or a mapping by its path."""
     named = [step for step in place if isinstance(step, str)]
-    kinds = {"columns": "column", "params": "param", "checks": "check"}
+    entries = {"columns", "params", "checks", "lookups", "expectations"}
     if named[:2] == ["source", "join"]:
-        return "table of a join"
-    return kinds.get(named[0], named[-1]) if named else "spec"
+        return "every table of a join"
+    if not named:
+        return "every spec"
+    return f"every {named[0].removesuffix('s')}" if named[0] in entries else ".".join(named)
 
 
 def _shown(value: Any) -> str:

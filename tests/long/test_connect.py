@@ -79,7 +79,10 @@ def test_commands_with_remote(far: Called) -> None:
     assert counts(far("run", "daily.yml", "--source", "day1.csv", "--json")) == {**NOTHING, "unchanged": 3}
     status, out, err = far("plan", "daily.yml", "--source", "day2.csv")
     assert (status, err) == (0, "")
-    assert out.splitlines()[0] == "far.daily: 1 open, 2 close, 0 correct, 0 fold, 1 delete, 0 unchanged"
+    assert out.splitlines()[0] == (
+        "far.daily: keys: 0 new, 1 changed, 1 deleted, 0 returned, 0 unchanged; "
+        "versions: 1 opened, 2 closed, 0 corrected, 0 folded"
+    )
     second = far("run", "daily.yml", "--source", "day2.csv", "--json")
     assert counts(second) == {**NOTHING, "inserted": 1, "updated": 2, "closed": 2, "unchanged": 0}
     assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json")) == {**NOTHING, "unchanged": 2}

@@ -118,10 +118,11 @@ def versions(case: Case, rows: list[Row]) -> Iterator[tuple[tuple[Any, ...], lis
         found: list[tuple[Any, Any, Row]] = []
         for row in group:
             end = None if is_open(case, row) else row["ends"] + case.how.gap if case.how.gap else row["ends"]
-            start, alike = row["begins"], [*case.how.tracked, *(["is_deleted"] if case.how.deleted else [])]
-            continues = case.meaning.unchanged == "keep" and found and found[-1][1] == start
-            if continues and all(found[-1][2][name] == row[name] for name in alike):
-                start = found.pop()[0]
+            start, last = row["begins"], found[-1] if found and found[-1][1] == row["begins"] else None
+            folds = case.meaning.unchanged == "keep" and last and last[2].get("is_deleted") == row.get("is_deleted")
+            if folds and last and case.meaning.same(last[2], row):
+                # A column with `compare` keeps its first value.
+                start, row = found.pop()[0], {**row, **{name: last[2][name] for name in case.meaning.compare}}
             found.append((start, end, row))
         yield key, [version for version in found if not version[2].get("is_deleted")]
 

@@ -82,6 +82,7 @@ def test_batch_runs_without_the_files_of_closed_versions(spark: SparkSession) ->
     assert sorted(opened.collect()) == sorted(spark.table("grown.cut_upserted").collect())
 
 
+@pytest.mark.long
 def test_table_at_a_location_is_found_again(spark: SparkSession, tmp_path: Path) -> None:
     """A catalog may not know the table of an earlier version; CREATE then registers it, as it is."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")
@@ -93,6 +94,7 @@ def test_table_at_a_location_is_found_again(spark: SparkSession, tmp_path: Path)
     assert runner.run(spec, feed.rows(spark, 1)).updated > 0
 
 
+@pytest.mark.long
 def test_existing_table_keeps_its_layout(spark: SparkSession) -> None:
     """A table from before ``table.layout`` works as it did; no run changes it."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")

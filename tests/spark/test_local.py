@@ -101,9 +101,8 @@ def looks(spec: Spec) -> list[Any]:
     return [*versions, *runs]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if name != "plain" else ()) for name in NAMES]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name: str) -> None:
     spec = spec_of(name, "updated_at: seen", "scd1") if name == "scd1" else spec_of(name, HISTORIES[name])
     for batch in (0, 1):

@@ -68,4 +68,5 @@ def _copy(case: Case) -> str:
     for column in document["columns"].values():
         column.pop("nulls", None)
         column.pop("from", None)
+        column.pop("compare", None)
     return json.dumps(document)

@@ -72,7 +72,7 @@ def test_changed_file_is_refused(file: str, before: str, after: str, says: str |
 
 def test_empty_on_and_empty_text_are_refused() -> None:
     merge = GOOD["merge.sql"]
-    start, end = merge.index("    ON t."), merge.index("-- The version before it now")
+    start, end = merge.index("    ON t."), merge.index("-- Redundant: the version")
     assert any("no ON" in found for found in objections("merge.sql", merge[:start] + "ON\n" + merge[end:]))
     assert objections("merge.sql", "\n")
     assert objections("merge.sql", "-- nothing\n")

@@ -52,14 +52,14 @@ TBLPROPERTIES (
 -- COMMAND ----------
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
--- Compares a full extract with the current versions: a new key opens a version, a changed key closes its version and
--- opens another, a missing key closes its version. Load extracts in the order of their times. Stops and writes nothing
--- if a key is NULL, two rows of one key differ, the extract is empty, or a version to close is not older than the
--- extract. The same extract again changes nothing.
+-- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
+-- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
+-- writes nothing if a key is NULL, rows of one key differ, the extract is empty, or a version to close is not older
+-- than the extract. The same extract again changes nothing.
 -- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
--- All rows of the snapshot have one time.
+-- Every row of the extract takes effect at this time.
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 -- COMMAND ----------
@@ -82,7 +82,7 @@ MERGE INTO crm.customer_full AS t USING (
         FROM crm.customer_extract
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: the source's own filters and joins come first.
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
@@ -92,7 +92,7 @@ MERGE INTO crm.customer_full AS t USING (
                 ELSE _scd_kept
             END
         UNION ALL
-        -- An empty snapshot would close everything: it stops the statement.
+        -- An empty extract would close every version, so it stops the statement.
         SELECT
             RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.customer_full: the snapshot is empty'),
             NULL, NULL
@@ -122,7 +122,7 @@ MERGE INTO crm.customer_full AS t USING (
             END
     ),
     stored AS (
-        -- The versions that are open, or that ended at the time of this snapshot or later, as when a run is repeated.
+        -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
         SELECT
             t.customer_no, t.name,
             t.effective_ts AS _scd_from,
@@ -131,10 +131,10 @@ MERGE INTO crm.customer_full AS t USING (
         FROM crm.customer_full AS t
         WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
         WINDOW newest_first AS (PARTITION BY t.customer_no ORDER BY t.effective_ts DESC)
-        DISTRIBUTE BY customer_no -- as the snapshot, for the join
+        DISTRIBUTE BY customer_no -- like the extract, for the join
     ),
     compared AS (
-        -- Only keys that differ: missing in the snapshot, new in it, changed, or back again.
+        -- Only keys that differ: missing from the extract, new, changed, or back again.
         SELECT
             COALESCE(n.customer_no, o.customer_no) AS customer_no,
             n.name,
@@ -158,7 +158,7 @@ MERGE INTO crm.customer_full AS t USING (
             END
     ),
     versions AS (
-        -- A changed key closes one version and opens another; an old extract is refused.
+        -- A changed key closes a version and opens another. Closing one that is too new stops the run.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
