@@ -1,6 +1,6 @@
-"""Customers of a shop, their addresses and orders: python tests/support/sales.py DIR --seed 1 --part 1
+"""Customers of a shop, their addresses and orders: python tests/support/sales.py WAREHOUSE --seed 1 --quarters 1
 
-Half a year in two parts, as CSV files in DIR/customers, DIR/addresses and DIR/orders. Every customer is of one kind:
+Half a year, which arrives in two parts, one per quarter. Every customer is of one kind:
 
 steady    has one segment and one address
 climber   changes the segment, after orders too
@@ -15,14 +15,19 @@ gone      has orders, and is deleted later
 from __future__ import annotations
 
 import argparse
-import csv
 import datetime as dt
 import random
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from scdgen.engine.session import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CUSTOMERS, ORDERS = 300, 2000
 START = dt.datetime(2024, 1, 1)
 DAY = dt.timedelta(days=1)
 QUARTER, END = 91 * DAY, 182 * DAY  # of a leap year
@@ -73,18 +78,15 @@ class Part(NamedTuple):
     orders: list[Order]
 
 
-def sales(seed: int, customers: int, orders: int) -> tuple[Part, Part]:
-    """Return the rows of both parts; the same arguments give the same rows.
+def sales(seed: int) -> tuple[Part, Part]:
+    """Return the rows of both parts; the same seed gives the same rows.
 
-    Args:
-        seed: of all random choices.
-        customers: how many customers there are, with the ids from 1 on; of :func:`kind_of` each.
-        orders: how many orders there are; each early or unlisted customer has one at least.
+    Customers have the ids from 1 on. Each early or unlisted one has at least one order.
     """
     rng = random.Random(seed)
     parts = (Part([], [], []), Part([], [], []))
     spans: dict[int, tuple[dt.datetime, dt.datetime]] = {}
-    for customer in range(1, customers + 1):
+    for customer in range(1, CUSTOMERS + 1):
         kind = kind_of(customer)
         known = START + _moment(rng, 10 * DAY, 60 * DAY)
         rows = list(_customer_rows(rng, customer, kind, known))
@@ -97,7 +99,7 @@ def sales(seed: int, customers: int, orders: int) -> tuple[Part, Part]:
         spans[customer] = (START if kind in {"early", "unlisted"} else known, until)
         if kind == "early":
             spans[-customer] = (START, known)  # for the order that must be before the first row
-    for order in _orders(rng, spans, orders):
+    for order in _orders(rng, spans):
         parts[order.ordered_at >= START + QUARTER].orders.append(order)
     for part in parts:
         part.customers.sort(key=lambda row: (row.changed_at, row.customer_id))
@@ -148,12 +150,12 @@ def _address_rows(rng: random.Random, customer: int, kind: str, known: dt.dateti
         yield Address(customer, f"{rng.randint(1, 99)} {rng.choice(_STREETS)}", rng.choice(_CITIES), at)
 
 
-def _orders(rng: random.Random, spans: dict[int, tuple[dt.datetime, dt.datetime]], count: int) -> Iterator[Order]:
+def _orders(rng: random.Random, spans: dict[int, tuple[dt.datetime, dt.datetime]]) -> Iterator[Order]:
     """Orders in order of time: of customers, each in a span of its customer, and of guests."""
     certain = [customer for customer in spans if customer < 0 or kind_of(customer) == "unlisted"]
     buyers = [customer for customer in spans if customer > 0]
     found = []
-    for _ in range(count):
+    for _ in range(ORDERS):
         customer = certain.pop() if certain else None if rng.random() < _GUESTS else rng.choice(buyers)
         low, high = (START, START + END) if customer is None else spans[customer]
         amount = Decimal(rng.randint(500, 30000)) / 100
@@ -162,34 +164,33 @@ def _orders(rng: random.Random, spans: dict[int, tuple[dt.datetime, dt.datetime]
         yield Order(number, buyer, at, amount)
 
 
-def write(folder: Path, name: str, part: Part) -> dict[Path, int]:
-    """Write a part, a file ``name`` in a folder per feed; return the number of rows of each file."""
-    feeds: dict[str, tuple[tuple[str, ...], Sequence[tuple[object, ...]]]] = {
-        "customers": (Customer._fields, part.customers),
-        "addresses": (Address._fields, part.addresses),
-        "orders": (Order._fields, part.orders),
+def save(spark: SparkSession, parts: Sequence[Part]) -> dict[str, int]:
+    """Save the rows of parts as landing tables of text, because the specs cast them; return the rows of each table."""
+    feeds: dict[str, tuple[tuple[str, ...], list[tuple[object, ...]]]] = {
+        "retail_landing.customer_changes": (Customer._fields, [row for part in parts for row in part.customers]),
+        "retail_landing.address_changes": (Address._fields, [row for part in parts for row in part.addresses]),
+        "retail_landing.order_rows": (Order._fields, [row for part in parts for row in part.orders]),
     }
-    counts = {}
-    for feed, (header, rows) in feeds.items():
-        path = folder / feed / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([header, *rows])
-        counts[path] = len(rows)
-    return counts
+    spark.sql("CREATE SCHEMA IF NOT EXISTS retail_landing")
+    for table, (fields, rows) in feeds.items():
+        text = [tuple(None if value is None else str(value) for value in row) for row in rows]
+        frame = spark.createDataFrame(text, ", ".join(f"{field} STRING" for field in fields))
+        frame.write.format("delta").mode("overwrite").saveAsTable(table)
+    return {table: len(rows) for table, (_, rows) in feeds.items()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Writes customers, addresses and orders of a shop as CSV files.")
-    parser.add_argument("folder", type=Path)
+    parser = argparse.ArgumentParser(description="Saves customers, addresses and orders of a shop as tables.")
+    parser.add_argument("warehouse", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--customers", type=int, default=300)
-    parser.add_argument("--orders", type=int, default=2000)
-    parser.add_argument("--part", type=int, choices=(1, 2), required=True, help="which quarter arrives")
+    parser.add_argument("--quarters", type=int, choices=(1, 2), default=2, help="how many have arrived")
     given = parser.parse_args()
-    part = sales(given.seed, given.customers, given.orders)[given.part - 1]
-    for path, count in write(given.folder, f"part-{given.part}.csv", part).items():
-        print(f"{path}: {count} rows")
+    spark = local_session(given.warehouse)
+    try:
+        for table, count in save(spark, sales(given.seed)[: given.quarters]).items():
+            print(f"{table}: {count} rows")
+    finally:
+        spark.stop()
 
 
 if __name__ == "__main__":

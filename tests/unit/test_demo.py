@@ -20,19 +20,7 @@ from tests.support.sales import sales
 from tests.support.visitor import views
 from tests.tools import demo
 from tests.tools.airports import RELEASES
-from tests.tools.demo import (
-    BIN,
-    COOKIES,
-    CUSTOMERS,
-    DEMOS,
-    ORDERS,
-    QUERY,
-    SEED,
-    STEPS,
-    Command,
-    choose_cookie,
-    choose_customer,
-)
+from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie, choose_customer
 
 ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT, *demo.sales(), demo.SALES_NEXT]
 
@@ -64,9 +52,13 @@ def test_printed_command_is_what_runs(
     monkeypatch.chdir(tmp_path)
     demo.perform(Command("A folder", "mkdir in"))
     assert Path("in").is_dir()
+    Path("say.py").write_text("import sys; print(*sys.argv)")
+    demo.perform(Command("Python, in this process", f"{BIN}/python say.py hello"))
     demo.perform(Command("An order", f"{BIN}/scdgen graph {shlex.quote(str(ROOT / 'specs/airports.yml'))}"))
     out = capsys.readouterr().out
-    assert out.startswith(f"\n# A folder\nmkdir in\n\n# An order\n{BIN}/scdgen graph ")
+    assert out.startswith(
+        f"\n# A folder\nmkdir in\n\n# Python, in this process\n{BIN}/python say.py hello\nsay.py hello\n"
+    )
     assert "geo.airports" in out.splitlines()[-1]
     with pytest.raises(SystemExit):
         demo.perform(Command("A failure", f"{BIN}/scdgen graph nowhere.yml"))
@@ -104,25 +96,11 @@ def test_cookie_of_the_visitor_demo_changes_in_every_file() -> None:
 
 
 def test_customer_of_the_sales_demo_moves_and_changes_the_segment() -> None:
-    parts = sales(SEED, CUSTOMERS, ORDERS)
+    parts = sales(SEED)
     customer = choose_customer(parts)
     segments = {row.segment for part in parts for row in part.customers if row.customer_id == customer}
-    cities = {row.street for part in parts for row in part.addresses if row.customer_id == customer}
-    assert len(segments) > 1 and len(cities) > 1
-
-
-def test_sales_demo_loads_the_files_that_it_writes() -> None:
-    written = {shlex.split(command.line)[2] for command in demo.sales() if "tests/support/sales.py" in command.line}
-    read = re.findall(r"path '(.*?)/(\w+)'", (ROOT / "tests/support/sales_load.sql").read_text())
-    assert {folder for folder, _ in read} == written
-    assert [feed for _, feed in read] == ["customers", "addresses", "orders"]
-
-
-def test_queries_of_the_demo_run_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = list[list[str]]()
-    monkeypatch.setattr("tests.tools.query.main", given.append)
-    demo.perform(Command("A query", f"{BIN}/python {QUERY} tables a.sql b.sql"))
-    assert given == [["tables", "a.sql", "b.sql"]]
+    streets = {row.street for part in parts for row in part.addresses if row.customer_id == customer}
+    assert len(segments) > 1 and len(streets) > 1
 
 
 def test_demo_needs_no_test_tools() -> None:
@@ -146,7 +124,7 @@ def test_make_installs_only_spark_for_the_demos() -> None:
     assert recipe.index("@echo") < recipe.index("pip install")
 
 
-@pytest.mark.parametrize(("name", "commands"), [("demo", demo.airports)])
+@pytest.mark.parametrize(("name", "commands"), [("demo", demo.airports), ("demo-sales", demo.sales)])
 def test_page_shows_the_commands_of_the_demo(name: str, commands: Callable[[], Iterator[Command]]) -> None:
     shown = (ROOT / f"docs/{name}.txt").read_text().splitlines()
     wanted = [command.line.replace(BIN, ".venv/bin") for command in commands()]
