@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
@@ -50,8 +51,9 @@ def paid(orders: list[Order]) -> Decimal:
 
 
 def test_revenue_is_that_of_plain_python(
-    spark: SparkSession, called: Called, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, called: Called, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "argv", [])  # restored afterwards
     guessed = []
     for command in list(demo.sales())[1:]:  # the first one removes the tables of a developer's demo
         demo.perform(command)

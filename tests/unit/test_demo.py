@@ -50,6 +50,7 @@ def test_printed_command_is_what_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [])  # restored afterwards
     demo.perform(Command("A folder", "mkdir in"))
     assert Path("in").is_dir()
     Path("say.py").write_text("import sys; print(*sys.argv)")
