@@ -17,11 +17,12 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
+	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
 	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make matrix but make fuzz (one and a half hours)"
@@ -64,6 +65,9 @@ demo: $(ENGINE)
 
 demo-visitor: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo visitor
+
+demo-sales: $(ENGINE)
+	@$(BIN)/python -m tests.tools.demo sales
 
 # The tiers: without Spark; on Spark, which a change must pass; what takes longer.
 check: lint types imports unit

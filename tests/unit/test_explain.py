@@ -100,6 +100,21 @@ def test_every_set_option_of_random_specs(seed: int) -> None:
     check_options(make_case(seed, "crm.t", "folder").document)
 
 
+def test_mappings_within_mappings_have_braces() -> None:
+    found = {setting.place: setting.value for setting in settings(load_spec("specs/sales/dim_customer.yml"))}
+    keys = "{customer_id: customer_id}"
+    assert found["lookups.*.keys"] == f"retail.orders_as_was: {keys}; retail.orders_as_is: {keys}"
+    assert found["members.inferred.keys"] == keys
+
+
+def test_defaults_of_joined_tables_are_not_listed_as_set() -> None:
+    found = {setting.place for setting in settings(load_spec("specs/sales/dim_customer.yml")) if setting.given}
+    assert {place for place in found if place.startswith("source.join")} == {
+        "source.join.*.table",
+        "source.join.*.keys",
+    }
+
+
 @pytest.mark.parametrize("kind", BASES)
 def test_listed_defaults_can_be_set(kind: str) -> None:
     """A choice is listed with its default if and only if the spec may set it."""
