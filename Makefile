@@ -73,7 +73,7 @@ demo-sales: $(ENGINE)
 check: lint types imports unit
 
 unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark and not long'
 
 test: $(READY)
 	@began=$$(date +%s); $(MAKE) --no-print-directory check spark && \
@@ -90,7 +90,7 @@ test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writer
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
 long: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO) tests/spark tests/long
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO)
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 

@@ -132,7 +132,7 @@ class Reported:
     def _describe_job(self) -> dict[str, JobFacet]:
         from openlineage.client.facet_v2 import documentation_job, job_type_job, source_code_location_job
 
-        found: dict[str, JobFacet] = {"jobType": job_type_job.JobTypeJobFacet("BATCH", "SCDGEN", "MERGE")}
+        found: dict[str, JobFacet] = {"jobType": job_type_job.JobTypeJobFacet("BATCH", "SCDGEN", "JOB")}
         if self.spec.description:
             found["documentation"] = documentation_job.DocumentationJobFacet(self.spec.description)
         file = Path(self.spec.origin).absolute()

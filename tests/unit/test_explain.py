@@ -20,6 +20,7 @@ from tests.support.random_specs import make_case
 from tests.support.spec_variations import (
     BASES,
     COMBINED,
+    KINDS,
     VARIATIONS,
     Document,
     changed,
@@ -84,7 +85,7 @@ def check_options(document: Document) -> None:
             assert f" | {setting.meaning} |\n" in markdown
 
 
-@pytest.mark.parametrize("kind", VARIATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         document = changed(BASES[kind], option, value)
@@ -172,7 +173,7 @@ def test_steps_of_example_specs(path: Path) -> None:
     check_steps(load_spec(path))
 
 
-@pytest.mark.parametrize("kind", VARIATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_steps_of_each_option(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         check_steps(load(changed(BASES[kind], option, value)))
