@@ -134,12 +134,9 @@ MERGE INTO crm.customer_full AS t USING (
     ON t.customer_no = s.customer_no
         AND t.effective_ts = s.effective_ts
         AND t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
--- The open version of a missing or changed key: only its end is written.
-WHEN MATCHED AND s._scd_action = 'close' THEN
-    UPDATE SET expiry_ts = s.expiry_ts, is_current = s.is_current
--- A version that is open again because its key is back, or whose values are corrected.
+-- A version that ends, or that is open again because its key is back: only its end is written.
 WHEN MATCHED THEN
-    UPDATE SET name = s.name, expiry_ts = s.expiry_ts, is_current = s.is_current
+    UPDATE SET expiry_ts = s.expiry_ts, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (customer_no, name, effective_ts, expiry_ts, is_current)

@@ -161,7 +161,7 @@ FROM (
             NULL
         ) AS _scd_old,
         STRUCT(
-            s.customer_no, CASE WHEN s._scd_action = 'close' THEN t.name ELSE s.name END AS name,
+            s.customer_no, CASE WHEN t.customer_no IS NULL THEN s.name ELSE t.name END AS name,
             s.effective_ts, s.expiry_ts, s.is_current
         ) AS _scd_new,
         t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999' AS _scd_current,
@@ -217,10 +217,7 @@ SELECT
     _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     customer_no,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
-        ' -> ', 'NULL'
-    ) AS name,
+    _scd_new.name,
     _scd_new.effective_ts,
     ARRAY_JOIN(
         ARRAY_DISTINCT(ARRAY(CAST(_scd_old.expiry_ts AS STRING), CAST(_scd_new.expiry_ts AS STRING))),

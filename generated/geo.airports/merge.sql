@@ -93,6 +93,8 @@ MERGE INTO geo.airports AS t USING (
             o._scd_from, o._scd_until,
             COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
             CASE
+                WHEN n.icao IS NULL THEN ARRAY('close')
+                WHEN o.icao IS NULL THEN ARRAY('open')
                 WHEN STRUCT(
                     n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
                     ROUND(n.lon, 3) AS lon, n.tz, n.lid
@@ -101,12 +103,7 @@ MERGE INTO geo.airports AS t USING (
                         o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
                         ROUND(o.lon, 3) AS lon, o.tz, o.lid
                     )
-                    THEN STRUCT(o.lat, o.lon)
-            END AS _scd_same,
-            CASE
-                WHEN n.icao IS NULL THEN ARRAY('close')
-                WHEN o.icao IS NULL THEN ARRAY('open')
-                WHEN _scd_same IS NOT NULL THEN ARRAY('correct')
+                    THEN ARRAY('correct')
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
@@ -152,15 +149,6 @@ MERGE INTO geo.airports AS t USING (
                 ELSE TRUE
             END
     ),
-    kept AS (
-        -- A version that is corrected keeps the values for which `compare` sees no change.
-        SELECT
-            icao, iata, name, city, subd, country, elevation,
-            IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lat, lat) AS lat,
-            IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lon, lon) AS lon,
-            tz, lid, _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
-        FROM versions
-    ),
     staged AS (
         -- Rows to write, with their history columns.
         SELECT
@@ -169,20 +157,15 @@ MERGE INTO geo.airports AS t USING (
             _scd_start AS valid_from,
             _scd_next AS valid_to,
             _scd_next IS NULL AS is_current
-        FROM kept
+        FROM versions
     )
     SELECT * FROM staged
 ) AS s
     -- A key and a start identify a version.
     ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
--- The open version of a missing or changed key: only its end is written.
-WHEN MATCHED AND s._scd_action = 'close' THEN
-    UPDATE SET valid_to = s.valid_to, is_current = s.is_current
--- A version that is open again because its key is back, or whose values are corrected.
+-- A version that ends, or that is open again because its key is back: only its end is written.
 WHEN MATCHED THEN
-    UPDATE SET
-        iata = s.iata, name = s.name, city = s.city, subd = s.subd, country = s.country, elevation = s.elevation,
-        lat = s.lat, lon = s.lon, tz = s.tz, lid = s.lid, valid_to = s.valid_to, is_current = s.is_current
+    UPDATE SET valid_to = s.valid_to, is_current = s.is_current
 -- A version that is not stored yet.
 WHEN NOT MATCHED THEN
     INSERT (icao, iata, name, city, subd, country, elevation, lat, lon, tz, lid, valid_from, valid_to, is_current)

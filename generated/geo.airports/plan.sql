@@ -92,6 +92,8 @@ compared AS (
         o._scd_from, o._scd_until,
         COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
         CASE
+            WHEN n.icao IS NULL THEN ARRAY('close')
+            WHEN o.icao IS NULL THEN ARRAY('open')
             WHEN STRUCT(
                 n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
                 ROUND(n.lon, 3) AS lon, n.tz, n.lid
@@ -100,12 +102,7 @@ compared AS (
                     o.iata, o.name, o.city, o.subd, o.country, o.elevation, ROUND(o.lat, 3) AS lat,
                     ROUND(o.lon, 3) AS lon, o.tz, o.lid
                 )
-                THEN STRUCT(o.lat, o.lon)
-        END AS _scd_same,
-        CASE
-            WHEN n.icao IS NULL THEN ARRAY('close')
-            WHEN o.icao IS NULL THEN ARRAY('open')
-            WHEN _scd_same IS NOT NULL THEN ARRAY('correct')
+                THEN ARRAY('correct')
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
         END AS _scd_actions
@@ -151,15 +148,6 @@ versions AS (
             ELSE TRUE
         END
 ),
-kept AS (
-    -- A version that is corrected keeps the values for which `compare` sees no change.
-    SELECT
-        icao, iata, name, city, subd, country, elevation,
-        IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lat, lat) AS lat,
-        IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.lon, lon) AS lon,
-        tz, lid, _scd_action, _scd_start, _scd_next, _scd_from, _scd_until
-    FROM versions
-),
 staged AS (
     -- Rows to write, with their history columns.
     SELECT
@@ -168,7 +156,7 @@ staged AS (
         _scd_start AS valid_from,
         _scd_next AS valid_to,
         _scd_next IS NULL AS is_current
-    FROM kept
+    FROM versions
 )
 SELECT
     CASE _scd_action
@@ -207,17 +195,17 @@ FROM (
             NULL
         ) AS _scd_old,
         STRUCT(
-            s.icao, CASE WHEN s._scd_action = 'close' THEN t.iata ELSE s.iata END AS iata,
-            CASE WHEN s._scd_action = 'close' THEN t.name ELSE s.name END AS name,
-            CASE WHEN s._scd_action = 'close' THEN t.city ELSE s.city END AS city,
-            CASE WHEN s._scd_action = 'close' THEN t.subd ELSE s.subd END AS subd,
-            CASE WHEN s._scd_action = 'close' THEN t.country ELSE s.country END AS country,
-            CASE WHEN s._scd_action = 'close' THEN t.elevation ELSE s.elevation END AS elevation,
-            CASE WHEN s._scd_action = 'close' THEN t.lat ELSE s.lat END AS lat,
-            CASE WHEN s._scd_action = 'close' THEN t.lon ELSE s.lon END AS lon,
-            CASE WHEN s._scd_action = 'close' THEN t.tz ELSE s.tz END AS tz,
-            CASE WHEN s._scd_action = 'close' THEN t.lid ELSE s.lid END AS lid, s.valid_from,
-            s.valid_to, s.is_current
+            s.icao, CASE WHEN t.icao IS NULL THEN s.iata ELSE t.iata END AS iata,
+            CASE WHEN t.icao IS NULL THEN s.name ELSE t.name END AS name,
+            CASE WHEN t.icao IS NULL THEN s.city ELSE t.city END AS city,
+            CASE WHEN t.icao IS NULL THEN s.subd ELSE t.subd END AS subd,
+            CASE WHEN t.icao IS NULL THEN s.country ELSE t.country END AS country,
+            CASE WHEN t.icao IS NULL THEN s.elevation ELSE t.elevation END AS elevation,
+            CASE WHEN t.icao IS NULL THEN s.lat ELSE t.lat END AS lat,
+            CASE WHEN t.icao IS NULL THEN s.lon ELSE t.lon END AS lon,
+            CASE WHEN t.icao IS NULL THEN s.tz ELSE t.tz END AS tz,
+            CASE WHEN t.icao IS NULL THEN s.lid ELSE t.lid END AS lid, s.valid_from, s.valid_to,
+            s.is_current
         ) AS _scd_new,
         t.icao IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
         BOOL_OR(t.icao IS NOT NULL AND t.valid_to IS NULL)
@@ -270,46 +258,16 @@ SELECT
     _scd_action AS change,
     CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
     icao,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.iata, _scd_new.iata)),
-        ' -> ', 'NULL'
-    ) AS iata,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
-        ' -> ', 'NULL'
-    ) AS name,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
-        ' -> ', 'NULL'
-    ) AS city,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.subd, _scd_new.subd)),
-        ' -> ', 'NULL'
-    ) AS subd,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.country, _scd_new.country)),
-        ' -> ', 'NULL'
-    ) AS country,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.elevation AS STRING), CAST(_scd_new.elevation AS STRING))),
-        ' -> ', 'NULL'
-    ) AS elevation,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.lat AS STRING), CAST(_scd_new.lat AS STRING))),
-        ' -> ', 'NULL'
-    ) AS lat,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.lon AS STRING), CAST(_scd_new.lon AS STRING))),
-        ' -> ', 'NULL'
-    ) AS lon,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.tz, _scd_new.tz)),
-        ' -> ', 'NULL'
-    ) AS tz,
-    ARRAY_JOIN(
-        ARRAY_DISTINCT(ARRAY(_scd_old.lid, _scd_new.lid)),
-        ' -> ', 'NULL'
-    ) AS lid,
+    _scd_new.iata,
+    _scd_new.name,
+    _scd_new.city,
+    _scd_new.subd,
+    _scd_new.country,
+    _scd_new.elevation,
+    _scd_new.lat,
+    _scd_new.lon,
+    _scd_new.tz,
+    _scd_new.lid,
     _scd_new.valid_from,
     ARRAY_JOIN(
         ARRAY_DISTINCT(ARRAY(CAST(_scd_old.valid_to AS STRING), CAST(_scd_new.valid_to AS STRING))),

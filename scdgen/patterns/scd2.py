@@ -312,6 +312,8 @@ def _merge(spec: Spec) -> Scd2Merge:
         rows = source.rows(spec, "changes")
         staging, steps = Scd2Changes.of(spec, rows, history, bounds), "scd2/changes.sql.j2"
     updated, closed = _assigned(staging.values, columns, spec.reads_snapshot)
+    if isinstance(staging, Scd2Snapshot) and not staging.corrects_values:
+        updated = closed
     # The first change of an inferred member may move its start; a whole history replaces it.
     moves = staging.inferred is not None and not spec.reads_versions
     if moves:

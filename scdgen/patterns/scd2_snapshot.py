@@ -57,6 +57,12 @@ class Scd2Snapshot(VersionSteps):
         )
 
     @property
+    def corrects_values(self) -> bool:
+        """Whether a stored version may get other values; if not, only its end changes."""
+        untracked = any(not field.tracked for field in self.values)
+        return untracked or self.own_time or self.fills or self.inferred is not None
+
+    @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
         return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys

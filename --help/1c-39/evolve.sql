@@ -1,0 +1,10 @@
+ALTER TABLE crm.customer ADD COLUMNS (
+    name STRING,
+    city STRING,
+    bucket INT
+);
+
+ALTER TABLE crm.customer SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id", "region"]'
+);

@@ -1,0 +1,149 @@
+-- crm.`odd ``name`
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket
+    FROM raw.rows
+),
+extract AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: id is NULL')
+            WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: region is NULL')
+            ELSE _scd_kept
+        END
+    UNION ALL
+    -- An empty extract would close every version, so it stops the statement.
+    SELECT
+        RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.`odd ``name`: the snapshot is empty'),
+        NULL, NULL, NULL, NULL, NULL
+    WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+    DISTRIBUTE BY id, region -- one shuffle for the window and the join
+),
+ranked AS (
+    -- Exact copies of a row count once.
+    SELECT
+        *,
+        LAG(STRUCT(name, city, bucket)) OVER by_key AS _scd_before
+    FROM extract
+    WINDOW by_key AS (PARTITION BY id, region ORDER BY id, region)
+),
+snapshot AS (
+    -- One row per key; two rows that contradict each other stop the statement.
+    SELECT
+        id, region, name, city, bucket
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(name, city, bucket) THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.`odd ``name`: two different rows of one key: '
+                || TO_JSON(STRUCT(id, region))
+            )
+        END
+),
+compared AS (
+    -- Only keys that differ: missing from the extract, new, or changed.
+    SELECT
+        CASE
+            WHEN o.id IS NULL THEN 'insert'
+            WHEN n.id IS NULL THEN 'delete'
+            ELSE 'update'
+        END AS _scd_action,
+        COALESCE(n.id, o.id) AS id,
+        COALESCE(n.region, o.region) AS region,
+        n.name, n.city, n.bucket
+FROM snapshot AS n
+    FULL OUTER JOIN crm.`odd ``name` AS o
+        ON n.id = o.id
+        AND n.region = o.region
+    WHERE o.id IS NULL
+        OR n.id IS NULL
+        OR n.id IS NOT NULL AND NOT (STRUCT(o.name, o.city, o.bucket) <=> STRUCT(n.name, n.city, n.bucket))
+),
+staged AS (
+    -- Rows to write.
+    SELECT *
+    FROM compared
+)
+SELECT
+    CASE s._scd_action
+        WHEN 'insert' THEN 'new'
+        WHEN 'update' THEN 'changed'
+        WHEN 'delete' THEN 'deleted'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    COALESCE(s.id, n.id) AS id,
+    COALESCE(s.region, n.region) AS region,
+    CASE WHEN t.id IS NOT NULL THEN STRUCT(t.id, t.region, t.name, t.city, t.bucket) END AS _scd_old,
+    IF(
+        s._scd_action <> 'delete',
+        STRUCT(s.id, s.region, s.name, s.city, s.bucket),
+        NULL
+    ) AS _scd_new
+FROM staged AS s
+FULL OUTER JOIN snapshot AS n
+    ON n.id = s.id AND n.region = s.region
+LEFT JOIN crm.`odd ``name` AS t
+    ON t.id = s.id AND t.region = s.region;
+
+-- Counts: what happens to the keys, and the keys that are there now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'changed') AS changed,
+        COUNT_IF(_scd_action = 'deleted') AS deleted,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'deleted') AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM crm.`odd ``name`
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    id,
+    region,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
+        ' -> ', 'NULL'
+    ) AS city,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.bucket AS STRING), CAST(_scd_new.bucket AS STRING))),
+        ' -> ', 'NULL'
+    ) AS bucket
+FROM (
+    SELECT
+        _scd_action, id, region,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY id, region) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY id, region, _scd_action;

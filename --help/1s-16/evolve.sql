@@ -1,0 +1,11 @@
+ALTER TABLE crm.customer ADD COLUMNS (
+    region STRING,
+    name STRING,
+    city STRING,
+    bucket INT
+);
+
+ALTER TABLE crm.customer SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

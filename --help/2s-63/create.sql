@@ -1,0 +1,27 @@
+-- crm.customer
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.customer (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    name STRING,
+    city STRING,
+    bucket INT,
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "city", "bucket"]'
+);

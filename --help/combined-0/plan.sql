@@ -1,0 +1,272 @@
+-- crm.customer
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
+
+SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(happened AS TIMESTAMP)) FROM raw.rows);
+
+-- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted
+    FROM raw.rows
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
+            WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: region is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: happened is NULL')
+            WHEN _scd_at >= _scd_batch_from THEN _scd_kept
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer: the source changed during the run')
+        END
+),
+timeline AS (
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    SELECT id, region, name, city, bucket, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
+    FROM changes
+    UNION ALL
+    SELECT t.id, t.region, t.name, t.city, t.bucket, _scd_at, _scd_deleted, t.valid_to, _scd_rank
+    FROM crm.customer AS t
+    LEFT SEMI JOIN changes AS c ON t.id = c.id AND t.region = c.region
+        LATERAL VIEW STACK(
+            2,
+            t.valid_from, COALESCE(t.is_deleted, FALSE), 2,
+            t.valid_to, TRUE, 3
+        ) p AS _scd_at, _scd_deleted, _scd_rank
+    WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
+    DISTRIBUTE BY id, region -- of the whole UNION: one shuffle serves every window
+),
+ranked AS (
+    -- At one key and time, a change takes precedence over what is stored.
+    SELECT
+        *,
+        ROW_NUMBER() OVER same_time AS _scd_row,
+        CASE WHEN NOT _scd_deleted THEN STRUCT(name, city, bucket) END
+            <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, city, bucket) END) OVER same_time
+            AS _scd_agrees,
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(name, city, bucket, _scd_deleted, _scd_until AS _scd_next) END)
+            IGNORE NULLS OVER (PARTITION BY id, region, _scd_at) AS _scd_stored
+    FROM timeline
+    WINDOW same_time AS (PARTITION BY id, region, _scd_at ORDER BY _scd_rank)
+),
+events AS (
+    -- One event per key and time; two changes that contradict each other stop the statement.
+    -- Each opens a version.
+    SELECT
+        *,
+        LAG(_scd_at) OVER by_key IS NULL AS _scd_oldest,
+        TRUE AS _scd_opens
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
+                || TO_JSON(STRUCT(id, region, _scd_at))
+            )
+        END
+    WINDOW by_key AS (PARTITION BY id, region ORDER BY _scd_at)
+),
+known AS (
+    -- A delete is a version that keeps the last known values.
+    SELECT
+        *,
+        LAST_VALUE(
+            CASE
+                WHEN NOT _scd_deleted OR (_scd_oldest AND _scd_rank = 2)
+                    THEN STRUCT(name, city, bucket)
+            END
+        ) IGNORE NULLS OVER (PARTITION BY id, region ORDER BY _scd_at) AS _scd_known
+    FROM events
+),
+marked AS (
+    -- Each version with its values.
+    SELECT
+        id,
+        region,
+        CASE WHEN _scd_deleted THEN _scd_known.name ELSE name END AS name,
+        CASE WHEN _scd_deleted THEN _scd_known.city ELSE city END AS city,
+        CASE WHEN _scd_deleted THEN _scd_known.bucket ELSE bucket END AS bucket,
+        _scd_at, _scd_deleted, _scd_stored, _scd_rank, _scd_oldest, _scd_opens
+    FROM known
+),
+staged AS (
+    -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+    SELECT
+        LEAD(_scd_at) OVER (PARTITION BY id, region ORDER BY _scd_at) AS _scd_next,
+        CASE
+            WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+            WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+            WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(name, city, bucket, _scd_deleted, _scd_next))
+                THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+        END AS _scd_action,
+        id, region, name, city, bucket,
+        _scd_at AS valid_from,
+        _scd_next AS valid_to,
+        _scd_next IS NULL AS is_current,
+        _scd_deleted AS is_deleted
+    FROM marked
+)
+SELECT
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    id, region,
+    _scd_start,
+    _scd_old,
+    _scd_new,
+    -- It begins before the newest stored start or delete of its key.
+    COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
+    -- Whether the current version of a key ends, and whether the key is deleted by that.
+    _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
+FROM (
+    SELECT
+        s._scd_action,
+        s.id,
+        s.region,
+        s.valid_from AS _scd_start,
+        IF(
+            t.id IS NOT NULL,
+            STRUCT(
+                t.id, t.region, t.name, t.city, t.bucket, t.valid_from, t.valid_to, t.is_current,
+                t.is_deleted
+            ),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(
+                s.id, s.region, s.name, s.city, s.bucket, s.valid_from, s.valid_to, s.is_current,
+                s.is_deleted
+            ),
+            NULL
+        ) AS _scd_new,
+        MAX(GREATEST(t.valid_from, t.valid_to)) OVER by_key AS _scd_newest,
+        COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
+        t.id IS NOT NULL AND t.valid_to IS NULL AND NOT t.is_deleted AS _scd_current,
+        BOOL_OR(t.id IS NOT NULL AND t.valid_to IS NULL AND NOT t.is_deleted)
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.id IS NOT NULL OR k.id IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
+        COALESCE(BOOL_OR(CASE
+            WHEN s._scd_action IS NULL THEN t.id IS NOT NULL AND t.valid_to IS NULL AND NOT t.is_deleted
+            WHEN s._scd_action <> 'fold' THEN s.valid_to IS NULL AND NOT s.is_deleted
+        END) OVER by_key, FALSE) AS _scd_stays
+    FROM staged AS s
+    LEFT JOIN crm.customer AS t
+        ON t.id = s.id
+            AND t.region = s.region
+            AND t.valid_from = s.valid_from
+            AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
+    LEFT JOIN (
+        -- The keys of the table, those deleted long ago too: they return, and are not new.
+        SELECT
+            v.id, v.region
+        FROM crm.customer AS v
+        LEFT SEMI JOIN changes AS c ON v.id = c.id AND v.region = c.region
+        GROUP BY v.id, v.region
+    ) AS k
+        ON k.id = s.id AND k.region = s.region
+    WINDOW
+        by_key AS (PARTITION BY s.id, s.region),
+        in_order AS (PARTITION BY s.id, s.region ORDER BY s.valid_from)
+)
+WHERE _scd_action IS NOT NULL OR _scd_idle;
+
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
+        COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
+        COUNT_IF(_scd_closes) AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM crm.customer AS t
+            WHERE t.valid_to IS NULL
+                AND NOT t.is_deleted
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
+    id,
+    region,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
+        ' -> ', 'NULL'
+    ) AS city,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.bucket AS STRING), CAST(_scd_new.bucket AS STRING))),
+        ' -> ', 'NULL'
+    ) AS bucket,
+    _scd_new.valid_from,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.valid_to AS STRING), CAST(_scd_new.valid_to AS STRING))),
+        ' -> ', 'NULL'
+    ) AS valid_to,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.is_current AS STRING), CAST(_scd_new.is_current AS STRING))),
+        ' -> ', 'NULL'
+    ) AS is_current,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.is_deleted AS STRING), CAST(_scd_new.is_deleted AS STRING))),
+        ' -> ', 'NULL'
+    ) AS is_deleted
+FROM (
+    SELECT
+        _scd_action, _scd_deletes, _scd_late, _scd_start, id, region,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY id, region, _scd_start) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY id, region, _scd_start, _scd_action;

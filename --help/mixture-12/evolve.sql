@@ -1,0 +1,10 @@
+ALTER TABLE crm.`odd ``name` ADD COLUMNS (
+    name STRING,
+    city STRING,
+    bucket INT
+);
+
+ALTER TABLE crm.`odd ``name` SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id", "region"]'
+);

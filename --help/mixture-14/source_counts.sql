@@ -1,0 +1,12 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        COALESCE(gone, FALSE) AS _scd_deleted,
+        lsn AS _scd_sequence_1
+    FROM _scd_source
+)
+SELECT COUNT(*), 0 FROM incoming

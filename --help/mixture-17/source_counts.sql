@@ -1,0 +1,12 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        RPAD(CAST(upper(full_name) AS STRING), GREATEST(3, LENGTH(CAST(upper(full_name) AS STRING)))) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket
+    FROM raw.rows
+    WHERE (a = 1 OR b
+  = 2)
+)
+SELECT COUNT(*), 0 FROM incoming

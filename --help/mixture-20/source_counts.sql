@@ -1,0 +1,11 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(started AS TIMESTAMP) AS _scd_at
+    FROM raw.rows
+)
+SELECT COUNT(*), 0 FROM incoming

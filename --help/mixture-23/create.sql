@@ -1,0 +1,60 @@
+-- crm.customer
+-- Creates the table if it does not exist, and its unknown member.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.customer (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    name STRING,
+    city STRING,
+    bucket INT,
+    sk STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    starts TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    digest STRING NOT NULL COMMENT 'SHA-256 of the tracked columns'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "city", "bucket"]'
+);
+
+-- The unknown member: an open version from the beginning of time, for facts without a member.
+MERGE INTO crm.customer AS t USING (
+    SELECT
+        id, region, name, city, bucket,
+        SHA2(
+            TO_JSON(ARRAY(CAST(id AS STRING), region, CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
+        )
+            AS sk,
+        _scd_at AS starts,
+        _scd_next AS valid_to,
+        _scd_next IS NULL AS is_current,
+        SHA2(
+            TO_JSON(STRUCT(CAST(bucket AS STRING) AS bucket, city, name), MAP('ignoreNullFields', 'true')),
+            256
+        )
+            AS digest
+    FROM (
+        SELECT
+            0 AS id,
+            'none' AS region,
+            'Unknown' AS name,
+            CAST(NULL AS STRING) AS city,
+            CAST(NULL AS INT) AS bucket,
+            TIMESTAMP '0001-01-01' AS _scd_at,
+            CAST(NULL AS TIMESTAMP) AS _scd_next
+    )
+) AS s
+    ON t.id = s.id AND t.region = s.region
+-- Only if it is not there.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, name, city, bucket, sk, starts, valid_to, is_current, digest)
+    VALUES (s.id, s.region, s.name, s.city, s.bucket, s.sk, s.starts, s.valid_to, s.is_current, s.digest);

@@ -1,0 +1,87 @@
+-- crm.`odd ``name`: Other
+-- Keeps one row per key, column by column: the last, first, least or greatest value.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING csv OPTIONS ('path' 'in/y', 'header' 'true', 'mode' 'FAILFAST', 'columnPruning' 'false', 'enforceSchema' 'false');
+
+MERGE INTO crm.`odd ``name` AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            CAST(upper(full_name) AS STRING) AS name,
+            CAST(town AS STRING) AS city,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(started AS TIMESTAMP) AS _scd_at
+        FROM _scd_source
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.`odd ``name`: started is NULL')
+                ELSE _scd_kept
+            END
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            STRUCT(region, name, city) <=> FIRST_VALUE(STRUCT(region, name, city)) OVER ties AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM changes
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at DESC),
+            ties AS (
+                PARTITION BY id ORDER BY _scd_at DESC
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
+    ),
+    latest AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            id,
+            MAX_BY(region, STRUCT(_scd_at)) AS region,
+            MAX_BY(name, STRUCT(_scd_at)) AS name,
+            MAX_BY(city, STRUCT(_scd_at)) AS city,
+            MAX(bucket) AS bucket,
+            MAX(_scd_at) AS updated,
+            MAX(_scd_at) AS _scd_time
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_agrees THEN TRUE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] crm.`odd ``name`: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+        GROUP BY id
+    )
+    SELECT * FROM latest
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id
+-- The stored row and the batch are combined column by column.
+WHEN MATCHED
+AND NOT (STRUCT(t.region, t.name, t.city, t.bucket, t.updated)
+    <=> STRUCT(
+        CASE WHEN s._scd_time >= t.updated THEN s.region ELSE t.region END AS region,
+        CASE WHEN s._scd_time >= t.updated THEN s.name ELSE t.name END AS name,
+        CASE WHEN s._scd_time >= t.updated THEN s.city ELSE t.city END AS city,
+        GREATEST(t.bucket, s.bucket) AS bucket, GREATEST(t.updated, s._scd_time) AS updated
+    )) THEN
+    UPDATE SET
+        region = CASE WHEN s._scd_time >= t.updated THEN s.region ELSE t.region END,
+        name = CASE WHEN s._scd_time >= t.updated THEN s.name ELSE t.name END,
+        city = CASE WHEN s._scd_time >= t.updated THEN s.city ELSE t.city END,
+        bucket = GREATEST(t.bucket, s.bucket),
+        updated = GREATEST(t.updated, s._scd_time)
+-- A new key.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, name, city, bucket, updated)
+    VALUES (s.id, s.region, s.name, s.city, s.bucket, s.updated);

@@ -1,0 +1,165 @@
+-- crm.`odd ``name`: Other
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING csv OPTIONS ('path' 'in/y', 'header' 'true', 'mode' 'FAILFAST', 'columnPruning' 'false', 'enforceSchema' 'false');
+
+-- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(upper(full_name) AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(started AS TIMESTAMP) AS _scd_at
+    FROM _scd_source
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.`odd ``name`: started is NULL')
+            ELSE _scd_kept
+        END
+),
+ranked AS (
+    -- The rows of each key, the newest first.
+    SELECT
+        *,
+        STRUCT(region, name, city) <=> FIRST_VALUE(STRUCT(region, name, city)) OVER ties AS _scd_agrees,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM changes
+    WINDOW
+        by_key AS (PARTITION BY id ORDER BY _scd_at DESC),
+        ties AS (
+            PARTITION BY id ORDER BY _scd_at DESC
+            RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+        )
+),
+latest AS (
+    -- One row per key; two rows that contradict each other stop the statement.
+    SELECT
+        id,
+        MAX_BY(region, STRUCT(_scd_at)) AS region,
+        MAX_BY(name, STRUCT(_scd_at)) AS name,
+        MAX_BY(city, STRUCT(_scd_at)) AS city,
+        MAX(bucket) AS bucket,
+        MAX(_scd_at) AS updated,
+        MAX(_scd_at) AS _scd_time
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_agrees THEN TRUE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.`odd ``name`: two different rows of one key and time: '
+                || TO_JSON(STRUCT(id, _scd_at))
+            )
+        END
+    GROUP BY id
+)
+SELECT
+    CASE
+        WHEN t.id IS NOT NULL
+            AND NOT (
+                STRUCT(t.region, t.name, t.city, t.bucket, t.updated)
+                    <=> STRUCT(
+                        CASE WHEN s._scd_time >= t.updated THEN s.region ELSE t.region END AS region,
+                        CASE WHEN s._scd_time >= t.updated THEN s.name ELSE t.name END AS name,
+                        CASE WHEN s._scd_time >= t.updated THEN s.city ELSE t.city END AS city,
+                        GREATEST(t.bucket, s.bucket) AS bucket, GREATEST(t.updated, s._scd_time) AS updated
+                    )
+            ) THEN 'changed'
+        WHEN t.id IS NULL THEN 'new'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    s.id,
+    IF(
+        t.id IS NOT NULL,
+        STRUCT(t.id, t.region, t.name, t.city, t.bucket, t.updated),
+        NULL
+    ) AS _scd_old,
+    STRUCT(
+        s.id,
+        CASE
+            WHEN t.id IS NULL THEN s.region
+            ELSE CASE WHEN s._scd_time >= t.updated THEN s.region ELSE t.region END
+        END AS region,
+        CASE
+            WHEN t.id IS NULL THEN s.name
+            ELSE CASE WHEN s._scd_time >= t.updated THEN s.name ELSE t.name END
+        END AS name,
+        CASE
+            WHEN t.id IS NULL THEN s.city
+            ELSE CASE WHEN s._scd_time >= t.updated THEN s.city ELSE t.city END
+        END AS city,
+        CASE WHEN t.id IS NULL THEN s.bucket ELSE GREATEST(t.bucket, s.bucket) END AS bucket,
+        CASE WHEN t.id IS NULL THEN s.updated ELSE GREATEST(t.updated, s._scd_time) END AS updated
+    ) AS _scd_new,
+    -- It is older than the stored row of its key.
+    COALESCE(s._scd_time < t.updated, FALSE) AS _scd_late
+FROM latest AS s
+LEFT JOIN crm.`odd ``name` AS t
+    ON t.id = s.id;
+
+-- Counts: what happens to the keys, and the keys that are there now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'changed') AS changed,
+        COUNT_IF(_scd_action = 'deleted') AS deleted,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
+        COUNT_IF(_scd_action = 'deleted') AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM crm.`odd ``name`
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END) AS note,
+    id,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.region, _scd_new.region)),
+        ' -> ', 'NULL'
+    ) AS region,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
+        ' -> ', 'NULL'
+    ) AS city,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.bucket AS STRING), CAST(_scd_new.bucket AS STRING))),
+        ' -> ', 'NULL'
+    ) AS bucket,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.updated AS STRING), CAST(_scd_new.updated AS STRING))),
+        ' -> ', 'NULL'
+    ) AS updated
+FROM (
+    SELECT
+        _scd_action, _scd_late, id,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY id) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY id, _scd_action;

@@ -1,0 +1,56 @@
+-- crm.customer
+-- Creates the table if it does not exist, and its unknown member.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.customer (
+    id INT NOT NULL,
+    region STRING,
+    name CHAR(3),
+    city STRING,
+    bucket INT,
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT '1 day before the next version',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+LOCATION '/data/x'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'timestamp, gap 1 day',
+    'scdgen.tracked' = '["region", "name", "city", "bucket"]'
+);
+
+-- The unknown member: an open version from the beginning of time, for facts without a member.
+MERGE INTO crm.customer AS t USING (
+    SELECT
+        id, region, name, city, bucket,
+        _scd_at AS valid_from,
+        _scd_next - INTERVAL '1' DAY AS valid_to,
+        _scd_next IS NULL AS is_current,
+        SHA2(
+            TO_JSON(STRUCT(CAST(bucket AS STRING) AS bucket, city, name, region), MAP('ignoreNullFields', 'true')),
+            256
+        )
+            AS hash
+    FROM (
+        SELECT
+            0 AS id,
+            'none' AS region,
+            RPAD(CAST(NULL AS STRING), GREATEST(3, LENGTH(CAST(NULL AS STRING)))) AS name,
+            CAST(NULL AS STRING) AS city,
+            CAST(NULL AS INT) AS bucket,
+            TIMESTAMP '0001-01-01' AS _scd_at,
+            CAST(NULL AS TIMESTAMP) AS _scd_next
+    )
+) AS s
+    ON t.id = s.id
+-- Only if it is not there.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, name, city, bucket, valid_from, valid_to, is_current, hash)
+    VALUES (s.id, s.region, s.name, s.city, s.bucket, s.valid_from, s.valid_to, s.is_current, s.hash);

@@ -1,0 +1,22 @@
+-- crm.customer: Other
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.customer (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    name INT,
+    city STRING,
+    bucket INT,
+    changed_at TIMESTAMP COMMENT 'Effective time of the newest change'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+COMMENT 'Other'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id", "region"]'
+);

@@ -1,0 +1,82 @@
+-- crm.`odd ``name`: What {they} are: it's "so"
+-- Keeps one row per key: the newest change.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING json OPTIONS ('path' 'in/x', 'mode' 'FAILFAST', 'multiLine' 'false');
+
+MERGE INTO crm.`odd ``name` AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            RPAD(CAST(name AS STRING), GREATEST(3, LENGTH(CAST(name AS STRING)))) AS name,
+            CAST(town AS STRING) AS city,
+            CAST(id % 3 AS INT) AS bucket,
+            RPAD(CAST(happened AS STRING), GREATEST(3, LENGTH(CAST(happened AS STRING)))) AS _scd_at,
+            COALESCE(gone, FALSE) AS _scd_deleted,
+            lsn AS _scd_sequence_1,
+            part AS _scd_sequence_2
+        FROM _scd_source
+        WHERE (a = 1 OR b
+              = 2)
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: id is NULL')
+                WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: region is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.`odd ``name`: happened is NULL')
+                ELSE _scd_kept
+            END
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            CASE WHEN NOT _scd_deleted THEN STRUCT(name, city, bucket) END
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, city, bucket) END) OVER ties
+                AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM changes
+        WINDOW
+            by_key AS (PARTITION BY id, region ORDER BY _scd_at DESC, _scd_sequence_1 DESC, _scd_sequence_2 DESC),
+            ties AS (
+                PARTITION BY id, region ORDER BY _scd_at DESC, _scd_sequence_1 DESC, _scd_sequence_2 DESC
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
+    ),
+    latest AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            id, region, name, city, bucket, _scd_at, _scd_deleted
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_agrees THEN _scd_row = 1
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] crm.`odd ``name`: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, region, _scd_at))
+                )
+            END
+    )
+    SELECT * FROM latest
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id AND t.region = s.region
+-- A delete removes the row.
+WHEN MATCHED AND s._scd_deleted AND s._scd_at >= t.name THEN
+    DELETE
+-- A row with other values.
+WHEN MATCHED
+AND NOT s._scd_deleted
+AND s._scd_at >= t.name
+AND NOT (STRUCT(t.name, t.city, t.bucket) <=> STRUCT(s.name, s.city, s.bucket)) THEN
+    UPDATE SET name = s.name, city = s.city, bucket = s.bucket
+-- A new key.
+WHEN NOT MATCHED AND NOT s._scd_deleted THEN
+    INSERT (id, region, name, city, bucket)
+    VALUES (s.id, s.region, s.name, s.city, s.bucket);

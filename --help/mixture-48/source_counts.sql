@@ -1,0 +1,10 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(upper(full_name) AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket
+    FROM parquet.`in/x`
+)
+SELECT COUNT(*), 0 FROM incoming

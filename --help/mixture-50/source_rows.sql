@@ -1,0 +1,14 @@
+WITH source AS (SELECT *
+FROM raw.rows
+WHERE x > 2),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        lsn AS _scd_sequence_1
+    FROM source
+)
+SELECT * FROM incoming

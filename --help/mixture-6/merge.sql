@@ -1,0 +1,124 @@
+-- crm.`odd ``name`: What {they} are: it's "so"
+-- Makes the keys of the table those of a full extract; column by column the values become one.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING json OPTIONS ('path' 'in/x', 'mode' 'FAILFAST', 'multiLine' 'true');
+
+MERGE INTO crm.`odd ``name` AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            CAST(name AS INT) AS name,
+            CAST(town AS STRING) AS city,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS TIMESTAMP) AS _scd_at
+        FROM _scd_source
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.`odd ``name`: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.`odd ``name`: happened is NULL')
+                ELSE _scd_kept
+            END
+        UNION ALL
+        -- An empty extract would close every version, so it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] crm.`odd ``name`: the snapshot is empty'),
+            NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+        DISTRIBUTE BY id -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            STRUCT(region, name, city, bucket)
+                <=> FIRST_VALUE(STRUCT(region, name, city, bucket)) OVER ties
+                AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at DESC),
+            ties AS (
+                PARTITION BY id ORDER BY _scd_at DESC
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
+    ),
+    snapshot AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            id,
+            MAX_BY(region, STRUCT(_scd_at)) AS region,
+            MIN_BY(name, STRUCT(_scd_at)) AS name,
+            MAX_BY(city, STRUCT(_scd_at)) AS city,
+            MAX_BY(bucket, STRUCT(_scd_at)) AS bucket,
+            MAX(_scd_at) AS changed_at,
+            MAX(_scd_at) AS _scd_time
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_agrees THEN TRUE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] crm.`odd ``name`: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+        GROUP BY id
+    ),
+    compared AS (
+        -- Only keys that differ: missing from the extract, new, or changed.
+        SELECT
+            CASE
+                WHEN o.id IS NULL THEN 'insert'
+                WHEN n.id IS NULL THEN 'delete'
+                ELSE 'update'
+            END AS _scd_action,
+            COALESCE(n.id, o.id) AS id,
+            CASE WHEN o.id IS NULL THEN n.region ELSE CASE WHEN n._scd_time >= o.changed_at THEN n.region ELSE o.region END END AS region,
+            CASE WHEN o.id IS NULL THEN n.name ELSE o.name END AS name,
+            CASE WHEN o.id IS NULL THEN n.city ELSE CASE WHEN n._scd_time >= o.changed_at THEN n.city ELSE o.city END END AS city,
+            CASE WHEN o.id IS NULL THEN n.bucket ELSE CASE WHEN n._scd_time >= o.changed_at THEN n.bucket ELSE o.bucket END END AS bucket,
+            CASE WHEN o.id IS NULL THEN n.changed_at ELSE GREATEST(o.changed_at, n._scd_time) END AS changed_at
+    FROM snapshot AS n
+        FULL OUTER JOIN (
+            SELECT
+                *,
+                COALESCE((city = 'y' OR city IS NULL), FALSE) AS _scd_in_scope
+            FROM crm.`odd ``name` AS t
+        ) AS o
+            ON n.id = o.id
+        WHERE o.id IS NULL
+            OR n.id IS NULL AND o._scd_in_scope
+            OR n.id IS NOT NULL AND NOT (STRUCT(o.region, o.name, o.city, o.bucket, o.changed_at)
+                <=> STRUCT(
+                    CASE WHEN n._scd_time >= o.changed_at THEN n.region ELSE o.region END AS region,
+                    o.name, CASE WHEN n._scd_time >= o.changed_at THEN n.city ELSE o.city END AS city,
+                    CASE WHEN n._scd_time >= o.changed_at THEN n.bucket ELSE o.bucket END AS bucket,
+                    GREATEST(o.changed_at, n._scd_time) AS changed_at
+                ))
+    ),
+    staged AS (
+        -- Rows to write.
+        SELECT *
+        FROM compared
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id
+-- A key that the extract lacks.
+WHEN MATCHED AND s._scd_action = 'delete' THEN
+    DELETE
+-- A changed key.
+WHEN MATCHED THEN
+    UPDATE SET region = s.region, name = s.name, city = s.city, bucket = s.bucket, changed_at = s.changed_at
+-- A new key.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, name, city, bucket, changed_at)
+    VALUES (s.id, s.region, s.name, s.city, s.bucket, s.changed_at);

@@ -1,0 +1,179 @@
+-- crm.customer: What {they} are: it's "so"
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source AS (
+    SELECT *
+    FROM raw.rows
+    WHERE x > 2
+),
+source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS INT) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(started AS INT) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted
+    FROM source
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
+            WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: region is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: started is NULL')
+            ELSE _scd_kept
+        END
+),
+ranked AS (
+    -- The rows of each key, the newest first; what comes before a delete does not count.
+    SELECT
+        *,
+        CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END
+            <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(name, city) END) OVER ties
+            AS _scd_agrees,
+        COUNT_IF(_scd_deleted) OVER life AS _scd_life,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM changes
+    WINDOW
+        by_key AS (PARTITION BY id, region ORDER BY _scd_at DESC),
+        ties AS (
+            PARTITION BY id, region ORDER BY _scd_at DESC
+            RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+        ),
+        life AS (
+            PARTITION BY id, region ORDER BY _scd_at DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
+),
+latest AS (
+    -- One row per key; two rows that contradict each other stop the statement.
+    SELECT
+        id, region,
+        MAX_BY(name, STRUCT(_scd_at)) FILTER (WHERE _scd_life = 0) AS name,
+        MAX_BY(city, STRUCT(_scd_at)) FILTER (WHERE _scd_life = 0) AS city,
+        MAX(bucket) FILTER (WHERE _scd_life = 0) AS bucket,
+        MAX(_scd_at) FILTER (WHERE _scd_life = 0) AS _scd_time,
+        COUNT_IF(_scd_life = 0) = 0 AS _scd_deleted,
+        BOOL_OR(_scd_deleted) AS _scd_anew,
+        MAX(_scd_at) FILTER (WHERE _scd_deleted) AS _scd_deleted_at
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_agrees THEN TRUE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
+                || TO_JSON(STRUCT(id, region, _scd_at))
+            )
+        END
+    GROUP BY id, region
+)
+SELECT
+    CASE
+        WHEN t.id IS NOT NULL
+            AND s._scd_deleted
+            AND s._scd_deleted_at >= t.name THEN 'deleted'
+        WHEN t.id IS NOT NULL
+            AND s._scd_anew
+            AND NOT s._scd_deleted
+            AND s._scd_deleted_at >= t.name
+            AND NOT (STRUCT(t.name, t.city, t.bucket) <=> STRUCT(s.name, s.city, s.bucket)) THEN 'changed'
+        WHEN t.id IS NOT NULL
+            AND NOT s._scd_deleted
+            AND NOT (
+                STRUCT(t.name, t.city, t.bucket)
+                    <=> STRUCT(
+                        GREATEST(t.name, s._scd_time) AS name,
+                        CASE WHEN s._scd_time >= t.name THEN s.city ELSE t.city END AS city,
+                        GREATEST(t.bucket, s.bucket) AS bucket
+                    )
+            ) THEN 'changed'
+        WHEN t.id IS NULL
+            AND NOT s._scd_deleted THEN 'new'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    s.id,
+    s.region,
+    CASE WHEN t.id IS NOT NULL THEN STRUCT(t.id, t.region, t.name, t.city, t.bucket) END AS _scd_old,
+    IF(
+        NOT s._scd_deleted,
+        STRUCT(
+            s.id, s.region,
+            CASE
+                WHEN t.id IS NULL OR (s._scd_anew AND s._scd_deleted_at >= t.name) THEN s.name
+                ELSE GREATEST(t.name, s._scd_time)
+            END AS name,
+            CASE
+                WHEN t.id IS NULL OR (s._scd_anew AND s._scd_deleted_at >= t.name) THEN s.city
+                ELSE CASE WHEN s._scd_time >= t.name THEN s.city ELSE t.city END
+            END AS city,
+            CASE
+                WHEN t.id IS NULL OR (s._scd_anew AND s._scd_deleted_at >= t.name) THEN s.bucket
+                ELSE GREATEST(t.bucket, s.bucket)
+            END AS bucket
+        ),
+        NULL
+    ) AS _scd_new,
+    -- It is older than the stored row of its key.
+    COALESCE(s._scd_time < t.name, FALSE) AS _scd_late
+FROM latest AS s
+LEFT JOIN crm.customer AS t
+    ON t.id = s.id AND t.region = s.region;
+
+-- Counts: what happens to the keys, and the keys that are there now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'changed') AS changed,
+        COUNT_IF(_scd_action = 'deleted') AS deleted,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
+        COUNT_IF(_scd_action = 'deleted') AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM crm.customer
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END) AS note,
+    id,
+    region,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.name AS STRING), CAST(_scd_new.name AS STRING))),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
+        ' -> ', 'NULL'
+    ) AS city,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.bucket AS STRING), CAST(_scd_new.bucket AS STRING))),
+        ' -> ', 'NULL'
+    ) AS bucket
+FROM (
+    SELECT
+        _scd_action, _scd_late, id, region,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY id, region) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY id, region, _scd_action;

@@ -1,0 +1,14 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        COALESCE(gone, FALSE) AS _scd_deleted,
+        lsn AS _scd_sequence_1,
+        part AS _scd_sequence_2
+    FROM raw.rows
+    WHERE happened > session.since
+)
+SELECT * FROM incoming

@@ -1,0 +1,14 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        CAST(until AS TIMESTAMP) AS _scd_until
+    FROM _scd_source
+    WHERE (a = 1 OR b
+  = 2)
+)
+SELECT * FROM incoming

@@ -1,0 +1,13 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(upper(full_name) AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(coalesce(started, happened) AS TIMESTAMP) AS _scd_at
+    FROM _scd_source
+    WHERE (a = 1 OR b
+  = 2)
+)
+SELECT COUNT(*), COUNT_IF(id IS NULL OR region IS NULL OR _scd_at IS NULL) FROM incoming

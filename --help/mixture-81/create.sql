@@ -1,0 +1,21 @@
+-- crm.`odd ``name`: What {they} are: it's "so"
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.`odd ``name` (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    name CHAR(3) NOT NULL COMMENT 'As it is written',
+    city STRING,
+    bucket INT
+)
+USING DELTA
+CLUSTER BY (city)
+COMMENT 'What {they} are: it\'s "so"'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id", "region"]'
+);

@@ -1,0 +1,28 @@
+-- crm.customer
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.customer (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    name STRING NOT NULL COMMENT 'As it is written',
+    city STRING,
+    bucket INT,
+    version_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    open_now BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    digest STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    what STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["city", "bucket"]'
+);

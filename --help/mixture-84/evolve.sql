@@ -1,0 +1,12 @@
+ALTER TABLE crm.`odd ``name` ADD COLUMNS (
+    name CHAR(3),
+    city STRING,
+    bucket INT
+);
+
+ALTER TABLE crm.`odd ``name` SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "city", "bucket"]'
+);

@@ -1,0 +1,14 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(upper(full_name) AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS DATE) AS _scd_at,
+        NULLIF(LEAST(CAST(ended AS DATE), DATE '2999-12-31'), DATE '2999-12-31') AS _scd_until
+    FROM _scd_source
+    WHERE (a = 1 OR b
+  = 2)
+)
+SELECT COUNT(*), 0 FROM incoming

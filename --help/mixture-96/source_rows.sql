@@ -1,0 +1,15 @@
+WITH source AS (SELECT *
+FROM raw.rows
+WHERE x > 2),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(name AS STRING) AS name,
+        CAST(town AS STRING) AS city,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(started AS TIMESTAMP) AS _scd_at,
+        CAST(ended AS TIMESTAMP) AS _scd_until
+    FROM source
+)
+SELECT * FROM incoming

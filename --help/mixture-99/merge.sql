@@ -1,0 +1,86 @@
+-- crm.customer
+-- Keeps one row per key: the newest change.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE since DATE DEFAULT ...;
+
+MERGE INTO crm.customer AS t USING (
+    WITH source AS (
+        SELECT *
+        FROM raw.rows
+        WHERE x > 2
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            CAST(name AS STRING) AS name,
+            CAST(town AS STRING) AS city,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            COALESCE(op = 'D', FALSE) AS _scd_deleted,
+            lsn AS _scd_sequence_1
+        FROM source
+        WHERE happened > session.since
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer: happened is NULL')
+                ELSE _scd_kept
+            END
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            CASE WHEN NOT _scd_deleted THEN STRUCT(region, name, city, bucket) END
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(region, name, city, bucket) END) OVER ties
+                AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM changes
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
+            ties AS (
+                PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
+    ),
+    latest AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            id, region, name, city, bucket,
+            _scd_at AS changed_at,
+            _scd_deleted
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_agrees THEN _scd_row = 1
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] crm.customer: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+    )
+    SELECT * FROM latest
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id
+-- A delete removes the row.
+WHEN MATCHED AND s._scd_deleted AND s.changed_at >= t.changed_at THEN
+    DELETE
+-- A row with other values.
+WHEN MATCHED
+AND NOT s._scd_deleted
+AND s.changed_at >= t.changed_at
+AND NOT (STRUCT(t.region, t.name, t.city, t.bucket, t.changed_at)
+    <=> STRUCT(s.region, s.name, s.city, s.bucket, s.changed_at)) THEN
+    UPDATE SET region = s.region, name = s.name, city = s.city, bucket = s.bucket, changed_at = s.changed_at
+-- A new key.
+WHEN NOT MATCHED AND NOT s._scd_deleted THEN
+    INSERT (id, region, name, city, bucket, changed_at)
+    VALUES (s.id, s.region, s.name, s.city, s.bucket, s.changed_at);

@@ -1,0 +1,13 @@
+WITH source AS (SELECT * FROM incoming_10 WHERE 1 = 1),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS BIGINT) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM source
+    WHERE (b IS NULL OR b >= session.least)
+)
+SELECT COUNT(*), COUNT_IF(id IS NULL OR _scd_at IS NULL) FROM incoming

@@ -1,0 +1,90 @@
+-- r.t101
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.id, t.region,
+    COUNT(*) AS row_count
+FROM r.t101 AS t
+WHERE t.ends = 9999999999
+GROUP BY t.id, t.region
+HAVING COUNT(*) > 1;
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.ends, 9999999999) AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t101 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- contiguous: a version ends where the next begins, a delete aside.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.ends, 9999999999) AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t101 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next) AND the_action <> 'D'
+    OR _scd_until IS NULL AND the_action = 'D';
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.id, t.region, t.begins,
+    COUNT(*) AS row_count
+FROM r.t101 AS t
+GROUP BY t.id, t.region, t.begins
+HAVING COUNT(*) > 1;
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM r.t101 AS t
+WHERE NULLIF(t.ends, 9999999999) <= t.begins
+    OR t.ends IS NULL
+    OR t.ends > 9999999999
+    OR t.begins >= 9999999999;
+
+-- no_repeat: no two adjoining versions are equal.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.ends, 9999999999) AS _scd_until,
+        LEAD(STRUCT(t.a)) OVER by_key <=> STRUCT(t.a) AS _scd_same,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t101 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next = _scd_until AND _scd_same;
+
+-- flag_matches_end: the flag says what the end says.
+SELECT *
+FROM r.t101 AS t
+WHERE NOT (t.is_current <=> CASE WHEN t.ends = 9999999999 THEN 1 ELSE 0 END);
+
+-- key_not_null: what each version has is not NULL.
+SELECT *
+FROM r.t101 AS t
+WHERE t.id IS NULL
+    OR t.region IS NULL
+    OR t.begins IS NULL
+    OR t.the_action IS NULL;
+
+-- hash_matches: the stored hash is that of the tracked columns.
+SELECT *
+FROM r.t101 AS t
+WHERE NOT (
+    t.the_row_hash
+        <=> SHA2(TO_JSON(STRUCT(a), MAP('ignoreNullFields', 'true')), 256)
+);
+
+-- known_b: a check of the spec.
+SELECT * FROM r.t101 WHERE b > 2;

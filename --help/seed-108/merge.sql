@@ -1,0 +1,200 @@
+-- r.t108
+-- Merges a batch of changes into the history: a change that is not newer than what is stored of its key is left out. A
+-- change that repeats the values before it opens no version; one at a stored start replaces the values. A delete ends
+-- the version of its key; other keys stay as they are. Stops and writes nothing if a key or time is NULL, or a row of
+-- another partition arrives during the run. Repeating the last batch changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The partitions of the batch's keys; Delta skips the files of all others.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE _scd_partitions_1 = (
+    WITH source AS (
+        SELECT * FROM incoming_108 WHERE 1 = 1
+    )
+    SELECT COLLECT_SET(CAST(id % 3 AS INT))
+    FROM source
+);
+
+MERGE INTO r.t108 AS t USING (
+    WITH source AS (
+        SELECT * FROM incoming_108 WHERE 1 = 1
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            COALESCE(op = 'D', FALSE) AS _scd_deleted,
+            lsn AS _scd_sequence_1
+        FROM source
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t108: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t108: happened is NULL')
+                WHEN _scd_at >= TIMESTAMP '9999-12-31 23:59:59.999'
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t108: happened is not before the open end')
+                WHEN (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket)) THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t108: the source changed during the run')
+            END
+    ),
+    timeline AS (
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        SELECT
+            id, a, b, c, bucket, _scd_at, _scd_deleted, _scd_sequence_1,
+            NULL AS _scd_until,
+            NULL AS the_action,
+            1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT
+            t.id, t.a, t.b, t.c, t.bucket, _scd_at, _scd_deleted, NULL,
+            NULLIF(t.ends, TIMESTAMP '9999-12-31 23:59:59.999'),
+            t.the_action, _scd_rank
+        FROM r.t108 AS t
+        LEFT SEMI JOIN changes AS c ON t.id = c.id
+            LATERAL VIEW STACK(
+                2, t.begins, FALSE, 2,
+                NULLIF(t.ends, TIMESTAMP '9999-12-31 23:59:59.999'), TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket)) AND _scd_at IS NOT NULL
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
+    ),
+    newest AS (
+        -- The newest start or delete that is stored of each key: what is not later than it is late.
+        SELECT
+            *,
+            MAX(CASE WHEN _scd_rank > 1 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_newest
+        FROM timeline
+    ),
+    ranked AS (
+        -- At one key and time, a change takes precedence over what is stored; the greatest lsn wins.
+        SELECT
+            *,
+            ROW_NUMBER() OVER same_time AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, bucket, the_action, _scd_until AS _scd_next) END)
+                IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
+        FROM newest
+        WHERE _scd_rank > 1 OR _scd_newest IS NULL OR _scd_at > _scd_newest
+        WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC, _scd_deleted DESC, STRUCT(a, b, c, bucket))
+    ),
+    events AS (
+        -- One event per key and time.
+        SELECT
+            *,
+            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        FROM ranked
+        WHERE _scd_row = 1
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    given AS (
+        -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+        SELECT
+            id,
+            a,
+            CASE
+                WHEN _scd_deleted THEN b
+                ELSE COALESCE(
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN b END) IGNORE NULLS OVER by_life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(b, _scd_stored.b) END)
+                            IGNORE NULLS OVER whole_life
+                    )
+            END AS b,
+            c,
+            bucket,
+            _scd_at, _scd_deleted, _scd_stored
+        FROM events
+        WINDOW
+            by_life AS (PARTITION BY id, _scd_life ORDER BY _scd_at),
+            whole_life AS (
+                PARTITION BY id, _scd_life ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    opening AS (
+        -- An event opens a version if it differs from the state before it.
+        SELECT
+            *,
+            NOT _scd_deleted
+                AND NOT (STRUCT(_scd_deleted, a, b) <=> LAG(STRUCT(_scd_deleted, a, b)) OVER by_key)
+                AS _scd_opens
+        FROM given
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    runs AS (
+        -- Numbers the versions, to find the newest value of an untracked column in each.
+        SELECT
+            *,
+            COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+        FROM opening
+    ),
+    versions AS (
+        -- A version lasts until the next version or delete of its key.
+        SELECT
+            id,
+            a,
+            b,
+            LAST_VALUE(c) OVER in_version AS c,
+            LAST_VALUE(bucket) OVER in_version AS bucket,
+            _scd_at,
+            _scd_opens,
+            _scd_stored,
+            COALESCE(LAG(_scd_deleted) OVER by_key, TRUE) AS _scd_begins,
+            COALESCE(
+                LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_deleted END) IGNORE NULLS OVER by_key,
+                FALSE
+            ) AS _scd_ends_deleted,
+            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
+        FROM runs
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at),
+            in_version AS (
+                PARTITION BY id, _scd_run ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    staged AS (
+        -- Rows to write; the action is NULL if the stored version is already right.
+        SELECT
+            CASE
+                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored
+                    <=> STRUCT(
+                        a, b, c, bucket,
+                        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action,
+                        _scd_next
+                    ))
+                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, a, b, c, bucket,
+            _scd_at AS begins,
+            COALESCE(_scd_next, TIMESTAMP '9999-12-31 23:59:59.999') AS ends,
+            SHA2(TO_JSON(STRUCT(a, CAST(b AS STRING) AS b), MAP('ignoreNullFields', 'true')), 256) AS the_row_hash,
+            CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action
+        FROM versions
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+-- Redundant: the version before it now has the same values.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET
+        a = s.a, b = s.b, c = s.c, bucket = s.bucket, ends = s.ends, the_row_hash = s.the_row_hash,
+        the_action = s.the_action
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, bucket, begins, ends, the_row_hash, the_action)
+    VALUES (s.id, s.a, s.b, s.c, s.bucket, s.begins, s.ends, s.the_row_hash, s.the_action);

@@ -1,0 +1,60 @@
+-- r.t11
+-- Keeps one row per key, column by column: the last, first, least or greatest value.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING parquet OPTIONS ('path' 'data/x/11/rows', 'mergeSchema' 'false');
+
+MERGE INTO r.t11 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            lsn AS _scd_sequence_1
+        FROM _scd_source
+        WHERE NOT COALESCE(op = 'D', FALSE)
+    ),
+    changes AS (
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows
+        WHERE NOT (id IS NULL OR _scd_at IS NULL)
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM changes
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC, STRUCT(a, b, c))
+    ),
+    latest AS (
+        -- One row per key.
+        SELECT
+            id,
+            MAX(a) AS a,
+            MAX(b) AS b,
+            MAX(c) AS c,
+            MAX(_scd_at) AS _scd_time
+        FROM ranked
+        GROUP BY id
+    )
+    SELECT * FROM latest
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id
+-- The stored row and the batch are combined column by column.
+WHEN MATCHED
+AND NOT (STRUCT(t.a, t.b, t.c)
+    <=> STRUCT(GREATEST(t.a, s.a) AS a, GREATEST(t.b, s.b) AS b, GREATEST(t.c, s.c) AS c)) THEN
+    UPDATE SET
+        a = GREATEST(t.a, s.a),
+        b = GREATEST(t.b, s.b),
+        c = GREATEST(t.c, s.c)
+-- A new key.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c)
+    VALUES (s.id, s.a, s.b, s.c);

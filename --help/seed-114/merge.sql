@@ -1,0 +1,219 @@
+-- r.t114
+-- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
+-- version and opens another, a missing key is marked as deleted by a version. Load extracts in the order of their
+-- times. Stops and writes nothing if the extract is empty, or a version to close is not older than the extract. The
+-- same extract again changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE last_run TIMESTAMP DEFAULT ...;
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
+
+-- Every row of the extract takes effect at this time.
+DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
+
+SET VARIABLE _scd_taken_at = COALESCE(
+    CAST(session.taken AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t114: snapshot.taken_at is NULL')
+);
+
+-- The time of this run, written as the end of the open versions.
+DECLARE OR REPLACE VARIABLE _scd_last_run TIMESTAMP;
+
+SET VARIABLE _scd_last_run = COALESCE(
+    CAST(session.last_run AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t114: the param last_run is NULL; give it a value')
+);
+
+MERGE INTO r.t114 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            lsn AS _scd_sequence_1
+        FROM nowhere
+    ),
+    extract AS (
+        -- A row without a key is left out.
+        SELECT *
+        FROM source_rows
+        WHERE NOT (id IS NULL)
+        UNION ALL
+        -- An empty extract would close every version, so it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t114: the snapshot is empty'),
+            NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows WHERE NOT (id IS NULL))
+        DISTRIBUTE BY id -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- Exact copies of a row count once; the row with the greatest sequence wins.
+        SELECT
+            *,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_sequence_1 DESC, STRUCT(a, b, c))
+    ),
+    snapshot AS (
+        -- One row per key; of different rows any one counts.
+        SELECT *
+        FROM ranked
+        WHERE _scd_row = 1
+    ),
+    stored AS (
+        -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
+        SELECT
+            t.id, t.a, t.b, t.c,
+            t.begins AS _scd_from,
+            CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END AS _scd_until,
+            COALESCE(t.is_deleted, FALSE) AS _scd_was_deleted,
+            ROW_NUMBER() OVER newest_first AS _scd_row
+        FROM r.t114 AS t
+        WHERE (t.current_flag = 'Y' OR t.ends >= _scd_taken_at)
+        WINDOW newest_first AS (PARTITION BY t.id ORDER BY t.begins DESC)
+        DISTRIBUTE BY id -- like the extract, for the join
+    ),
+    compared AS (
+        -- Only keys that differ: missing from the extract, new, changed, or back again.
+        SELECT
+            COALESCE(n.id, o.id) AS id,
+            CASE WHEN n.id IS NULL THEN o.a ELSE n.a END AS a,
+            CASE WHEN n.id IS NULL THEN o.b ELSE n.b END AS b,
+            CASE WHEN n.id IS NULL THEN o.c WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN COALESCE(n.c, o.c) ELSE n.c END AS c,
+            _scd_taken_at AS _scd_at,
+            o._scd_from, o._scd_until,
+            o._scd_was_deleted,
+            NOT (o.id IS NULL) AND o._scd_until IS NULL AND NOT o._scd_was_deleted
+                AND (o.c IS NULL AND n.c IS NOT NULL) AS _scd_fills,
+            n.id IS NULL AS _scd_gone,
+            CASE
+                WHEN NOT o._scd_was_deleted AND STRUCT(
+                    n.b,
+                    nullif(upper(COALESCE(n.c, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN o.c END)), 'Q') AS c
+                )
+                    <=> STRUCT(
+                        o.b,
+                        nullif(upper(COALESCE(o.c, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN n.c END)), 'Q') AS c
+                    )
+                    THEN STRUCT(
+                        COALESCE(o.c, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN n.c END) AS c
+                    )
+            END AS _scd_same,
+            CASE
+                WHEN n.id IS NULL THEN ARRAY('close', 'open')
+                WHEN o.id IS NULL THEN ARRAY('open')
+                WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
+                ELSE ARRAY('close', 'open')
+            END AS _scd_actions
+        FROM snapshot AS n
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+            ON n.id = o.id
+        WHERE
+            CASE
+                WHEN n.id IS NULL THEN o._scd_until IS NULL AND NOT o._scd_was_deleted
+                WHEN o.id IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (_scd_taken_at <= o._scd_from AND NOT o._scd_was_deleted AND STRUCT(
+                    n.a, n.b,
+                    nullif(upper(COALESCE(n.c, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN o.c END)), 'Q') AS c
+                )
+                    <=> STRUCT(o.a, o.b, nullif(upper(o.c), 'Q') AS c))
+            END
+    ),
+    versions AS (
+        -- A changed key closes a version and opens another. Closing one that is too new stops the run.
+        SELECT
+            *,
+            CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
+            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
+        FROM compared
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_TAKEN_AT] r.t114: the snapshot is not newer than a version that it closes: '
+                        || TO_JSON(STRUCT(id, _scd_from))
+                    )
+                ELSE TRUE
+            END
+    ),
+    kept AS (
+        -- A version that is corrected keeps the values for which `compare` sees no change.
+        SELECT
+            id, a, b,
+            IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.c, c) AS c,
+            _scd_action, _scd_start, _scd_next, _scd_from, _scd_until, _scd_was_deleted, _scd_gone, _scd_fills
+        FROM versions
+    ),
+    lives AS (
+        -- The versions of keys in which a NULL becomes known, and whether a delete follows each.
+        SELECT
+            t.id, t.a, t.b, t.c,
+            t.begins AS _scd_from,
+            CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END AS _scd_until,
+            NOT (CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END <=> LAG(t.begins) OVER newest_first) OR COALESCE(t.is_deleted, FALSE) AS _scd_ends
+        FROM r.t114 AS t
+        LEFT SEMI JOIN (SELECT * FROM compared WHERE _scd_fills) AS c
+            ON t.id = c.id
+        WINDOW newest_first AS (PARTITION BY t.id ORDER BY t.begins DESC)
+    ),
+    filled AS (
+        -- What became known is written into the versions since the last delete; a version that closes now gets its end here.
+        SELECT
+            l.id,
+            l.a,
+            l.b,
+            COALESCE(l.c, c.c) AS c,
+            l._scd_from,
+            COALESCE(l._scd_until, c._scd_at) AS _scd_until
+        FROM (
+            SELECT
+                *,
+                COUNT_IF(_scd_ends) OVER (PARTITION BY id ORDER BY _scd_from DESC) AS _scd_life
+            FROM lives
+        ) AS l
+        JOIN compared AS c
+            ON l.id = c.id
+        WHERE l._scd_life = 0
+            AND c._scd_fills
+            AND (l._scd_until IS NOT NULL OR ARRAY_CONTAINS(c._scd_actions, 'close'))
+    ),
+    staged AS (
+        -- Rows to write, with their history columns.
+        SELECT
+            _scd_action,
+            id, a, b, c,
+            _scd_start AS begins,
+            COALESCE(_scd_next, _scd_last_run) AS ends,
+            CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
+            _scd_gone AS is_deleted
+        FROM kept
+        WHERE NOT (_scd_fills AND _scd_action = 'close')
+        UNION ALL
+        SELECT
+            'correct' AS _scd_action,
+            id, a, b, c,
+            _scd_from AS begins,
+            COALESCE(_scd_until, _scd_last_run) AS ends,
+            CASE WHEN _scd_until IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
+            FALSE AS is_deleted
+        FROM filled
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins
+-- The open version of a missing or changed key: only its end is written.
+WHEN MATCHED AND s._scd_action = 'close' THEN
+    UPDATE SET ends = s.ends, current_flag = s.current_flag
+-- A version that is open again because its key is back, or whose values are corrected.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, ends = s.ends, current_flag = s.current_flag, is_deleted = s.is_deleted
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, begins, ends, current_flag, is_deleted)
+    VALUES (s.id, s.a, s.b, s.c, s.begins, s.ends, s.current_flag, s.is_deleted)
+-- An open version that the batch does not touch: its end is the time of this run.
+WHEN NOT MATCHED BY SOURCE AND t.current_flag = 'Y' AND t.ends <> _scd_last_run THEN
+    UPDATE SET ends = _scd_last_run;

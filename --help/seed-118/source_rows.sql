@@ -1,0 +1,14 @@
+WITH source AS (SELECT * FROM incoming_118 WHERE 1 = 1),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS BIGINT) AS _scd_at,
+        CAST(ended AS BIGINT) + 10 AS _scd_until
+    FROM source
+)
+SELECT * FROM incoming

@@ -1,0 +1,12 @@
+ALTER TABLE r.t12 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t12 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date, gap 1 day, open_end 9999-12-31',
+    'scdgen.tracked' = '["b"]'
+);

@@ -1,0 +1,28 @@
+-- r.t120: it's \ number 120 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t120 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT COMMENT 'Start of the next version, or time of the delete',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+CLUSTER BY (id)
+LOCATION 'data/x/120/table'
+COMMENT 'it\'s \\ number 120 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint',
+    'scdgen.tracked' = '["a"]'
+);

@@ -1,0 +1,29 @@
+-- r.t129: it's \ number 129 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t129 (
+    id INT NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT NOT NULL COMMENT '10 before the next version',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'it\'s \\ number 129 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'bigint, gap 10, open_end last_run',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

@@ -1,0 +1,26 @@
+-- r.t132
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t132 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE NOT NULL COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date, open_end last_run',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

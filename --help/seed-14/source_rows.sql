@@ -1,0 +1,12 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        CAST(ended AS TIMESTAMP) + INTERVAL '1' MICROSECOND AS _scd_until
+    FROM _scd_source
+)
+SELECT * FROM incoming

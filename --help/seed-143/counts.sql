@@ -1,0 +1,100 @@
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM _scd_source
+    WHERE (b IS NULL OR b >= session.least)
+),
+extract AS (
+    -- A row without a key or a time is left out.
+    SELECT *
+    FROM source_rows
+    WHERE NOT (id IS NULL OR _scd_at IS NULL)
+    UNION ALL
+    -- An empty extract would close every version, so it stops the statement.
+    SELECT
+        RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t143: the snapshot is empty'),
+        NULL, NULL, NULL, NULL, NULL
+    WHERE NOT EXISTS (SELECT 1 FROM source_rows WHERE NOT (id IS NULL OR _scd_at IS NULL))
+    DISTRIBUTE BY id -- one shuffle for the window and the join
+),
+ranked AS (
+    -- Exact copies of a row count once; the row with the greatest sequence wins.
+    SELECT
+        *,
+        RANK() OVER by_key > 1
+            OR STRUCT(a, b, c) <=> FIRST_VALUE(STRUCT(a, b, c)) OVER by_key AS _scd_agrees,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM extract
+    WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC)
+),
+snapshot AS (
+    -- One row per key; two rows that contradict each other stop the statement.
+    SELECT
+        id, a, b, c,
+        _scd_at AS changed
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] r.t143: two different rows of one key and time: '
+                || TO_JSON(STRUCT(id, _scd_at))
+            )
+        END
+),
+compared AS (
+    -- Only keys that differ: missing from the extract, new, or changed.
+    SELECT
+        CASE
+            WHEN o.id IS NULL THEN 'insert'
+            WHEN n.id IS NULL THEN 'delete'
+            ELSE 'update'
+        END AS _scd_action,
+        COUNT_IF(n.id IS NULL) OVER () AS _scd_closing,
+        COALESCE(n.id, o.id) AS id,
+        o.changed AS _scd_updated_at,
+        n.a, n.b, n.c, n.changed
+FROM snapshot AS n
+    FULL OUTER JOIN r.t143 AS o
+        ON n.id = o.id
+    WHERE o.id IS NULL
+        OR n.id IS NULL
+        OR n.id IS NOT NULL AND n.changed >= o.changed AND NOT (STRUCT(o.a, o.b, o.c, o.changed) <=> STRUCT(n.a, n.b, n.c, n.changed))
+),
+staged AS (
+    -- Rows to write; one that breaks a rule stops the statement.
+    SELECT *
+    FROM compared
+    CROSS JOIN (
+        SELECT COUNT(*) AS _scd_current
+        FROM r.t143 AS t
+    )
+    WHERE
+        CASE
+            WHEN _scd_action = 'delete' AND _scd_taken_at <= _scd_updated_at
+                THEN RAISE_ERROR(
+                    '[SCDGEN_TAKEN_AT] r.t143: the snapshot is not newer than a row that it removes: '
+                    || TO_JSON(STRUCT(id, _scd_updated_at))
+                )
+            WHEN _scd_closing > 0.9 * _scd_current
+                THEN RAISE_ERROR(
+                    '[SCDGEN_MAX_DELETED] r.t143: ' || _scd_closing
+                    || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                    || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 90 %)'
+                )
+            ELSE TRUE
+        END
+)
+SELECT
+    COUNT_IF(_scd_action = 'insert') AS new,
+    COUNT_IF(_scd_action = 'update') AS changed,
+    COUNT_IF(_scd_action = 'delete') AS deleted,
+    (SELECT COUNT(DISTINCT id) FROM extract) - COUNT_IF(_scd_action <> 'delete') AS unchanged
+FROM staged

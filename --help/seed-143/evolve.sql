@@ -1,0 +1,10 @@
+ALTER TABLE r.t143 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t143 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

@@ -1,0 +1,74 @@
+-- r.t146
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.id,
+    COUNT(*) AS row_count
+FROM r.t146 AS t
+WHERE t.ends = TIMESTAMP '9999-12-31 23:59:59.999'
+GROUP BY t.id
+HAVING COUNT(*) > 1;
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.ends, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MICROSECOND AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t146 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- contiguous: a version ends where the next begins, a delete aside.
+SELECT *
+FROM (
+    SELECT
+        *,
+        NULLIF(t.ends, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MICROSECOND AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t146 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins, t.ends)
+)
+WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.id, t.begins,
+    COUNT(*) AS row_count
+FROM r.t146 AS t
+GROUP BY t.id, t.begins
+HAVING COUNT(*) > 1;
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM r.t146 AS t
+WHERE NULLIF(t.ends, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MICROSECOND <= t.begins
+    OR t.ends IS NULL
+    OR t.ends > TIMESTAMP '9999-12-31 23:59:59.999'
+    OR t.begins >= TIMESTAMP '9999-12-31 23:59:59.999';
+
+-- flag_matches_end: the flag says what the end says.
+SELECT *
+FROM r.t146 AS t
+WHERE NOT (t.is_current <=> CASE WHEN t.ends = TIMESTAMP '9999-12-31 23:59:59.999' THEN 1 ELSE 0 END);
+
+-- key_not_null: no key and no start is NULL.
+SELECT *
+FROM r.t146 AS t
+WHERE t.id IS NULL
+    OR t.begins IS NULL;
+
+-- hash_matches: the stored hash is that of the tracked columns.
+SELECT *
+FROM r.t146 AS t
+WHERE NOT (
+    t.the_row_hash
+        <=> SHA2(TO_JSON(STRUCT(CAST(b AS STRING) AS b, c), MAP('ignoreNullFields', 'true')), 256)
+);
+
+-- known_b: a check of the spec.
+SELECT * FROM r.t146 WHERE b > 2;

@@ -1,0 +1,21 @@
+-- r.t147
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t147 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    bucket INT
+)
+USING DELTA
+PARTITIONED BY (bucket)
+LOCATION 'data/x/147/table'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

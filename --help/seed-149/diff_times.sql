@@ -1,0 +1,75 @@
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(
+                least(t.b, 1) AS b, nullif(upper(t.c), 'Q') AS c, t.is_deleted,
+                CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(
+                    least(t.b, 1) AS b, nullif(upper(t.c), 'Q') AS c, t.is_deleted, t.begins AS _scd_at
+                )
+        ) AS _scd_opens
+    FROM r.t149 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MIN_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    _scd_change,
+    CASE WHEN _scd_new IS NULL THEN _scd_end ELSE _scd_start END AS _scd_since,
+    _scd_old,
+    _scd_new
+FROM (
+    SELECT
+        *,
+        CASE
+            WHEN _scd_old IS NULL AND _scd_new IS NULL THEN NULL
+            WHEN _scd_old IS NULL THEN IF(_scd_known, 'returned', 'new')
+            WHEN _scd_new IS NULL THEN 'deleted'
+            WHEN NOT (STRUCT(
+                _scd_old.id, _scd_old.region, _scd_old.a, least(_scd_old.b, 1) AS b,
+                nullif(upper(_scd_old.c), 'Q') AS c
+            )
+                <=> STRUCT(
+                    _scd_new.id, _scd_new.region, _scd_new.a, least(_scd_new.b, 1) AS b,
+                    nullif(upper(_scd_new.c), 'Q') AS c
+                )) THEN 'changed'
+        END AS _scd_change
+    FROM (
+        -- One row per key: the values at the two times, and the start and end of the last version by then.
+        SELECT
+            t.id, t.region,
+            MAX_BY(STRUCT(t.id, t.region, t.a, t.b, t.c), t.begins) FILTER (WHERE t.begins <= CAST('2024-01-01' AS TIMESTAMP) AND (t.current_flag = 'Y' OR t.ends > CAST('2024-01-01' AS TIMESTAMP))) AS _scd_old,
+            MAX_BY(STRUCT(t.id, t.region, t.a, t.b, t.c), t.begins) FILTER (WHERE t.begins <= CAST('2024-02-01' AS TIMESTAMP) AND (t.current_flag = 'Y' OR t.ends > CAST('2024-02-01' AS TIMESTAMP))) AS _scd_new,
+            COUNT_IF(t.begins <= CAST('2024-01-01' AS TIMESTAMP)) > 0 AS _scd_known,
+            MAX(t.begins) FILTER (WHERE t.begins <= CAST('2024-02-01' AS TIMESTAMP)) AS _scd_start,
+            MAX(CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END) FILTER (WHERE t.begins <= CAST('2024-02-01' AS TIMESTAMP)) AS _scd_end
+        FROM folded AS t
+        WHERE NOT t.is_deleted
+        GROUP BY t.id, t.region
+    )
+)
+WHERE _scd_change IS NOT NULL
+ORDER BY id, region

@@ -1,0 +1,44 @@
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(
+                least(t.b, 1) AS b, nullif(upper(t.c), 'Q') AS c, t.is_deleted,
+                CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(
+                    least(t.b, 1) AS b, nullif(upper(t.c), 'Q') AS c, t.is_deleted, t.begins AS _scd_at
+                )
+        ) AS _scd_opens
+    FROM r.t149 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MIN_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, the_surrogate_key, begins, ends, current_flag, is_deleted
+FROM folded AS t
+WHERE t.begins <= CAST('2024-01-01' AS TIMESTAMP)
+    AND (t.current_flag = 'Y' OR t.ends > CAST('2024-01-01' AS TIMESTAMP))
+ORDER BY id, region, begins

@@ -1,0 +1,174 @@
+-- r.t160: it's \ number 160 -- of */ many
+-- Merges a batch of changes into the history: a change that is not newer than what is stored of its key stops the
+-- statement. Each change is a version; one at a stored start replaces the values. A delete ends the version of its key;
+-- other keys stay as they are. Stops and writes nothing if rows of one key and time differ, or an earlier row arrives
+-- during the run. Repeating the last batch changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE last_run TIMESTAMP DEFAULT ...;
+
+-- The time of this run, written as the end of the open versions.
+DECLARE OR REPLACE VARIABLE _scd_last_run TIMESTAMP;
+
+SET VARIABLE _scd_last_run = COALESCE(
+    CAST(session.last_run AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t160: the param last_run is NULL; give it a value')
+);
+
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
+
+SET VARIABLE _scd_batch_from = (
+    WITH source AS (
+        SELECT * FROM incoming_160 WHERE 1 = 1
+    )
+    SELECT MIN(CAST(happened AS TIMESTAMP)) - INTERVAL '1' MILLISECOND
+    FROM source
+);
+
+MERGE INTO r.t160 AS t USING (
+    WITH source AS (
+        SELECT * FROM incoming_160 WHERE 1 = 1
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            COALESCE(op = 'D', FALSE) AS _scd_deleted,
+            lsn AS _scd_sequence_1
+        FROM source
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL OR _scd_at IS NULL THEN FALSE
+                WHEN _scd_at - INTERVAL '1' MILLISECOND >= _scd_batch_from THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t160: the source changed during the run')
+            END
+    ),
+    timeline AS (
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        SELECT id, a, b, c, _scd_at, _scd_deleted, _scd_sequence_1, NULL AS _scd_until, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT
+            t.id, t.a, t.b, t.c, _scd_at, _scd_deleted, NULL,
+            CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends + INTERVAL '1' MILLISECOND END,
+            _scd_rank
+        FROM r.t160 AS t
+        LEFT SEMI JOIN changes AS c ON t.id = c.id
+            LATERAL VIEW STACK(
+                2, t.begins, FALSE, 2,
+                CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends + INTERVAL '1' MILLISECOND END, TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.current_flag = 'Y' OR t.ends >= _scd_batch_from) AND _scd_at IS NOT NULL
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
+    ),
+    newest AS (
+        -- The newest start or delete that is stored of each key: what is not later than it is late.
+        SELECT
+            *,
+            MAX(CASE WHEN _scd_rank > 1 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_newest
+        FROM timeline
+    ),
+    ranked AS (
+        -- At one key and time, a change takes precedence over what is stored; the greatest lsn wins.
+        SELECT
+            *,
+            ROW_NUMBER() OVER same_time AS _scd_row,
+            RANK() OVER same_time > 1
+                OR CASE WHEN NOT _scd_deleted THEN STRUCT(a, b, c) END
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(a, b, c) END) OVER same_time
+                AS _scd_agrees,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, _scd_until AS _scd_next) END)
+                IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
+        FROM newest
+        WHERE
+            CASE
+                WHEN _scd_rank = 1 AND _scd_at <= _scd_newest THEN RAISE_ERROR(
+                    '[SCDGEN_LATE] r.t160: a late row: ' || TO_JSON(STRUCT(id, _scd_at))
+                )
+                ELSE TRUE
+            END
+        WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
+    ),
+    events AS (
+        -- One event per key and time; two changes that contradict each other stop the statement.
+        SELECT
+            *,
+            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t160: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    given AS (
+        -- NULL in a change means "not given": the last known value stays.
+        SELECT
+            id,
+            a,
+            CASE
+                WHEN _scd_deleted THEN b
+                ELSE LAST_VALUE(CASE WHEN NOT _scd_deleted THEN b END) IGNORE NULLS OVER by_life
+            END AS b,
+            c,
+            _scd_at, _scd_deleted, _scd_stored
+        FROM events
+        WINDOW
+            by_life AS (PARTITION BY id, _scd_life ORDER BY _scd_at)
+    ),
+    opening AS (
+        -- Each that is not a delete opens a version.
+        SELECT
+            *,
+            NOT _scd_deleted AS _scd_opens
+        FROM given
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    staged AS (
+        -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+        SELECT
+            LEAD(_scd_at) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
+            CASE
+                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(a, b, c, _scd_next))
+                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, a, b, c,
+            SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS the_surrogate_key,
+            _scd_at AS begins,
+            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, _scd_last_run) AS ends,
+            CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS current_flag
+        FROM opening
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins AND (t.current_flag = 'Y' OR t.ends >= _scd_batch_from)
+-- Redundant: the version before it now has the same values.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, ends = s.ends, current_flag = s.current_flag
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, the_surrogate_key, begins, ends, current_flag)
+    VALUES (s.id, s.a, s.b, s.c, s.the_surrogate_key, s.begins, s.ends, s.current_flag)
+-- An open version that the batch does not touch: its end is the time of this run.
+WHEN NOT MATCHED BY SOURCE AND t.current_flag = 'Y' AND t.ends <> _scd_last_run THEN
+    UPDATE SET ends = _scd_last_run;

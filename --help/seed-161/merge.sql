@@ -1,0 +1,222 @@
+-- r.t161
+-- Merges a batch of changes into the history: a change that is not newer than what is stored of its key stops the
+-- statement. A change that repeats the values before it opens no version; one at a stored start replaces the values. No
+-- change deletes a key; other keys stay as they are. Stops and writes nothing if a row of another partition arrives
+-- during the run. Repeating the last batch changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING parquet OPTIONS ('path' 'data/x/161/rows', 'mergeSchema' 'false');
+
+-- The partitions of the batch's keys; Delta skips the files of all others.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE _scd_partitions_1 = (SELECT COLLECT_SET(CAST(id % 3 AS INT)) FROM _scd_source);
+
+MERGE INTO r.t161 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS BIGINT) AS _scd_at
+        FROM _scd_source
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL OR region IS NULL OR _scd_at IS NULL THEN FALSE
+                WHEN _scd_at >= 9999999999
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t161: happened is not before the open end')
+                WHEN (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket)) THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t161: the source changed during the run')
+            END
+    ),
+    timeline AS (
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        SELECT id, region, a, b, c, bucket, _scd_at, FALSE AS _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT
+            t.id, t.region, t.a, t.b, t.c, t.bucket, _scd_at, _scd_deleted,
+            NULLIF(t.ends, 9999999999),
+            _scd_rank
+        FROM r.t161 AS t
+        LEFT SEMI JOIN changes AS c ON t.id = c.id AND t.region = c.region
+            LATERAL VIEW STACK(
+                2, t.begins, FALSE, 2,
+                NULLIF(t.ends, 9999999999), TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket)) AND _scd_at IS NOT NULL
+        DISTRIBUTE BY id, region -- of the whole UNION: one shuffle serves every window
+    ),
+    newest AS (
+        -- The newest start or delete that is stored of each key: what is not later than it is late.
+        SELECT
+            *,
+            MAX(CASE WHEN _scd_rank > 1 THEN _scd_at END) OVER (PARTITION BY id, region) AS _scd_newest
+        FROM timeline
+    ),
+    ranked AS (
+        -- At one key and time, a change takes precedence over what is stored.
+        SELECT
+            *,
+            ROW_NUMBER() OVER same_time AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, bucket, _scd_until AS _scd_next) END)
+                IGNORE NULLS OVER (PARTITION BY id, region, _scd_at) AS _scd_stored
+        FROM newest
+        WHERE
+            CASE
+                WHEN _scd_rank = 1 AND _scd_at <= _scd_newest THEN RAISE_ERROR(
+                    '[SCDGEN_LATE] r.t161: a late row: ' || TO_JSON(STRUCT(id, region, _scd_at))
+                )
+                ELSE TRUE
+            END
+        WINDOW same_time AS (PARTITION BY id, region, _scd_at ORDER BY _scd_rank, STRUCT(a, b, c, bucket))
+    ),
+    events AS (
+        -- One event per key and time.
+        SELECT
+            *,
+            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        FROM ranked
+        WHERE _scd_row = 1
+        WINDOW by_key AS (PARTITION BY id, region ORDER BY _scd_at)
+    ),
+    given AS (
+        -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+        SELECT
+            id,
+            region,
+            CASE
+                WHEN _scd_deleted THEN a
+                ELSE COALESCE(
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN a END) IGNORE NULLS OVER by_life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(a, _scd_stored.a) END)
+                            IGNORE NULLS OVER whole_life
+                    )
+            END AS a,
+            b,
+            CASE
+                WHEN _scd_deleted THEN c
+                ELSE COALESCE(
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN c END) IGNORE NULLS OVER by_life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(c, _scd_stored.c) END)
+                            IGNORE NULLS OVER whole_life
+                    )
+            END AS c,
+            bucket,
+            _scd_at, _scd_deleted, _scd_stored
+        FROM events
+        WINDOW
+            by_life AS (PARTITION BY id, region, _scd_life ORDER BY _scd_at),
+            whole_life AS (
+                PARTITION BY id, region, _scd_life ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    opening AS (
+        -- An event opens a version if it differs from the state before it.
+        SELECT
+            *,
+            NOT _scd_deleted
+                AND NOT (STRUCT(_scd_deleted, a, least(b, 1) AS b, c)
+                    <=> LAG(STRUCT(_scd_deleted, a, least(b, 1) AS b, c)) OVER by_key)
+                AS _scd_opens
+        FROM given
+        WINDOW by_key AS (PARTITION BY id, region ORDER BY _scd_at)
+    ),
+    kept AS (
+        -- A version keeps the values of the change that opened it, or what is stored of it if `compare` sees no change.
+        SELECT
+            id,
+            region,
+            a,
+            CASE
+                WHEN _scd_deleted THEN b
+                ELSE (LAST_VALUE(_scd_opening) IGNORE NULLS OVER by_key).b
+            END AS b,
+            c,
+            bucket,
+            _scd_at, _scd_deleted, _scd_stored, _scd_opens
+        FROM (
+            SELECT
+                *,
+                CASE
+                    WHEN NOT _scd_opens OR _scd_deleted THEN NULL
+                    WHEN _scd_stored IS NOT NULL
+                        AND STRUCT(_scd_stored.a, least(_scd_stored.b, 1) AS b, _scd_stored.c)
+                            <=> STRUCT(a, least(b, 1) AS b, c)
+                        THEN STRUCT(_scd_stored.b)
+                    ELSE STRUCT(b)
+                END AS _scd_opening
+            FROM opening
+        )
+        WINDOW by_key AS (PARTITION BY id, region ORDER BY _scd_at)
+    ),
+    runs AS (
+        -- Numbers the versions, to find the newest value of an untracked column in each.
+        SELECT
+            *,
+            COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id, region ORDER BY _scd_at) AS _scd_run
+        FROM kept
+    ),
+    versions AS (
+        -- A version lasts until the next version or delete of its key.
+        SELECT
+            id,
+            region,
+            a,
+            b,
+            c,
+            LAST_VALUE(bucket) OVER in_version AS bucket,
+            _scd_at,
+            _scd_opens,
+            _scd_stored,
+            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
+        FROM runs
+        WINDOW
+            by_key AS (PARTITION BY id, region ORDER BY _scd_at),
+            in_version AS (
+                PARTITION BY id, region, _scd_run ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    staged AS (
+        -- Rows to write; the action is NULL if the stored version is already right.
+        SELECT
+            CASE
+                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(a, b, c, bucket, _scd_next))
+                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, region, a, b, c, bucket,
+            _scd_at AS begins,
+            COALESCE(_scd_next, 9999999999) AS ends,
+            CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS current_flag
+        FROM versions
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id
+        AND t.region = s.region
+        AND t.begins = s.begins
+        AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+-- Redundant: the version before it now has the same values.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, bucket = s.bucket, ends = s.ends, current_flag = s.current_flag
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, a, b, c, bucket, begins, ends, current_flag)
+    VALUES (s.id, s.region, s.a, s.b, s.c, s.bucket, s.begins, s.ends, s.current_flag);

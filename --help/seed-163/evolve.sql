@@ -1,0 +1,11 @@
+ALTER TABLE r.t163 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT
+);
+
+ALTER TABLE r.t163 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

@@ -1,0 +1,29 @@
+-- r.t164: it's \ number 164 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t164 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT,
+    begins TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    ends TIMESTAMP NOT NULL COMMENT '1 millisecond before the next version',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+COMMENT 'it\'s \\ number 164 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp, gap 1 millisecond, open_end last_run',
+    'scdgen.tracked' = '["a", "c"]'
+);

@@ -1,0 +1,126 @@
+-- r.t167: it's \ number 167 -- of */ many
+-- Makes the keys of the table those of a full extract; column by column the values become one.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
+
+-- The partitions of the batch's keys; Delta skips the files of all others.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE _scd_partitions_1 = (SELECT COLLECT_SET(CAST(id % 3 AS INT)) FROM incoming_167);
+
+MERGE INTO r.t167 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            lsn AS _scd_sequence_1
+        FROM incoming_167
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL OR _scd_at IS NULL THEN FALSE
+                WHEN (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket)) THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t167: the source changed during the run')
+            END
+        UNION ALL
+        -- An empty extract would close every version, so it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t167: the snapshot is empty'),
+            NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows WHERE NOT (id IS NULL OR _scd_at IS NULL))
+        DISTRIBUTE BY id -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            STRUCT(a, b, bucket) <=> FIRST_VALUE(STRUCT(a, b, bucket)) OVER ties AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
+            ties AS (
+                PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
+    ),
+    snapshot AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            id,
+            MIN_BY(a, STRUCT(_scd_at, _scd_sequence_1)) AS a,
+            MAX_BY(b, STRUCT(_scd_at, _scd_sequence_1)) AS b,
+            MIN(c) AS c,
+            MAX_BY(bucket, STRUCT(_scd_at, _scd_sequence_1)) AS bucket,
+            MAX(_scd_at) AS _scd_time
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_agrees THEN TRUE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t167: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+        GROUP BY id
+    ),
+    compared AS (
+        -- Only keys that differ: new, or changed.
+        SELECT
+            CASE
+                WHEN o.id IS NULL THEN 'insert'
+                ELSE 'update'
+            END AS _scd_action,
+            COUNT_IF(n.id IS NULL) OVER () AS _scd_closing,
+            COALESCE(n.id, o.id) AS id,
+            CASE WHEN o.id IS NULL THEN n.a ELSE o.a END AS a,
+            CASE WHEN o.id IS NULL THEN n.b ELSE n.b END AS b,
+            CASE WHEN o.id IS NULL THEN n.c ELSE LEAST(o.c, n.c) END AS c,
+            CASE WHEN o.id IS NULL THEN n.bucket ELSE n.bucket END AS bucket
+    FROM snapshot AS n
+        LEFT JOIN r.t167 AS o
+            ON n.id = o.id
+        WHERE o.id IS NULL
+            OR n.id IS NOT NULL AND NOT (STRUCT(o.a, o.b, o.c, o.bucket)
+                <=> STRUCT(o.a, n.b, LEAST(o.c, n.c) AS c, n.bucket))
+    ),
+    staged AS (
+        -- Rows to write; one that breaks a rule stops the statement.
+        SELECT *
+        FROM compared
+        CROSS JOIN (
+            SELECT COUNT(*) AS _scd_current
+            FROM r.t167 AS t
+        )
+        WHERE
+            CASE
+                WHEN _scd_closing > 0.9 * _scd_current
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_MAX_DELETED] r.t167: ' || _scd_closing
+                        || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                        || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 90 %)'
+                    )
+                ELSE TRUE
+            END
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+-- A changed key.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, bucket = s.bucket
+-- A new key.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, bucket)
+    VALUES (s.id, s.a, s.b, s.c, s.bucket);

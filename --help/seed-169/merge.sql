@@ -1,0 +1,226 @@
+-- r.t169: it's \ number 169 -- of */ many
+-- Merges a batch of changes into the history: a change that is not newer than what is stored of its key stops the
+-- statement. A change that repeats the values before it opens no version; one at a stored start replaces the values. A
+-- delete ends the version of its key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
+-- rows of one key and time differ, or a row of another partition arrives during the run. Repeating the last batch
+-- changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+DECLARE OR REPLACE VARIABLE least INT;
+
+SET VARIABLE least = CAST(2 AS INT);
+
+-- The partitions of the batch's keys; Delta skips the files of all others.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE _scd_partitions_1 = (
+    WITH source AS (
+        SELECT * FROM incoming_169 WHERE 1 = 1
+    )
+    SELECT COLLECT_SET(CAST(id % 3 AS INT))
+    FROM source
+    WHERE (b IS NULL OR b >= session.least)
+);
+
+MERGE INTO r.t169 AS t USING (
+    WITH source AS (
+        SELECT * FROM incoming_169 WHERE 1 = 1
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS DATE) AS _scd_at,
+            COALESCE(op = 'D', FALSE) AS _scd_deleted,
+            lsn AS _scd_sequence_1
+        FROM source
+        WHERE (b IS NULL OR b >= session.least)
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t169: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t169: happened is NULL')
+                WHEN _scd_at >= DATE '9999-12-31'
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t169: happened is not before the open end')
+                WHEN (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket)) THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t169: the source changed during the run')
+            END
+    ),
+    timeline AS (
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        SELECT
+            id, a, b, c, bucket, _scd_at, _scd_deleted, _scd_sequence_1,
+            NULL AS _scd_until,
+            NULL AS the_action,
+            1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT
+            t.id, t.a, t.b, t.c, t.bucket, _scd_at, _scd_deleted, NULL,
+            NULLIF(t.ends, DATE '9999-12-31'),
+            t.the_action, _scd_rank
+        FROM r.t169 AS t
+        LEFT SEMI JOIN changes AS c ON t.id = c.id
+            LATERAL VIEW STACK(
+                2, t.begins, FALSE, 2,
+                NULLIF(t.ends, DATE '9999-12-31'), TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket)) AND _scd_at IS NOT NULL
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
+    ),
+    newest AS (
+        -- The newest start or delete that is stored of each key: what is not later than it is late.
+        SELECT
+            *,
+            MAX(CASE WHEN _scd_rank > 1 THEN _scd_at END) OVER (PARTITION BY id) AS _scd_newest
+        FROM timeline
+    ),
+    ranked AS (
+        -- At one key and time, a change takes precedence over what is stored; the greatest lsn wins.
+        SELECT
+            *,
+            ROW_NUMBER() OVER same_time AS _scd_row,
+            RANK() OVER same_time > 1
+                OR CASE WHEN NOT _scd_deleted THEN STRUCT(a, b, c, bucket) END
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(a, b, c, bucket) END) OVER same_time
+                AS _scd_agrees,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, bucket, the_action, _scd_until AS _scd_next) END)
+                IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
+        FROM newest
+        WHERE
+            CASE
+                WHEN _scd_rank = 1 AND _scd_at <= _scd_newest THEN RAISE_ERROR(
+                    '[SCDGEN_LATE] r.t169: a late row: ' || TO_JSON(STRUCT(id, _scd_at))
+                )
+                ELSE TRUE
+            END
+        WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
+    ),
+    events AS (
+        -- One event per key and time; two changes that contradict each other stop the statement.
+        SELECT
+            *,
+            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t169: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    given AS (
+        -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+        SELECT
+            id,
+            CASE
+                WHEN _scd_deleted THEN a
+                ELSE COALESCE(
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN a END) IGNORE NULLS OVER by_life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(a, _scd_stored.a) END)
+                            IGNORE NULLS OVER whole_life
+                    )
+            END AS a,
+            b,
+            c,
+            bucket,
+            _scd_at, _scd_deleted, _scd_stored
+        FROM events
+        WINDOW
+            by_life AS (PARTITION BY id, _scd_life ORDER BY _scd_at),
+            whole_life AS (
+                PARTITION BY id, _scd_life ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    opening AS (
+        -- An event opens a version if it differs from the state before it.
+        SELECT
+            *,
+            NOT _scd_deleted
+                AND NOT (STRUCT(_scd_deleted, a, b, c) <=> LAG(STRUCT(_scd_deleted, a, b, c)) OVER by_key)
+                AS _scd_opens
+        FROM given
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    runs AS (
+        -- Numbers the versions, to find the newest value of an untracked column in each.
+        SELECT
+            *,
+            COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+        FROM opening
+    ),
+    versions AS (
+        -- A version lasts until the next version or delete of its key.
+        SELECT
+            id,
+            a,
+            b,
+            c,
+            LAST_VALUE(bucket) OVER in_version AS bucket,
+            _scd_at,
+            _scd_opens,
+            _scd_stored,
+            COALESCE(LAG(_scd_deleted) OVER by_key, TRUE) AS _scd_begins,
+            COALESCE(
+                LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_deleted END) IGNORE NULLS OVER by_key,
+                FALSE
+            ) AS _scd_ends_deleted,
+            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
+        FROM runs
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at),
+            in_version AS (
+                PARTITION BY id, _scd_run ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    staged AS (
+        -- Rows to write; the action is NULL if the stored version is already right.
+        SELECT
+            CASE
+                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored
+                    <=> STRUCT(
+                        a, b, c, bucket,
+                        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action,
+                        _scd_next
+                    ))
+                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, a, b, c, bucket,
+            SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(_scd_at AS STRING))), 256) AS the_surrogate_key,
+            _scd_at AS begins,
+            COALESCE(_scd_next, DATE '9999-12-31') AS ends,
+            _scd_next IS NULL AS is_current,
+            CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action
+        FROM versions
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+-- Redundant: the version before it now has the same values.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET
+        a = s.a, b = s.b, c = s.c, bucket = s.bucket, ends = s.ends, is_current = s.is_current,
+        the_action = s.the_action
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, bucket, the_surrogate_key, begins, ends, is_current, the_action)
+    VALUES (s.id, s.a, s.b, s.c, s.bucket, s.the_surrogate_key, s.begins, s.ends, s.is_current, s.the_action);

@@ -1,0 +1,155 @@
+-- r.t17
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t17_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(
+                t.a, t.b IS NULL AS b, t.c,
+                CASE WHEN NOT (t.is_current = 1) THEN t.ends + 1 END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(t.a, t.b IS NULL AS b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t17 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action
+FROM folded AS t
+WHERE t.is_current = 1;
+
+-- The versions valid at a time: SELECT * FROM r.t17_at(1).
+CREATE OR REPLACE FUNCTION r.t17_at (at BIGINT)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(
+                t.a, t.b IS NULL AS b, t.c,
+                CASE WHEN NOT (t.is_current = 1) THEN t.ends + 1 END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(t.a, t.b IS NULL AS b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t17 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.is_current = 1 OR t.ends > at - 1);
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t17_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(
+                t.a, t.b IS NULL AS b, t.c,
+                CASE WHEN NOT (t.is_current = 1) THEN t.ends + 1 END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(t.a, t.b IS NULL AS b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t17 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    t.id, t.region, t.a, t.b, t.c, t.the_surrogate_key, t.begins, t.ends, t.is_current, t.the_row_hash,
+    t.the_action,
+    FIRST_VALUE(t.b) OVER by_key AS first_of_b,
+    FIRST_VALUE(t.a) OVER by_key AS first_of_a,
+    MAX(_scd_since_a) OVER by_key AS since_of_a
+FROM (
+    -- Each version that begins a run of one value has its start, or the value before it.
+    SELECT
+        t.*,
+        CASE
+            WHEN LAG(STRUCT(t.a, CASE WHEN NOT (t.is_current = 1) THEN t.ends + 1 END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.begins AS _scd_at)
+                THEN NULL
+            ELSE t.begins
+        END AS _scd_since_a
+    FROM folded AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+) AS t
+WINDOW
+    by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins);

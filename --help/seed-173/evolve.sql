@@ -1,0 +1,13 @@
+ALTER TABLE r.t173 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT
+);
+
+ALTER TABLE r.t173 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date, gap 1 day, open_end 9999-12-31',
+    'scdgen.tracked' = '["b"]'
+);

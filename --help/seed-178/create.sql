@@ -1,0 +1,27 @@
+-- r.t178
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t178 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    bucket INT,
+    begins TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    ends TIMESTAMP NOT NULL COMMENT '1 day before the next version',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'timestamp, gap 1 day, open_end 9999-12-31 23:59:59.999',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

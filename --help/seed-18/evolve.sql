@@ -1,0 +1,12 @@
+ALTER TABLE r.t18 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t18 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp, open_end 9999-12-31 23:59:59.999',
+    'scdgen.tracked' = '["b", "c"]'
+);

@@ -1,0 +1,11 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        lsn AS _scd_sequence_1
+    FROM _scd_source
+)
+SELECT * FROM incoming

@@ -1,0 +1,23 @@
+-- r.t186
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t186 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE NOT NULL COMMENT '1 day before the next version'
+)
+USING DELTA
+CLUSTER BY (id)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date, gap 1 day, open_end 9999-12-31',
+    'scdgen.tracked' = '["a"]'
+);

@@ -1,0 +1,198 @@
+-- r.t186
+-- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
+-- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
+-- writes nothing if a key is NULL, rows of one key differ, more than 90 % of the keys would be deleted, or a version to
+-- close is not older than the extract. The same extract again changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken DATE DEFAULT ...;
+
+-- Every row of the extract takes effect at this time.
+DECLARE OR REPLACE VARIABLE _scd_taken_at DATE;
+
+SET VARIABLE _scd_taken_at = CASE
+    WHEN CAST(session.taken AS DATE) < DATE '9999-12-31' THEN CAST(session.taken AS DATE)
+    ELSE RAISE_ERROR('[SCDGEN_NULL_TIME] r.t186: snapshot.taken_at is NULL or not before the open end')
+END;
+
+MERGE INTO r.t186 AS t USING (
+    WITH source AS (
+        SELECT * FROM incoming_186 WHERE 1 = 1
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            lsn AS _scd_sequence_1
+        FROM source
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t186: id is NULL')
+                ELSE _scd_kept
+            END
+        DISTRIBUTE BY id -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- Exact copies of a row count once; the row with the greatest sequence wins.
+        SELECT
+            *,
+            RANK() OVER by_key > 1
+                OR STRUCT(a, b, c) <=> FIRST_VALUE(STRUCT(a, b, c)) OVER by_key AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_sequence_1 DESC)
+    ),
+    snapshot AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT *
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t186: two different rows of one key: ' || TO_JSON(STRUCT(id))
+                )
+            END
+    ),
+    stored AS (
+        -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
+        SELECT
+            t.id, t.a, t.b, t.c,
+            t.begins AS _scd_from,
+            NULLIF(t.ends, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
+            ROW_NUMBER() OVER newest_first AS _scd_row
+        FROM r.t186 AS t
+        WHERE t.ends >= _scd_taken_at - INTERVAL '1' DAY
+        WINDOW newest_first AS (PARTITION BY t.id ORDER BY t.begins DESC)
+        DISTRIBUTE BY id -- like the extract, for the join
+    ),
+    compared AS (
+        -- Only keys that differ: missing from the extract, new, changed, or back again.
+        SELECT
+            COALESCE(n.id, o.id) AS id,
+            CASE WHEN o._scd_until IS NULL THEN COALESCE(n.a, o.a) ELSE n.a END AS a,
+            CASE WHEN o._scd_until IS NULL THEN COALESCE(n.b, o.b) ELSE n.b END AS b,
+            CASE WHEN o._scd_until IS NULL THEN COALESCE(n.c, o.c) ELSE n.c END AS c,
+            _scd_taken_at AS _scd_at,
+            o._scd_from, o._scd_until,
+            COUNT_IF(n.id IS NULL) OVER () AS _scd_closing,
+            NOT (o.id IS NULL) AND o._scd_until IS NULL
+                AND (o.a IS NULL AND n.a IS NOT NULL OR o.b IS NULL AND n.b IS NOT NULL OR o.c IS NULL AND n.c IS NOT NULL) AS _scd_fills,
+            CASE
+                WHEN n.id IS NULL THEN ARRAY('close')
+                WHEN o.id IS NULL THEN ARRAY('open')
+                WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
+                ELSE ARRAY('close', 'open')
+            END AS _scd_actions
+        FROM snapshot AS n
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+            ON n.id = o.id
+        WHERE
+            CASE
+                WHEN n.id IS NULL THEN o._scd_until IS NULL
+                WHEN o.id IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (_scd_taken_at <= o._scd_from AND STRUCT(
+                    COALESCE(n.a, CASE WHEN o._scd_until IS NULL THEN o.a END) AS a,
+                    COALESCE(n.b, CASE WHEN o._scd_until IS NULL THEN o.b END) AS b,
+                    COALESCE(n.c, CASE WHEN o._scd_until IS NULL THEN o.c END) AS c
+                )
+                    <=> STRUCT(o.a, o.b, o.c))
+            END
+    ),
+    versions AS (
+        -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
+        SELECT
+            *,
+            CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
+            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
+        FROM compared
+        CROSS JOIN (SELECT COUNT(*) AS _scd_current FROM r.t186 AS t WHERE t.ends = DATE '9999-12-31')
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_TAKEN_AT] r.t186: the snapshot is not newer than a version that it closes: '
+                        || TO_JSON(STRUCT(id, _scd_from))
+                    )
+                WHEN _scd_closing > 0.9 * _scd_current
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_MAX_DELETED] r.t186: ' || _scd_closing
+                        || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                        || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 90 %)'
+                    )
+                ELSE TRUE
+            END
+    ),
+    lives AS (
+        -- The versions of keys in which a NULL becomes known, and whether a delete follows each.
+        SELECT
+            t.id, t.a, t.b, t.c,
+            t.begins AS _scd_from,
+            NULLIF(t.ends, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
+            NOT (NULLIF(t.ends, DATE '9999-12-31') + INTERVAL '1' DAY <=> LAG(t.begins) OVER newest_first) AS _scd_ends
+        FROM r.t186 AS t
+        LEFT SEMI JOIN (SELECT * FROM compared WHERE _scd_fills) AS c
+            ON t.id = c.id
+        WINDOW newest_first AS (PARTITION BY t.id ORDER BY t.begins DESC)
+    ),
+    filled AS (
+        -- What became known is written into the versions since the last delete; a version that closes now gets its end here.
+        SELECT
+            l.id,
+            COALESCE(l.a, c.a) AS a,
+            COALESCE(l.b, c.b) AS b,
+            COALESCE(l.c, c.c) AS c,
+            l._scd_from,
+            COALESCE(l._scd_until, c._scd_at) AS _scd_until
+        FROM (
+            SELECT
+                *,
+                COUNT_IF(_scd_ends) OVER (PARTITION BY id ORDER BY _scd_from DESC) AS _scd_life
+            FROM lives
+        ) AS l
+        JOIN compared AS c
+            ON l.id = c.id
+        WHERE l._scd_life = 0
+            AND c._scd_fills
+            AND (l._scd_until IS NOT NULL OR ARRAY_CONTAINS(c._scd_actions, 'close'))
+    ),
+    staged AS (
+        -- Rows to write, with their history columns.
+        SELECT
+            _scd_action,
+            id, a, b, c,
+            _scd_start AS begins,
+            COALESCE(_scd_next - INTERVAL '1' DAY, DATE '9999-12-31') AS ends
+        FROM versions
+        WHERE NOT (_scd_fills AND _scd_action = 'close')
+        UNION ALL
+        SELECT
+            'correct' AS _scd_action,
+            id, a, b, c,
+            _scd_from AS begins,
+            COALESCE(_scd_until - INTERVAL '1' DAY, DATE '9999-12-31') AS ends
+        FROM filled
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins
+-- The open version of a missing or changed key: only its end is written.
+WHEN MATCHED AND s._scd_action = 'close' THEN
+    UPDATE SET ends = s.ends
+-- A version that is open again because its key is back, or whose values are corrected.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, ends = s.ends
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, begins, ends)
+    VALUES (s.id, s.a, s.b, s.c, s.begins, s.ends);

@@ -1,0 +1,88 @@
+-- r.t188
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t188_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.b, t.c, CASE WHEN NOT t.is_current THEN t.ends END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t188 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MAX_BY(r.bucket, r.begins) AS bucket,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, bucket, begins, ends, is_current, the_row_hash, the_action
+FROM folded AS t
+WHERE t.is_current;
+
+-- The versions valid at a time: SELECT * FROM r.t188_at(1).
+CREATE OR REPLACE FUNCTION r.t188_at (at BIGINT)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.b, t.c, CASE WHEN NOT t.is_current THEN t.ends END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t188 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MAX_BY(r.bucket, r.begins) AS bucket,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, bucket, begins, ends, is_current, the_row_hash, the_action
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.is_current OR t.ends > at);

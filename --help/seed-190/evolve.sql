@@ -1,0 +1,13 @@
+ALTER TABLE r.t190 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT
+);
+
+ALTER TABLE r.t190 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp, gap 1 microsecond, open_end last_run',
+    'scdgen.tracked' = '["a", "b"]'
+);

@@ -1,0 +1,12 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(id % 3 AS INT) AS bucket
+    FROM nowhere
+    WHERE (b IS NULL OR b >= session.least)
+)
+SELECT * FROM incoming

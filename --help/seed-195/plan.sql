@@ -1,0 +1,140 @@
+-- r.t195: it's \ number 195 -- of */ many
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING parquet OPTIONS ('path' 'data/x/195/rows', 'mergeSchema' 'false');
+
+DECLARE OR REPLACE VARIABLE least INT;
+
+SET VARIABLE least = CAST(2 AS INT);
+
+-- A row per row that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "latest" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted,
+        lsn AS _scd_sequence_1
+    FROM _scd_source
+    WHERE (b IS NULL OR b >= session.least)
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t195: id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t195: happened is NULL')
+            ELSE _scd_kept
+        END
+),
+ranked AS (
+    -- The rows of each key, the newest first; what comes before a delete does not count.
+    SELECT
+        *,
+        COUNT_IF(_scd_deleted) OVER life AS _scd_life,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM changes
+    WINDOW
+        by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC, _scd_deleted DESC, STRUCT(a, b, c)),
+        life AS (
+            PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC, _scd_deleted DESC, STRUCT(a, b, c)
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
+),
+latest AS (
+    -- One row per key.
+    SELECT
+        id,
+        MAX(a) FILTER (WHERE _scd_life = 0) AS a,
+        MAX_BY(b, STRUCT(_scd_at, _scd_sequence_1, STRUCT(b, c))) FILTER (WHERE _scd_life = 0) AS b,
+        MIN_BY(c, STRUCT(_scd_at, _scd_sequence_1, STRUCT(b, c))) FILTER (WHERE _scd_life = 0) AS c,
+        MAX(_scd_at) FILTER (WHERE _scd_life = 0) AS _scd_time,
+        COUNT_IF(_scd_life = 0) = 0 AS _scd_deleted,
+        BOOL_OR(_scd_deleted) AS _scd_anew,
+        MAX(_scd_at) FILTER (WHERE _scd_deleted) AS _scd_deleted_at
+    FROM ranked
+    GROUP BY id
+)
+SELECT
+    CASE
+        WHEN t.id IS NOT NULL
+            AND s._scd_deleted THEN 'deleted'
+        WHEN t.id IS NOT NULL
+            AND s._scd_anew
+            AND NOT s._scd_deleted
+            AND NOT (STRUCT(t.a, t.b, t.c) <=> STRUCT(s.a, s.b, s.c)) THEN 'changed'
+        WHEN t.id IS NOT NULL
+            AND NOT s._scd_deleted
+            AND NOT (STRUCT(t.a, t.b, t.c) <=> STRUCT(GREATEST(t.a, s.a) AS a, s.b, t.c)) THEN 'changed'
+        WHEN t.id IS NULL
+            AND NOT s._scd_deleted THEN 'new'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    s.id,
+    CASE WHEN t.id IS NOT NULL THEN STRUCT(t.id, t.a, t.b, t.c) END AS _scd_old,
+    IF(
+        NOT s._scd_deleted,
+        STRUCT(
+            s.id,
+            CASE WHEN t.id IS NULL OR (s._scd_anew) THEN s.a ELSE GREATEST(t.a, s.a) END AS a, s.b,
+            CASE WHEN t.id IS NULL OR (s._scd_anew) THEN s.c ELSE t.c END AS c
+        ),
+        NULL
+    ) AS _scd_new
+FROM latest AS s
+LEFT JOIN r.t195 AS t
+    ON t.id = s.id;
+
+-- Counts: what happens to the keys, and the keys that are there now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'changed') AS changed,
+        COUNT_IF(_scd_action = 'deleted') AS deleted,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'deleted') AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM r.t195
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    id,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.a, _scd_new.a)),
+        ' -> ', 'NULL'
+    ) AS a,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.b AS STRING), CAST(_scd_new.b AS STRING))),
+        ' -> ', 'NULL'
+    ) AS b,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.c, _scd_new.c)),
+        ' -> ', 'NULL'
+    ) AS c
+FROM (
+    SELECT
+        _scd_action, id,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY id) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY id, _scd_action;

@@ -1,0 +1,25 @@
+-- r.t198
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t198 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    begins TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    ends TIMESTAMP COMMENT '1 day before the next version',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp, gap 1 day',
+    'scdgen.tracked' = '["a"]'
+);

@@ -1,0 +1,19 @@
+-- r.t199: it's \ number 199 -- of */ many
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- unique_key: one row per key.
+SELECT
+    t.id,
+    COUNT(*) AS row_count
+FROM r.t199 AS t
+GROUP BY t.id
+HAVING COUNT(*) > 1;
+
+-- key_not_null: no key is NULL.
+SELECT *
+FROM r.t199 AS t
+WHERE t.id IS NULL;
+
+-- known_b: a check of the spec.
+SELECT * FROM r.t199 WHERE b > 2;

@@ -1,0 +1,20 @@
+-- r.t199: it's \ number 199 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t199 (
+    id INT NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING
+)
+USING DELTA
+LOCATION 'data/x/199/table'
+COMMENT 'it\'s \\ number 199 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

@@ -1,0 +1,12 @@
+WITH source AS (SELECT * FROM incoming_199 WHERE 1 = 1),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM source
+)
+SELECT * FROM incoming

@@ -1,0 +1,12 @@
+ALTER TABLE r.t202 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t202 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date, gap 1 day, open_end last_run',
+    'scdgen.tracked' = '["a", "c"]'
+);

@@ -1,0 +1,100 @@
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM incoming_207
+),
+extract AS (
+    -- A row without a key or a time is left out.
+    SELECT *
+    FROM source_rows
+    WHERE NOT (id IS NULL OR _scd_at IS NULL)
+    DISTRIBUTE BY id -- one shuffle for the window and the join
+),
+ranked AS (
+    -- The rows of each key, the newest first.
+    SELECT
+        *,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM extract
+    WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC, STRUCT(a, b, c))
+),
+snapshot AS (
+    -- One row per key.
+    SELECT
+        id,
+        MIN_BY(a, STRUCT(_scd_at, _scd_sequence_1, STRUCT(a, b, c))) AS a,
+        MIN_BY(b, STRUCT(_scd_at, _scd_sequence_1, STRUCT(a, b, c))) AS b,
+        MAX_BY(c, STRUCT(_scd_at, _scd_sequence_1, STRUCT(a, b, c))) AS c,
+        MAX(_scd_at) AS changed,
+        MAX(_scd_at) AS _scd_time
+    FROM ranked
+    GROUP BY id
+),
+compared AS (
+    -- Only keys that differ: missing from the extract, new, or changed.
+    SELECT
+        CASE
+            WHEN o.id IS NULL THEN 'insert'
+            WHEN n.id IS NULL THEN 'delete'
+            ELSE 'update'
+        END AS _scd_action,
+        COUNT_IF(n.id IS NULL) OVER () AS _scd_closing,
+        COALESCE(n.id, o.id) AS id,
+        o.changed AS _scd_updated_at,
+        CASE WHEN o.id IS NULL THEN n.a ELSE o.a END AS a,
+        CASE WHEN o.id IS NULL THEN n.b ELSE o.b END AS b,
+        CASE WHEN o.id IS NULL THEN n.c ELSE CASE WHEN n._scd_time >= o.changed THEN n.c ELSE o.c END END AS c,
+        CASE WHEN o.id IS NULL THEN n.changed ELSE GREATEST(o.changed, n._scd_time) END AS changed
+FROM snapshot AS n
+    FULL OUTER JOIN (
+        SELECT
+            *,
+            COALESCE(id < 70, FALSE) AS _scd_in_scope
+        FROM r.t207 AS t
+    ) AS o
+        ON n.id = o.id
+    WHERE o.id IS NULL
+        OR n.id IS NULL AND o._scd_in_scope
+        OR n.id IS NOT NULL AND NOT (STRUCT(o.a, o.b, o.c, o.changed)
+            <=> STRUCT(
+                o.a, o.b, CASE WHEN n._scd_time >= o.changed THEN n.c ELSE o.c END AS c,
+                GREATEST(o.changed, n._scd_time) AS changed
+            ))
+),
+staged AS (
+    -- Rows to write; one that breaks a rule stops the statement.
+    SELECT *
+    FROM compared
+    CROSS JOIN (
+        SELECT COUNT(*) AS _scd_current
+        FROM r.t207 AS t
+        WHERE id < 70
+    )
+    WHERE
+        CASE
+            WHEN _scd_action = 'delete' AND _scd_taken_at <= _scd_updated_at
+                THEN RAISE_ERROR(
+                    '[SCDGEN_TAKEN_AT] r.t207: the snapshot is not newer than a row that it removes: '
+                    || TO_JSON(STRUCT(id, _scd_updated_at))
+                )
+            WHEN _scd_closing > 0.9 * _scd_current
+                THEN RAISE_ERROR(
+                    '[SCDGEN_MAX_DELETED] r.t207: ' || _scd_closing
+                    || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                    || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 90 %)'
+                )
+            ELSE TRUE
+        END
+)
+SELECT
+    COUNT_IF(_scd_action = 'insert') AS new,
+    COUNT_IF(_scd_action = 'update') AS changed,
+    COUNT_IF(_scd_action = 'delete') AS deleted,
+    (SELECT COUNT(DISTINCT id) FROM extract) - COUNT_IF(_scd_action <> 'delete') AS unchanged
+FROM staged

@@ -1,0 +1,30 @@
+-- r.t213: it's \ number 213 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t213 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    ends TIMESTAMP COMMENT '1 day before the next version',
+    is_current INT NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'it\'s \\ number 213 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp, gap 1 day',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

@@ -1,0 +1,28 @@
+-- r.t214
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t214 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT NOT NULL COMMENT '10 before the next version',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (current_flag)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint, gap 10, open_end last_run',
+    'scdgen.tracked' = '["a", "b"]'
+);

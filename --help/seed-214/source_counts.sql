@@ -1,0 +1,12 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS BIGINT) AS _scd_at,
+        CAST(ended AS BIGINT) + 10 AS _scd_until
+    FROM _scd_source
+)
+SELECT COUNT(*), 0 FROM incoming

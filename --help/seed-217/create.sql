@@ -1,0 +1,27 @@
+-- r.t217: it's \ number 217 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t217 (
+    id INT NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE COMMENT 'Start of the next version, or time of the delete',
+    is_current INT NOT NULL COMMENT 'Whether the version is the open one',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'it\'s \\ number 217 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date',
+    'scdgen.tracked' = '["c"]'
+);

@@ -1,0 +1,12 @@
+ALTER TABLE r.t217 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t217 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date',
+    'scdgen.tracked' = '["c"]'
+);

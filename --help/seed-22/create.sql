@@ -1,0 +1,27 @@
+-- r.t22
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t22 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    bucket INT,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    ends TIMESTAMP COMMENT '1 microsecond before the next version',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'timestamp, gap 1 microsecond',
+    'scdgen.tracked' = '["b", "c"]'
+);

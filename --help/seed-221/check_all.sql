@@ -1,0 +1,36 @@
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
+    SELECT
+        *,
+        t.ends + INTERVAL '1' DAY <= t.begins AS _scd_end_after_start,
+        t.id IS NULL
+            OR t.region IS NULL
+            OR t.begins IS NULL AS _scd_key_not_null,
+        NOT (
+            t.the_row_hash
+                <=> SHA2(TO_JSON(STRUCT(a, c), MAP('ignoreNullFields', 'true')), 256)
+        ) AS _scd_hash_matches,
+        t.ends + INTERVAL '1' DAY AS _scd_until,
+        STRUCT(t.a, nullif(upper(t.c), 'Q') AS c) AS _scd_state
+    FROM r.t221 AS t
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
+    SELECT
+        *,
+        LEAD(t.begins) OVER by_key AS _scd_next,
+        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        (t.ends IS NULL) AND COUNT_IF(t.ends IS NULL) OVER (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) = 2 AS _scd_one_current,
+        ROW_NUMBER() OVER (PARTITION BY t.id, t.region, t.begins ORDER BY t.begins, t.ends) = 2 AS _scd_unique_start
+    FROM judged AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+SELECT
+    COUNT_IF(_scd_one_current) AS one_current,
+    COUNT_IF(_scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until)) AS no_overlap,
+    COUNT_IF(_scd_unique_start) AS unique_start,
+    COUNT_IF(_scd_end_after_start) AS end_after_start,
+    COUNT_IF(_scd_next = _scd_until AND _scd_same) AS no_repeat,
+    COUNT_IF(_scd_key_not_null) AS key_not_null,
+    COUNT_IF(_scd_hash_matches) AS hash_matches
+FROM neighbours

@@ -1,0 +1,105 @@
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM _scd_source
+),
+extract AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t223: id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t223: happened is NULL')
+            ELSE _scd_kept
+        END
+    UNION ALL
+    -- An empty extract would close every version, so it stops the statement.
+    SELECT
+        RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t223: the snapshot is empty'),
+        NULL, NULL, NULL, NULL, NULL, NULL
+    WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+    DISTRIBUTE BY id -- one shuffle for the window and the join
+),
+ranked AS (
+    -- The rows of each key, the newest first.
+    SELECT
+        *,
+        STRUCT(a, b, c) <=> FIRST_VALUE(STRUCT(a, b, c)) OVER ties AS _scd_agrees,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM extract
+    WINDOW
+        by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC),
+        ties AS (
+            PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC
+            RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+        )
+),
+snapshot AS (
+    -- One row per key; two rows that contradict each other stop the statement.
+    SELECT
+        id,
+        MIN_BY(a, STRUCT(_scd_at, _scd_sequence_1)) AS a,
+        MIN_BY(b, STRUCT(_scd_at, _scd_sequence_1)) AS b,
+        MIN_BY(c, STRUCT(_scd_at, _scd_sequence_1)) AS c,
+        MIN(_scd_at) AS _scd_time
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_agrees THEN TRUE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] r.t223: two different rows of one key and time: '
+                || TO_JSON(STRUCT(id, _scd_at))
+            )
+        END
+    GROUP BY id
+),
+compared AS (
+    -- Only keys that differ: new, or changed.
+    SELECT
+        CASE
+            WHEN o.id IS NULL THEN 'insert'
+            ELSE 'update'
+        END AS _scd_action,
+        COUNT_IF(n.id IS NULL) OVER () AS _scd_closing,
+        COALESCE(n.id, o.id) AS id,
+        CASE WHEN o.id IS NULL THEN n.a ELSE o.a END AS a,
+        CASE WHEN o.id IS NULL THEN n.b ELSE o.b END AS b,
+        CASE WHEN o.id IS NULL THEN n.c ELSE o.c END AS c
+FROM snapshot AS n
+    LEFT JOIN r.t223 AS o
+        ON n.id = o.id
+    WHERE o.id IS NULL
+        OR n.id IS NOT NULL AND NOT (STRUCT(o.a, o.b, o.c) <=> STRUCT(o.a, o.b, o.c))
+),
+staged AS (
+    -- Rows to write; one that breaks a rule stops the statement.
+    SELECT *
+    FROM compared
+    CROSS JOIN (
+        SELECT COUNT(*) AS _scd_current
+        FROM r.t223 AS t
+    )
+    WHERE
+        CASE
+            WHEN _scd_closing > 0.9 * _scd_current
+                THEN RAISE_ERROR(
+                    '[SCDGEN_MAX_DELETED] r.t223: ' || _scd_closing
+                    || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                    || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 90 %)'
+                )
+            ELSE TRUE
+        END
+)
+SELECT
+    COUNT_IF(_scd_action = 'insert') AS new,
+    COUNT_IF(_scd_action = 'update') AS changed,
+    COUNT_IF(_scd_action = 'delete') AS deleted,
+    (SELECT COUNT(DISTINCT id) FROM extract) - COUNT_IF(_scd_action <> 'delete') AS unchanged
+FROM staged

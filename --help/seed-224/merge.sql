@@ -1,0 +1,227 @@
+-- r.t224: it's \ number 224 -- of */ many
+-- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
+-- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
+-- the values. A delete is a version, too; other keys stay as they are. Stops and writes nothing if rows of one key and
+-- time differ, or a row of another partition arrives during the run. Repeating the last batch changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE last_run TIMESTAMP DEFAULT ...;
+
+-- The time of this run, written as the end of the open versions.
+DECLARE OR REPLACE VARIABLE _scd_last_run TIMESTAMP;
+
+SET VARIABLE _scd_last_run = COALESCE(
+    CAST(session.last_run AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t224: the param last_run is NULL; give it a value')
+);
+
+-- The partitions of the batch's keys; Delta skips the files of all others.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE _scd_partitions_1 = (
+    WITH source AS (
+        SELECT * FROM incoming_224 WHERE 1 = 1
+    )
+    SELECT COLLECT_SET(CAST(id % 3 AS INT))
+    FROM source
+);
+
+MERGE INTO r.t224 AS t USING (
+    WITH source AS (
+        SELECT * FROM incoming_224 WHERE 1 = 1
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            COALESCE(op = 'D', FALSE) AS _scd_deleted
+        FROM source
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL OR _scd_at IS NULL THEN FALSE
+                WHEN (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket)) THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t224: the source changed during the run')
+            END
+    ),
+    timeline AS (
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        SELECT id, a, b, c, bucket, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT
+            t.id, t.a, t.b, t.c, t.bucket, _scd_at, _scd_deleted,
+            CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' MICROSECOND END,
+            _scd_rank
+        FROM r.t224 AS t
+        LEFT SEMI JOIN changes AS c ON t.id = c.id
+            LATERAL VIEW STACK(
+                2,
+                t.begins, COALESCE(t.is_deleted, FALSE), 2,
+                CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' MICROSECOND END, TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket)) AND _scd_at IS NOT NULL
+        DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
+    ),
+    ranked AS (
+        -- At one key and time, a change takes precedence over what is stored.
+        SELECT
+            *,
+            ROW_NUMBER() OVER same_time AS _scd_row,
+            CASE WHEN NOT _scd_deleted THEN STRUCT(a, b, c, bucket) END
+                <=> FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN STRUCT(a, b, c, bucket) END) OVER same_time
+                AS _scd_agrees,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, bucket, _scd_deleted, _scd_until AS _scd_next) END)
+                IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
+        FROM timeline
+        WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank)
+    ),
+    events AS (
+        -- One event per key and time; two changes that contradict each other stop the statement.
+        SELECT
+            *,
+            LAG(_scd_at) OVER by_key IS NULL AS _scd_oldest,
+            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_rank > 1 OR _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t224: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    given AS (
+        -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+        SELECT
+            id,
+            a,
+            b,
+            CASE
+                WHEN _scd_deleted THEN c
+                ELSE COALESCE(
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN c END) IGNORE NULLS OVER by_life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(c, CASE WHEN NOT _scd_stored._scd_deleted THEN _scd_stored.c END) END)
+                            IGNORE NULLS OVER whole_life
+                    )
+            END AS c,
+            bucket,
+            _scd_at, _scd_deleted, _scd_stored, _scd_rank, _scd_oldest
+        FROM events
+        WINDOW
+            by_life AS (PARTITION BY id, _scd_life ORDER BY _scd_at),
+            whole_life AS (
+                PARTITION BY id, _scd_life ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    opening AS (
+        -- An event opens a version if it differs from the state before it.
+        SELECT
+            *,
+            CASE
+                WHEN _scd_deleted THEN COALESCE(NOT LAG(_scd_deleted) OVER by_key, _scd_rank = 2)
+                ELSE NOT (STRUCT(_scd_deleted, a, c) <=> LAG(STRUCT(_scd_deleted, a, c)) OVER by_key)
+            END
+                AS _scd_opens
+        FROM given
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    known AS (
+        -- A delete is a version that keeps the last known values.
+        SELECT
+            *,
+            LAST_VALUE(
+                CASE
+                    WHEN NOT _scd_deleted OR (_scd_oldest AND _scd_rank = 2)
+                        THEN STRUCT(a, b, c, bucket)
+                END
+            ) IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_known
+        FROM opening
+    ),
+    marked AS (
+        -- Each version with its values.
+        SELECT
+            id,
+            CASE WHEN _scd_deleted THEN _scd_known.a ELSE a END AS a,
+            CASE WHEN _scd_deleted THEN _scd_known.b ELSE b END AS b,
+            CASE WHEN _scd_deleted THEN _scd_known.c ELSE c END AS c,
+            CASE WHEN _scd_deleted THEN _scd_known.bucket ELSE bucket END AS bucket,
+            _scd_at, _scd_deleted, _scd_stored, _scd_rank, _scd_oldest, _scd_opens
+        FROM known
+    ),
+    runs AS (
+        -- Numbers the versions, to find the newest value of an untracked column in each.
+        SELECT
+            *,
+            COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+        FROM marked
+    ),
+    versions AS (
+        -- A version lasts until the next version of its key.
+        SELECT
+            id,
+            a,
+            LAST_VALUE(b) OVER in_version AS b,
+            c,
+            LAST_VALUE(bucket) OVER in_version AS bucket,
+            _scd_at,
+            _scd_deleted,
+            _scd_opens,
+            _scd_stored,
+            LEAD(CASE WHEN _scd_opens THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
+        FROM runs
+        WINDOW
+            by_key AS (PARTITION BY id ORDER BY _scd_at),
+            in_version AS (
+                PARTITION BY id, _scd_run ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    staged AS (
+        -- Rows to write; the action is NULL if the stored version is already right.
+        SELECT
+            CASE
+                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(a, b, c, bucket, _scd_deleted, _scd_next))
+                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, a, b, c, bucket,
+            SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS the_surrogate_key,
+            _scd_at AS begins,
+            COALESCE(_scd_next - INTERVAL '1' MICROSECOND, _scd_last_run) AS ends,
+            _scd_next IS NULL AS is_current,
+            _scd_deleted AS is_deleted
+        FROM versions
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+-- Redundant: the version before it now has the same values.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET
+        a = s.a, b = s.b, c = s.c, bucket = s.bucket, ends = s.ends, is_current = s.is_current,
+        is_deleted = s.is_deleted
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, bucket, the_surrogate_key, begins, ends, is_current, is_deleted)
+    VALUES (s.id, s.a, s.b, s.c, s.bucket, s.the_surrogate_key, s.begins, s.ends, s.is_current, s.is_deleted)
+-- An open version that the batch does not touch: its end is the time of this run.
+WHEN NOT MATCHED BY SOURCE AND t.is_current AND t.ends <> _scd_last_run THEN
+    UPDATE SET ends = _scd_last_run;

@@ -1,0 +1,89 @@
+-- r.t225: it's \ number 225 -- of */ many
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.id, t.region,
+    COUNT(*) AS row_count
+FROM r.t225 AS t
+WHERE t.ends IS NULL
+GROUP BY t.id, t.region
+HAVING COUNT(*) > 1;
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.ends AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t225 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- contiguous: a version ends where the next begins, a delete aside.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.ends AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t225 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next);
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.id, t.region, t.begins,
+    COUNT(*) AS row_count
+FROM r.t225 AS t
+GROUP BY t.id, t.region, t.begins
+HAVING COUNT(*) > 1;
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM r.t225 AS t
+WHERE t.ends <= t.begins;
+
+-- no_repeat: no two adjoining versions are equal.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.ends AS _scd_until,
+        LEAD(STRUCT(coalesce(t.a, '') AS a, t.b, t.is_deleted)) OVER by_key
+            <=> STRUCT(coalesce(t.a, '') AS a, t.b, t.is_deleted)
+            AS _scd_same,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t225 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next = _scd_until AND _scd_same;
+
+-- flag_matches_end: the flag says what the end says.
+SELECT *
+FROM r.t225 AS t
+WHERE NOT (t.current_flag <=> CASE WHEN t.ends IS NULL THEN 'Y' ELSE 'N' END);
+
+-- key_not_null: what each version has is not NULL.
+SELECT *
+FROM r.t225 AS t
+WHERE t.id IS NULL
+    OR t.region IS NULL
+    OR t.begins IS NULL
+    OR t.the_action IS NULL
+    OR t.is_deleted IS NULL;
+
+-- hash_matches: the stored hash is that of the tracked columns.
+SELECT *
+FROM r.t225 AS t
+WHERE NOT (
+    t.the_row_hash
+        <=> SHA2(TO_JSON(STRUCT(a, CAST(b AS STRING) AS b), MAP('ignoreNullFields', 'true')), 256)
+);
+
+-- known_b: a check of the spec.
+SELECT * FROM r.t225 WHERE b > 2;

@@ -1,0 +1,10 @@
+ALTER TABLE r.t227 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t227 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

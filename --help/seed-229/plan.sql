@@ -1,0 +1,302 @@
+-- r.t229
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+DECLARE OR REPLACE VARIABLE _scd_batch_from BIGINT;
+
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE (_scd_batch_from, _scd_partitions_1) = (
+    WITH source AS (
+        SELECT * FROM incoming_229 WHERE 1 = 1
+    )
+    SELECT
+        MIN(CAST(happened AS BIGINT)),
+        COLLECT_SET(CAST(id % 3 AS INT))
+    FROM source
+);
+
+-- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source AS (
+    SELECT * FROM incoming_229 WHERE 1 = 1
+),
+source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS BIGINT) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted,
+        lsn AS _scd_sequence_1
+    FROM source
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t229: id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t229: happened is NULL')
+            WHEN _scd_at >= _scd_batch_from AND (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket))
+                THEN _scd_kept
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t229: the source changed during the run')
+        END
+),
+timeline AS (
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    SELECT
+        id, a, b, c, bucket, _scd_at, _scd_deleted, _scd_sequence_1,
+        NULL AS _scd_until,
+        NULL AS the_action,
+        1 AS _scd_rank
+    FROM changes
+    UNION ALL
+    SELECT t.id, t.a, t.b, t.c, t.bucket, _scd_at, _scd_deleted, NULL, t.ends, t.the_action, _scd_rank
+    FROM r.t229 AS t
+    LEFT SEMI JOIN changes AS c ON t.id = c.id
+        LATERAL VIEW STACK(2, t.begins, FALSE, 2, t.ends, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+    WHERE (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket)) AND _scd_at IS NOT NULL
+    DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
+),
+ranked AS (
+    -- At one key and time, a change takes precedence over what is stored; the greatest lsn wins.
+    SELECT
+        *,
+        ROW_NUMBER() OVER same_time AS _scd_row,
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, bucket, the_action, _scd_until AS _scd_next) END)
+            IGNORE NULLS OVER (PARTITION BY id, _scd_at) AS _scd_stored
+    FROM timeline
+    WINDOW same_time AS (PARTITION BY id, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC, _scd_deleted DESC, STRUCT(a, b, c, bucket))
+),
+events AS (
+    -- One event per key and time.
+    SELECT
+        *,
+        COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+    FROM ranked
+    WHERE _scd_row = 1
+    WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+),
+given AS (
+    -- NULL in a change means "not given": the last known value stays.
+    SELECT
+        id,
+        a,
+        b,
+        CASE
+            WHEN _scd_deleted THEN c
+            ELSE LAST_VALUE(CASE WHEN NOT _scd_deleted THEN c END) IGNORE NULLS OVER by_life
+        END AS c,
+        bucket,
+        _scd_at, _scd_deleted, _scd_stored
+    FROM events
+    WINDOW
+        by_life AS (PARTITION BY id, _scd_life ORDER BY _scd_at)
+),
+opening AS (
+    -- An event opens a version if it differs from the state before it.
+    SELECT
+        *,
+        NOT _scd_deleted
+            AND NOT (STRUCT(_scd_deleted, a, b, c) <=> LAG(STRUCT(_scd_deleted, a, b, c)) OVER by_key)
+            AS _scd_opens
+    FROM given
+    WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+),
+runs AS (
+    -- Numbers the versions, to find the newest value of an untracked column in each.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens OR _scd_deleted) OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_run
+    FROM opening
+),
+versions AS (
+    -- A version lasts until the next version or delete of its key.
+    SELECT
+        id,
+        a,
+        b,
+        c,
+        LAST_VALUE(bucket) OVER in_version AS bucket,
+        _scd_at,
+        _scd_opens,
+        _scd_stored,
+        COALESCE(LAG(_scd_deleted) OVER by_key, TRUE) AS _scd_begins,
+        COALESCE(
+            LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_deleted END) IGNORE NULLS OVER by_key,
+            FALSE
+        ) AS _scd_ends_deleted,
+        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
+    FROM runs
+    WINDOW
+        by_key AS (PARTITION BY id ORDER BY _scd_at),
+        in_version AS (
+            PARTITION BY id, _scd_run ORDER BY _scd_at
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
+),
+staged AS (
+    -- Rows to write; the action is NULL if the stored version is already right.
+    SELECT
+        CASE
+            WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+            WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+            WHEN _scd_opens AND NOT (_scd_stored
+                <=> STRUCT(
+                    a, b, c, bucket,
+                    CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action,
+                    _scd_next
+                ))
+                THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+        END AS _scd_action,
+        id, a, b, c, bucket,
+        _scd_at AS begins,
+        _scd_next AS ends,
+        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action
+    FROM versions
+)
+SELECT
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    id,
+    _scd_start,
+    _scd_old,
+    _scd_new,
+    -- It begins before the newest stored start or delete of its key.
+    COALESCE(_scd_start < _scd_newest, FALSE) AS _scd_late,
+    -- Whether the current version of a key ends, and whether the key is deleted by that.
+    _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
+FROM (
+    SELECT
+        s._scd_action,
+        s.id,
+        s.begins AS _scd_start,
+        IF(
+            t.id IS NOT NULL,
+            STRUCT(t.id, t.a, t.b, t.c, t.bucket, t.begins, t.ends, t.the_action),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(s.id, s.a, s.b, s.c, s.bucket, s.begins, s.ends, s.the_action),
+            NULL
+        ) AS _scd_new,
+        MAX(GREATEST(t.begins, t.ends)) OVER by_key AS _scd_newest,
+        COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
+        t.id IS NOT NULL AND t.ends IS NULL AS _scd_current,
+        BOOL_OR(t.id IS NOT NULL AND t.ends IS NULL)
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.id IS NOT NULL OR k.id IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.begins END) OVER by_key AS _scd_first_write,
+        COALESCE(BOOL_OR(CASE
+            WHEN s._scd_action IS NULL THEN t.id IS NOT NULL AND t.ends IS NULL
+            WHEN s._scd_action <> 'fold' THEN s.ends IS NULL
+        END) OVER by_key, FALSE) AS _scd_stays
+    FROM staged AS s
+    LEFT JOIN r.t229 AS t
+        ON t.id = s.id
+            AND t.begins = s.begins
+            AND (t.ends IS NULL OR t.ends >= _scd_batch_from)
+            AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+    LEFT JOIN (
+        -- The keys of the table, those deleted long ago too: they return, and are not new.
+        SELECT
+            v.id
+        FROM r.t229 AS v
+        LEFT SEMI JOIN changes AS c ON v.id = c.id
+        GROUP BY v.id
+    ) AS k
+        ON k.id = s.id
+    WINDOW
+        by_key AS (PARTITION BY s.id),
+        in_order AS (PARTITION BY s.id ORDER BY s.begins)
+)
+WHERE _scd_action IS NOT NULL OR _scd_idle;
+
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
+        COUNT_IF(_scd_late AND _scd_action <> 'unchanged') AS late,
+        COUNT_IF(_scd_closes) AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM r.t229 AS t
+            WHERE t.ends IS NULL
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    CONCAT_WS(', ', CASE WHEN _scd_late THEN 'late' END, CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
+    id,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.a, _scd_new.a)),
+        ' -> ', 'NULL'
+    ) AS a,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.b AS STRING), CAST(_scd_new.b AS STRING))),
+        ' -> ', 'NULL'
+    ) AS b,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.c, _scd_new.c)),
+        ' -> ', 'NULL'
+    ) AS c,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.bucket AS STRING), CAST(_scd_new.bucket AS STRING))),
+        ' -> ', 'NULL'
+    ) AS bucket,
+    _scd_new.begins,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.ends AS STRING), CAST(_scd_new.ends AS STRING))),
+        ' -> ', 'NULL'
+    ) AS ends,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.the_action, _scd_new.the_action)),
+        ' -> ', 'NULL'
+    ) AS the_action
+FROM (
+    SELECT
+        _scd_action, _scd_deletes, _scd_late, _scd_start, id,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY id, _scd_start) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY id, _scd_start, _scd_action;

@@ -1,0 +1,20 @@
+-- r.t23: it's \ number 23 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t23 (
+    id INT NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    changed TIMESTAMP COMMENT 'Effective time of the newest change'
+)
+USING DELTA
+COMMENT 'it\'s \\ number 23 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["id"]'
+);

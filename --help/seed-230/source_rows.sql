@@ -1,0 +1,12 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS BIGINT) AS _scd_at,
+        CAST(ended AS BIGINT) AS _scd_until
+    FROM incoming_230
+    WHERE (b IS NULL OR b >= session.least)
+)
+SELECT * FROM incoming

@@ -1,0 +1,12 @@
+ALTER TABLE r.t232 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t232 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

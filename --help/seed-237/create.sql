@@ -1,0 +1,26 @@
+-- r.t237: it's \ number 237 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t237 (
+    id INT NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT COMMENT '1 before the next version',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (current_flag)
+COMMENT 'it\'s \\ number 237 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'bigint, gap 1',
+    'scdgen.tracked' = '["c"]'
+);

@@ -1,0 +1,82 @@
+-- r.t237: it's \ number 237 -- of */ many
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t237_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.c, t.ends + 1 AS _scd_at)) OVER by_key
+                <=> STRUCT(t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t237 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, begins, ends, current_flag
+FROM folded AS t
+WHERE t.ends IS NULL;
+
+-- The versions valid at a time: SELECT * FROM r.t237_at(1).
+CREATE OR REPLACE FUNCTION r.t237_at (at BIGINT)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.c, t.ends + 1 AS _scd_at)) OVER by_key
+                <=> STRUCT(t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t237 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, begins, ends, current_flag
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.ends IS NULL OR t.ends > at - 1);

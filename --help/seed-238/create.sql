@@ -1,0 +1,28 @@
+-- r.t238
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t238 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE NOT NULL COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+CLUSTER BY (id)
+LOCATION 'data/x/238/table'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date, open_end last_run',
+    'scdgen.tracked' = '["a", "b"]'
+);

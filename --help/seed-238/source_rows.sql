@@ -1,0 +1,14 @@
+WITH source AS (SELECT * FROM incoming_238 WHERE 1 = 1),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS DATE) AS _scd_at,
+        CAST(ended AS DATE) AS _scd_until
+    FROM source
+    WHERE (b IS NULL OR b >= session.least)
+)
+SELECT * FROM incoming

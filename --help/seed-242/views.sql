@@ -1,0 +1,86 @@
+-- r.t242
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t242_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t242 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, begins, ends, current_flag, the_row_hash, the_action
+FROM folded AS t
+WHERE t.current_flag = 'Y';
+
+-- The versions valid at a time: SELECT * FROM r.t242_at(DATE '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t242_at (at DATE)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t242 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, begins, ends, current_flag, the_row_hash, the_action
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.current_flag = 'Y' OR t.ends > at);

@@ -1,0 +1,16 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        NULLIF(
+    LEAST(CAST(ended AS TIMESTAMP), TIMESTAMP '9999-12-31 23:59:59.999'),
+    TIMESTAMP '9999-12-31 23:59:59.999'
+) + INTERVAL '1' DAY AS _scd_until
+    FROM _scd_source
+)
+SELECT COUNT(*), 0 FROM incoming

@@ -1,0 +1,24 @@
+-- r.t249
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t249 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE NOT NULL COMMENT '1 day before the next version',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date, gap 1 day, open_end 9999-12-31',
+    'scdgen.tracked' = '["a", "c"]'
+);

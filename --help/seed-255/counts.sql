@@ -1,0 +1,94 @@
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM incoming_255
+),
+extract AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t255: id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t255: happened is NULL')
+            ELSE _scd_kept
+        END
+    DISTRIBUTE BY id -- one shuffle for the window and the join
+),
+ranked AS (
+    -- The rows of each key, the newest first.
+    SELECT
+        *,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM extract
+    WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC, STRUCT(a, b, c))
+),
+snapshot AS (
+    -- One row per key.
+    SELECT
+        id,
+        MAX_BY(a, STRUCT(_scd_at, _scd_sequence_1, STRUCT(a, c))) AS a,
+        MIN(b) AS b,
+        MAX_BY(c, STRUCT(_scd_at, _scd_sequence_1, STRUCT(a, c))) AS c,
+        MAX(_scd_at) AS changed,
+        MAX(_scd_at) AS _scd_time
+    FROM ranked
+    GROUP BY id
+),
+compared AS (
+    -- Only keys that differ: missing from the extract, new, or changed.
+    SELECT
+        CASE
+            WHEN o.id IS NULL THEN 'insert'
+            WHEN n.id IS NULL THEN 'delete'
+            ELSE 'update'
+        END AS _scd_action,
+        COALESCE(n.id, o.id) AS id,
+        o.changed AS _scd_updated_at,
+        CASE WHEN o.id IS NULL THEN n.a ELSE CASE WHEN n._scd_time >= o.changed THEN n.a ELSE o.a END END AS a,
+        CASE WHEN o.id IS NULL THEN n.b ELSE LEAST(o.b, n.b) END AS b,
+        CASE WHEN o.id IS NULL THEN n.c ELSE CASE WHEN n._scd_time >= o.changed THEN n.c ELSE o.c END END AS c,
+        CASE WHEN o.id IS NULL THEN n.changed ELSE GREATEST(o.changed, n._scd_time) END AS changed
+FROM snapshot AS n
+    FULL OUTER JOIN (
+        SELECT
+            *,
+            COALESCE(id < 70, FALSE) AS _scd_in_scope
+        FROM r.t255 AS t
+    ) AS o
+        ON n.id = o.id
+    WHERE o.id IS NULL
+        OR n.id IS NULL AND o._scd_in_scope
+        OR n.id IS NOT NULL AND NOT (STRUCT(o.a, o.b, o.c, o.changed)
+            <=> STRUCT(
+                CASE WHEN n._scd_time >= o.changed THEN n.a ELSE o.a END AS a, LEAST(o.b, n.b) AS b,
+                CASE WHEN n._scd_time >= o.changed THEN n.c ELSE o.c END AS c,
+                GREATEST(o.changed, n._scd_time) AS changed
+            ))
+),
+staged AS (
+    -- Rows to write; one that breaks a rule stops the statement.
+    SELECT *
+    FROM compared
+    WHERE
+        CASE
+            WHEN _scd_action = 'delete' AND _scd_taken_at <= _scd_updated_at
+                THEN RAISE_ERROR(
+                    '[SCDGEN_TAKEN_AT] r.t255: the snapshot is not newer than a row that it removes: '
+                    || TO_JSON(STRUCT(id, _scd_updated_at))
+                )
+            ELSE TRUE
+        END
+)
+SELECT
+    COUNT_IF(_scd_action = 'insert') AS new,
+    COUNT_IF(_scd_action = 'update') AS changed,
+    COUNT_IF(_scd_action = 'delete') AS deleted,
+    (SELECT COUNT(DISTINCT id) FROM extract) - COUNT_IF(_scd_action <> 'delete') AS unchanged
+FROM staged

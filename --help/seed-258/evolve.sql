@@ -1,0 +1,12 @@
+ALTER TABLE r.t258 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t258 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint',
+    'scdgen.tracked' = '["a", "b"]'
+);

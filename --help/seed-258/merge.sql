@@ -1,0 +1,160 @@
+-- r.t258
+-- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
+-- version and opens another, a missing key is marked as deleted by a version. Load extracts in the order of their
+-- times. Stops and writes nothing if a key is NULL, the extract is empty, or a version to close is not older than the
+-- extract. The same extract again changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken BIGINT DEFAULT ...;
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING parquet OPTIONS ('path' 'data/x/258/rows', 'mergeSchema' 'false');
+
+-- Every row of the extract takes effect at this time.
+DECLARE OR REPLACE VARIABLE _scd_taken_at BIGINT;
+
+SET VARIABLE _scd_taken_at = COALESCE(
+    CAST(session.taken AS BIGINT),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t258: snapshot.taken_at is NULL')
+);
+
+MERGE INTO r.t258 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c
+        FROM _scd_source
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t258: id is NULL')
+                WHEN region IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t258: region is NULL')
+                ELSE _scd_kept
+            END
+        UNION ALL
+        -- An empty extract would close every version, so it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t258: the snapshot is empty'),
+            NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+        DISTRIBUTE BY id, region -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- Exact copies of a row count once.
+        SELECT
+            *,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW by_key AS (PARTITION BY id, region ORDER BY id, region, STRUCT(a, b, c))
+    ),
+    snapshot AS (
+        -- One row per key; of different rows any one counts.
+        SELECT *
+        FROM ranked
+        WHERE _scd_row = 1
+    ),
+    stored AS (
+        -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
+        SELECT
+            t.id, t.region, t.a, t.b, t.c,
+            t.begins AS _scd_from,
+            t.ends AS _scd_until,
+            COALESCE(t.is_deleted, FALSE) AS _scd_was_deleted,
+            ROW_NUMBER() OVER newest_first AS _scd_row
+        FROM r.t258 AS t
+        WHERE (t.ends IS NULL OR t.ends >= _scd_taken_at)
+        WINDOW newest_first AS (PARTITION BY t.id, t.region ORDER BY t.begins DESC)
+        DISTRIBUTE BY id, region -- like the extract, for the join
+    ),
+    compared AS (
+        -- Only keys that differ: missing from the extract, new, changed, or back again.
+        SELECT
+            COALESCE(n.id, o.id) AS id,
+            COALESCE(n.region, o.region) AS region,
+            CASE WHEN n.id IS NULL THEN o.a ELSE n.a END AS a,
+            CASE WHEN n.id IS NULL THEN o.b ELSE n.b END AS b,
+            CASE WHEN n.id IS NULL THEN o.c ELSE n.c END AS c,
+            _scd_taken_at AS _scd_at,
+            o._scd_from, o._scd_until,
+            o._scd_was_deleted,
+            n.id IS NULL AS _scd_gone,
+            CASE
+                WHEN NOT o._scd_was_deleted AND STRUCT(coalesce(n.a, '') AS a, n.b) <=> STRUCT(coalesce(o.a, '') AS a, o.b)
+                    THEN STRUCT(o.a)
+            END AS _scd_same,
+            CASE
+                WHEN n.id IS NULL THEN ARRAY('close', 'open')
+                WHEN o.id IS NULL THEN ARRAY('open')
+                WHEN _scd_same IS NOT NULL THEN ARRAY('correct')
+                WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
+                ELSE ARRAY('close', 'open')
+            END AS _scd_actions
+        FROM snapshot AS n
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+            ON n.id = o.id
+            AND n.region = o.region
+        WHERE
+            CASE
+                WHEN n.id IS NULL THEN o._scd_until IS NULL AND NOT o._scd_was_deleted
+                WHEN o.id IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                ELSE NOT (NOT o._scd_was_deleted AND STRUCT(coalesce(n.a, '') AS a, n.b, n.c)
+                    <=> STRUCT(coalesce(o.a, '') AS a, o.b, o.c))
+            END
+    ),
+    versions AS (
+        -- A changed key closes a version and opens another. Closing one that is too new stops the run.
+        SELECT
+            *,
+            CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
+            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
+        FROM compared
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_TAKEN_AT] r.t258: the snapshot is not newer than a version that it closes: '
+                        || TO_JSON(STRUCT(id, region, _scd_from))
+                    )
+                ELSE TRUE
+            END
+    ),
+    kept AS (
+        -- A version that is corrected keeps the values for which `compare` sees no change.
+        SELECT
+            id, region,
+            IF(_scd_action = 'correct' AND _scd_same IS NOT NULL, _scd_same.a, a) AS a,
+            b, c, _scd_action, _scd_start, _scd_next, _scd_from, _scd_until, _scd_was_deleted, _scd_gone
+        FROM versions
+    ),
+    staged AS (
+        -- Rows to write, with their history columns.
+        SELECT
+            _scd_action,
+            id, region, a, b, c,
+            _scd_start AS begins,
+            _scd_next AS ends,
+            SHA2(TO_JSON(STRUCT(a, CAST(b AS STRING) AS b), MAP('ignoreNullFields', 'true')), 256) AS the_row_hash,
+            _scd_gone AS is_deleted
+        FROM kept
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.region = s.region AND t.begins = s.begins AND (t.ends IS NULL OR t.ends >= _scd_taken_at)
+-- The open version of a missing or changed key: only its end is written.
+WHEN MATCHED AND s._scd_action = 'close' THEN
+    UPDATE SET ends = s.ends
+-- A version that is open again because its key is back, or whose values are corrected.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, ends = s.ends, the_row_hash = s.the_row_hash, is_deleted = s.is_deleted
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, a, b, c, begins, ends, the_row_hash, is_deleted)
+    VALUES (s.id, s.region, s.a, s.b, s.c, s.begins, s.ends, s.the_row_hash, s.is_deleted);

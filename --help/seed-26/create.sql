@@ -1,0 +1,28 @@
+-- r.t26: it's \ number 26 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t26 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT NOT NULL COMMENT 'Start of the next version, or time of the delete',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+COMMENT 'it\'s \\ number 26 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint, open_end 9999999999',
+    'scdgen.tracked' = '["a", "c"]'
+);

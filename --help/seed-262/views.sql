@@ -1,0 +1,67 @@
+-- r.t262: it's \ number 262 -- of */ many
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t262_now AS
+SELECT
+    id, region, a, b, c, begins, ends, is_current, is_deleted
+FROM r.t262 AS t
+WHERE t.is_current = 1
+    AND NOT t.is_deleted;
+
+-- The versions valid at a time: SELECT * FROM r.t262_at(DATE '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t262_at (at DATE)
+RETURNS TABLE
+RETURN
+SELECT
+    id, region, a, b, c, begins, ends, is_current, is_deleted
+FROM r.t262 AS t
+WHERE t.begins <= at
+    AND (t.is_current = 1 OR t.ends > at - INTERVAL '1' DAY)
+    AND NOT t.is_deleted;
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t262_all AS
+SELECT
+    t.id, t.region, t.a, t.b, t.c, t.begins, t.ends, t.is_current, t.is_deleted,
+    MAX(_scd_since_a) OVER by_key AS since_of_a,
+    LAST_VALUE(CASE WHEN t.is_current = 1 THEN t.b END) OVER whole_key AS current_of_b,
+    (LAST_VALUE(_scd_previous_b) IGNORE NULLS OVER by_key).b AS previous_of_b,
+    MAX(_scd_since_b) OVER by_key AS since_of_b,
+    (LAST_VALUE(_scd_previous_a) IGNORE NULLS OVER by_key).a AS previous_of_a
+FROM (
+    -- Each version that begins a run of one value has its start, or the value before it.
+    SELECT
+        t.*,
+        CASE
+            WHEN LAG(STRUCT(
+                t.a, CASE WHEN NOT (t.is_current = 1) THEN t.ends + INTERVAL '1' DAY END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(t.a, t.begins AS _scd_at)
+                THEN NULL
+            ELSE t.begins
+        END AS _scd_since_a,
+        CASE
+            WHEN LAG(STRUCT(t.b)) OVER by_key <=> STRUCT(t.b) THEN NULL
+            ELSE STRUCT(LAG(t.b) OVER by_key AS b)
+        END AS _scd_previous_b,
+        CASE
+            WHEN LAG(STRUCT(
+                t.b, CASE WHEN NOT (t.is_current = 1) THEN t.ends + INTERVAL '1' DAY END AS _scd_at
+            )) OVER by_key
+                <=> STRUCT(t.b, t.begins AS _scd_at)
+                THEN NULL
+            ELSE t.begins
+        END AS _scd_since_b,
+        CASE
+            WHEN LAG(STRUCT(t.a)) OVER by_key <=> STRUCT(t.a) THEN NULL
+            ELSE STRUCT(LAG(t.a) OVER by_key AS a)
+        END AS _scd_previous_a
+    FROM r.t262 AS t
+    WHERE NOT t.is_deleted
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+) AS t
+WINDOW
+    by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins),
+    whole_key AS (PARTITION BY t.id, t.region ORDER BY t.begins ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING);

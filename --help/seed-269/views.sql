@@ -1,0 +1,151 @@
+-- r.t269: it's \ number 269 -- of */ many
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t269_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.c, t.is_deleted, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(t.c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t269 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, is_deleted
+FROM folded AS t
+WHERE t.ends IS NULL
+    AND NOT t.is_deleted;
+
+-- The versions valid at a time: SELECT * FROM r.t269_at(TIMESTAMP '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t269_at (at TIMESTAMP)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.c, t.is_deleted, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(t.c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t269 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, is_deleted
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.ends IS NULL OR t.ends > at)
+    AND NOT t.is_deleted;
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t269_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.c, t.is_deleted, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(t.c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t269 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    t.id, t.a, t.b, t.c, t.the_surrogate_key, t.begins, t.ends, t.is_current, t.the_row_hash, t.is_deleted,
+    (LAST_VALUE(_scd_previous_b) IGNORE NULLS OVER by_key).b AS previous_of_b,
+    MAX(_scd_since_b) OVER by_key AS since_of_b
+FROM (
+    -- Each version that begins a run of one value has its start, or the value before it.
+    SELECT
+        t.*,
+        CASE
+            WHEN LAG(STRUCT(t.b)) OVER by_key <=> STRUCT(t.b) THEN NULL
+            ELSE STRUCT(LAG(t.b) OVER by_key AS b)
+        END AS _scd_previous_b,
+        CASE
+            WHEN LAG(STRUCT(t.b, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(t.b, t.begins AS _scd_at)
+                THEN NULL
+            ELSE t.begins
+        END AS _scd_since_b
+    FROM folded AS t
+    WHERE NOT t.is_deleted
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+) AS t
+WINDOW
+    by_key AS (PARTITION BY t.id ORDER BY t.begins);

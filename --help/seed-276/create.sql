@@ -1,0 +1,28 @@
+-- r.t276
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t276 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE COMMENT 'Start of the next version, or time of the delete',
+    is_current INT NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date',
+    'scdgen.tracked' = '["b", "c"]'
+);

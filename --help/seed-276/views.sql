@@ -1,0 +1,138 @@
+-- r.t276
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t276_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(least(t.b, 1) AS b, t.c IS NULL AS c, t.is_deleted, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(least(t.b, 1) AS b, t.c IS NULL AS c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t276 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MIN_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action, is_deleted
+FROM folded AS t
+WHERE t.ends IS NULL
+    AND NOT t.is_deleted;
+
+-- The versions valid at a time: SELECT * FROM r.t276_at(DATE '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t276_at (at DATE)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(least(t.b, 1) AS b, t.c IS NULL AS c, t.is_deleted, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(least(t.b, 1) AS b, t.c IS NULL AS c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t276 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MIN_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action, is_deleted
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.ends IS NULL OR t.ends > at)
+    AND NOT t.is_deleted;
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t276_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(least(t.b, 1) AS b, t.c IS NULL AS c, t.is_deleted, t.ends AS _scd_at)) OVER by_key
+                <=> STRUCT(least(t.b, 1) AS b, t.c IS NULL AS c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t276 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MIN_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    t.id, t.region, t.a, t.b, t.c, t.the_surrogate_key, t.begins, t.ends, t.is_current, t.the_row_hash,
+    t.the_action, t.is_deleted,
+    FIRST_VALUE(t.b) OVER by_key AS first_of_b
+FROM folded AS t
+WHERE NOT t.is_deleted
+WINDOW
+    by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins);

@@ -1,0 +1,53 @@
+-- r.t278: it's \ number 278 -- of */ many
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.id, t.region,
+    COUNT(*) AS row_count
+FROM r.t278 AS t
+WHERE t.is_current
+GROUP BY t.id, t.region
+HAVING COUNT(*) > 1;
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' DAY END AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t278 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.id, t.region, t.begins,
+    COUNT(*) AS row_count
+FROM r.t278 AS t
+GROUP BY t.id, t.region, t.begins
+HAVING COUNT(*) > 1;
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM r.t278 AS t
+WHERE CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' DAY END <= t.begins
+    OR t.ends IS NULL;
+
+-- flag_matches_end: the flag has one of its two values.
+SELECT *
+FROM r.t278 AS t
+WHERE NOT COALESCE(t.is_current IN (TRUE, FALSE), FALSE);
+
+-- key_not_null: no key and no start is NULL.
+SELECT *
+FROM r.t278 AS t
+WHERE t.id IS NULL
+    OR t.region IS NULL
+    OR t.begins IS NULL;
+
+-- known_b: a check of the spec.
+SELECT * FROM r.t278 WHERE b > 2;

@@ -1,0 +1,27 @@
+-- r.t285
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t285 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT NOT NULL COMMENT '1 before the next version',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+LOCATION 'data/x/285/table'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint, gap 1, open_end last_run',
+    'scdgen.tracked' = '["a", "b"]'
+);

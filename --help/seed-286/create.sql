@@ -1,0 +1,28 @@
+-- r.t286: it's \ number 286 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t286 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE NOT NULL COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    is_deleted BOOLEAN NOT NULL COMMENT 'Whether the version is a delete'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'it\'s \\ number 286 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date, open_end last_run',
+    'scdgen.tracked' = '["a", "b"]'
+);

@@ -1,0 +1,114 @@
+-- r.t287: it's \ number 287 -- of */ many
+-- Makes the table equal to a full extract: one row per key.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING parquet OPTIONS ('path' 'data/x/287/rows', 'mergeSchema' 'false');
+
+MERGE INTO r.t287 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            lsn AS _scd_sequence_1
+        FROM _scd_source
+    ),
+    extract AS (
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows
+        WHERE NOT (id IS NULL OR _scd_at IS NULL)
+        UNION ALL
+        -- An empty extract would close every version, so it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t287: the snapshot is empty'),
+            NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows WHERE NOT (id IS NULL OR _scd_at IS NULL))
+        DISTRIBUTE BY id -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- Exact copies of a row count once; the row with the greatest sequence wins.
+        SELECT
+            *,
+            RANK() OVER by_key > 1
+                OR STRUCT(a, b, c) <=> FIRST_VALUE(STRUCT(a, b, c)) OVER by_key AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at DESC, _scd_sequence_1 DESC)
+    ),
+    snapshot AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            id, a, b, c
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_row = 1 THEN TRUE
+                WHEN _scd_agrees THEN FALSE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t287: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+    ),
+    compared AS (
+        -- Only keys that differ: missing from the extract, new, or changed.
+        SELECT
+            CASE
+                WHEN o.id IS NULL THEN 'insert'
+                WHEN n.id IS NULL THEN 'delete'
+                ELSE 'update'
+            END AS _scd_action,
+            COUNT_IF(n.id IS NULL) OVER () AS _scd_closing,
+            COALESCE(n.id, o.id) AS id,
+            n.a, n.b, n.c
+    FROM snapshot AS n
+        FULL OUTER JOIN (
+            SELECT
+                *,
+                COALESCE(id < 70, FALSE) AS _scd_in_scope
+            FROM r.t287 AS t
+        ) AS o
+            ON n.id = o.id
+        WHERE o.id IS NULL
+            OR n.id IS NULL AND o._scd_in_scope
+            OR n.id IS NOT NULL AND NOT (STRUCT(o.a, o.b, o.c) <=> STRUCT(n.a, n.b, n.c))
+    ),
+    staged AS (
+        -- Rows to write; one that breaks a rule stops the statement.
+        SELECT *
+        FROM compared
+        CROSS JOIN (
+            SELECT COUNT(*) AS _scd_current
+            FROM r.t287 AS t
+            WHERE id < 70
+        )
+        WHERE
+            CASE
+                WHEN _scd_closing > 0.9 * _scd_current
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_MAX_DELETED] r.t287: ' || _scd_closing
+                        || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                        || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 90 %)'
+                    )
+                ELSE TRUE
+            END
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key identifies a row.
+    ON t.id = s.id
+-- A key that the extract lacks.
+WHEN MATCHED AND s._scd_action = 'delete' THEN
+    DELETE
+-- A changed key.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c
+-- A new key.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c)
+    VALUES (s.id, s.a, s.b, s.c);

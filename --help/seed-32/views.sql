@@ -1,0 +1,144 @@
+-- r.t32
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t32_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a = 'x' AS a, t.ends + INTERVAL '1' MICROSECOND AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a = 'x' AS a, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t32 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MIN_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action
+FROM folded AS t
+WHERE t.ends IS NULL;
+
+-- The versions valid at a time: SELECT * FROM r.t32_at(TIMESTAMP '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t32_at (at TIMESTAMP)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a = 'x' AS a, t.ends + INTERVAL '1' MICROSECOND AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a = 'x' AS a, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t32 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MIN_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.ends IS NULL OR t.ends > at - INTERVAL '1' MICROSECOND);
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t32_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a = 'x' AS a, t.ends + INTERVAL '1' MICROSECOND AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a = 'x' AS a, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t32 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MIN_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_row_hash, r.begins) AS the_row_hash,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    t.id, t.a, t.b, t.c, t.the_surrogate_key, t.begins, t.ends, t.is_current, t.the_row_hash, t.the_action,
+    LAST_VALUE(CASE WHEN t.ends IS NULL THEN t.a END) OVER whole_key AS current_of_a,
+    FIRST_VALUE(t.b) OVER by_key AS first_of_b,
+    (LAST_VALUE(_scd_previous_b) IGNORE NULLS OVER by_key).b AS previous_of_b
+FROM (
+    -- Each version that begins a run of one value has its start, or the value before it.
+    SELECT
+        t.*,
+        CASE
+            WHEN LAG(STRUCT(t.b)) OVER by_key <=> STRUCT(t.b) THEN NULL
+            ELSE STRUCT(LAG(t.b) OVER by_key AS b)
+        END AS _scd_previous_b
+    FROM folded AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+) AS t
+WINDOW
+    by_key AS (PARTITION BY t.id ORDER BY t.begins),
+    whole_key AS (PARTITION BY t.id ORDER BY t.begins ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING);

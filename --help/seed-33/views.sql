@@ -1,0 +1,131 @@
+-- r.t33
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t33_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.b IS NULL AS b, t.c, t.is_deleted, NULLIF(t.ends, 9999999999) AS _scd_at)) OVER by_key
+                <=> STRUCT(t.b IS NULL AS b, t.c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t33 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, current_flag, is_deleted
+FROM folded AS t
+WHERE t.ends = 9999999999
+    AND NOT t.is_deleted;
+
+-- The versions valid at a time: SELECT * FROM r.t33_at(1).
+CREATE OR REPLACE FUNCTION r.t33_at (at BIGINT)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.b IS NULL AS b, t.c, t.is_deleted, NULLIF(t.ends, 9999999999) AS _scd_at)) OVER by_key
+                <=> STRUCT(t.b IS NULL AS b, t.c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t33 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, current_flag, is_deleted
+FROM folded AS t
+WHERE t.begins <= at
+    AND t.ends > at
+    AND NOT t.is_deleted;
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t33_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.b IS NULL AS b, t.c, t.is_deleted, NULLIF(t.ends, 9999999999) AS _scd_at)) OVER by_key
+                <=> STRUCT(t.b IS NULL AS b, t.c, t.is_deleted, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t33 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MIN_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.current_flag, r.begins) AS current_flag,
+        MAX_BY(r.is_deleted, r.begins) AS is_deleted
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    t.id, t.a, t.b, t.c, t.the_surrogate_key, t.begins, t.ends, t.current_flag, t.is_deleted,
+    LAST_VALUE(CASE WHEN t.ends = 9999999999 THEN t.a END) OVER whole_key AS current_of_a
+FROM folded AS t
+WHERE NOT t.is_deleted
+WINDOW
+    whole_key AS (PARTITION BY t.id ORDER BY t.begins ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING);

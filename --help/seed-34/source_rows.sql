@@ -1,0 +1,10 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c
+    FROM _scd_source
+    WHERE (b IS NULL OR b >= session.least)
+)
+SELECT * FROM incoming

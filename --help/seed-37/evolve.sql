@@ -1,0 +1,12 @@
+ALTER TABLE r.t37 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t37 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'bigint, gap 10',
+    'scdgen.tracked' = '["a", "b"]'
+);

@@ -1,0 +1,26 @@
+-- r.t41
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t41 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    bucket INT,
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE COMMENT '1 day before the next version',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date, gap 1 day',
+    'scdgen.tracked' = '["a", "b"]'
+);

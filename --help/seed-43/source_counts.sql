@@ -1,0 +1,13 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(id % 3 AS INT) AS bucket,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted,
+        lsn AS _scd_sequence_1
+    FROM _scd_source
+)
+SELECT COUNT(*), COUNT_IF(id IS NULL OR _scd_at IS NULL) FROM incoming

@@ -1,0 +1,30 @@
+-- r.t45
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t45 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    bucket INT,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins DATE NOT NULL COMMENT 'Start of the version, inclusive',
+    ends DATE NOT NULL COMMENT '1 day before the next version',
+    is_current INT NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
+)
+USING DELTA
+PARTITIONED BY (bucket)
+LOCATION 'data/x/45/table'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date, gap 1 day, open_end last_run',
+    'scdgen.tracked' = '["a"]'
+);

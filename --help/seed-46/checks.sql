@@ -1,0 +1,72 @@
+-- r.t46
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.id,
+    COUNT(*) AS row_count
+FROM r.t46 AS t
+WHERE t.ends IS NULL
+GROUP BY t.id
+HAVING COUNT(*) > 1;
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.ends + INTERVAL '1' DAY AS _scd_until,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t46 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.id, t.begins,
+    COUNT(*) AS row_count
+FROM r.t46 AS t
+GROUP BY t.id, t.begins
+HAVING COUNT(*) > 1;
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM r.t46 AS t
+WHERE t.ends + INTERVAL '1' DAY <= t.begins;
+
+-- no_repeat: no two adjoining versions are equal.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.ends + INTERVAL '1' DAY AS _scd_until,
+        LEAD(STRUCT(t.b, t.c)) OVER by_key <=> STRUCT(t.b, t.c) AS _scd_same,
+        LEAD(t.begins) OVER by_key AS _scd_next
+    FROM r.t46 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins, t.ends)
+)
+WHERE _scd_next = _scd_until AND _scd_same;
+
+-- flag_matches_end: the flag says what the end says.
+SELECT *
+FROM r.t46 AS t
+WHERE NOT (t.current_flag <=> CASE WHEN t.ends IS NULL THEN 'Y' ELSE 'N' END);
+
+-- key_not_null: no key and no start is NULL.
+SELECT *
+FROM r.t46 AS t
+WHERE t.id IS NULL
+    OR t.begins IS NULL;
+
+-- hash_matches: the stored hash is that of the tracked columns.
+SELECT *
+FROM r.t46 AS t
+WHERE NOT (
+    t.the_row_hash
+        <=> SHA2(TO_JSON(STRUCT(CAST(b AS STRING) AS b, c), MAP('ignoreNullFields', 'true')), 256)
+);
+
+-- known_b: a check of the spec.
+SELECT * FROM r.t46 WHERE b > 2;

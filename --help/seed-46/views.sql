@@ -1,0 +1,26 @@
+-- r.t46
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t46_all AS
+SELECT
+    t.id, t.a, t.b, t.c, t.begins, t.ends, t.current_flag, t.the_row_hash,
+    MAX(_scd_since_b) OVER by_key AS since_of_b,
+    FIRST_VALUE(t.a) OVER by_key AS first_of_a,
+    FIRST_VALUE(t.b) OVER by_key AS first_of_b
+FROM (
+    -- Each version that begins a run of one value has its start, or the value before it.
+    SELECT
+        t.*,
+        CASE
+            WHEN LAG(STRUCT(t.b, t.ends + INTERVAL '1' DAY AS _scd_at)) OVER by_key
+                <=> STRUCT(t.b, t.begins AS _scd_at)
+                THEN NULL
+            ELSE t.begins
+        END AS _scd_since_b
+    FROM r.t46 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+) AS t
+WINDOW
+    by_key AS (PARTITION BY t.id ORDER BY t.begins);

@@ -1,0 +1,25 @@
+-- r.t48
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t48 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT COMMENT '1 before the next version',
+    is_current INT NOT NULL COMMENT 'Whether the version is the open one',
+    the_row_hash STRING NOT NULL COMMENT 'SHA-256 of the tracked columns'
+)
+USING DELTA
+CLUSTER BY (id)
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'false',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'bigint, gap 1',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

@@ -1,0 +1,13 @@
+WITH source AS (SELECT * FROM incoming_48 WHERE 1 = 1),
+incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS BIGINT) AS _scd_at,
+        lsn AS _scd_sequence_1
+    FROM source
+    WHERE NOT COALESCE(op = 'D', FALSE)
+)
+SELECT * FROM incoming

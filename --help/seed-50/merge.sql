@@ -1,0 +1,192 @@
+-- r.t50
+-- Compares a full extract with the current versions: a new or returning key opens a version, a changed key closes its
+-- version and opens another, a missing key is marked as deleted by a version. A row older than the open version of its
+-- key is left out. Load extracts in the order of their times. Stops and writes nothing if a key is NULL, the extract is
+-- empty, or a version to close is not older than the extract. The same extract again changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE last_run DATE DEFAULT ...;
+-- Set before this runs: DECLARE OR REPLACE VARIABLE taken DATE DEFAULT ...;
+
+DECLARE OR REPLACE VARIABLE least INT;
+
+SET VARIABLE least = CAST(2 AS INT);
+
+-- Every row of the extract takes effect at this time.
+DECLARE OR REPLACE VARIABLE _scd_taken_at DATE;
+
+SET VARIABLE _scd_taken_at = COALESCE(
+    CAST(session.taken AS DATE),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t50: snapshot.taken_at is NULL')
+);
+
+-- The time of this run, written as the end of the open versions.
+DECLARE OR REPLACE VARIABLE _scd_last_run DATE;
+
+SET VARIABLE _scd_last_run = COALESCE(
+    CAST(session.last_run AS DATE),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t50: the param last_run is NULL; give it a value')
+);
+
+-- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
+DECLARE OR REPLACE VARIABLE _scd_batch_from DATE;
+
+SET VARIABLE _scd_batch_from = (
+    SELECT COALESCE(MIN(CAST(happened AS DATE)), _scd_taken_at) - INTERVAL '1' DAY
+    FROM nowhere
+    WHERE (b IS NULL OR b >= session.least)
+);
+
+MERGE INTO r.t50 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(happened AS DATE) AS _scd_at,
+            lsn AS _scd_sequence_1
+        FROM nowhere
+        WHERE (b IS NULL OR b >= session.least)
+    ),
+    extract AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t50: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t50: happened is NULL')
+                WHEN _scd_at - INTERVAL '1' DAY >= _scd_batch_from THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t50: the source changed during the run')
+            END
+        UNION ALL
+        -- An empty extract would close every version, so it stops the statement.
+        SELECT
+            RAISE_ERROR('[SCDGEN_EMPTY_SNAPSHOT] r.t50: the snapshot is empty'),
+            NULL, NULL, NULL, NULL, NULL, NULL
+        WHERE NOT EXISTS (SELECT 1 FROM source_rows)
+        DISTRIBUTE BY id -- one shuffle for the window and the join
+    ),
+    ranked AS (
+        -- Exact copies of a row count once; the row with the greatest sequence wins.
+        SELECT
+            *,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM extract
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_sequence_1 DESC, STRUCT(a, b, c), _scd_at)
+    ),
+    snapshot AS (
+        -- One row per key; of different rows any one counts.
+        SELECT *
+        FROM ranked
+        WHERE _scd_row = 1
+    ),
+    stored AS (
+        -- Open versions, and those that ended at the time of this extract or later, as when it is loaded again.
+        SELECT
+            t.id, t.a, t.b, t.c,
+            t.begins AS _scd_from,
+            CASE WHEN NOT (t.current_flag = 'Y') THEN t.ends + INTERVAL '1' DAY END AS _scd_until,
+            COALESCE(t.is_deleted, FALSE) AS _scd_was_deleted,
+            ROW_NUMBER() OVER newest_first AS _scd_row
+        FROM r.t50 AS t
+        WHERE (t.current_flag = 'Y' OR t.ends >= _scd_batch_from)
+        WINDOW newest_first AS (PARTITION BY t.id ORDER BY t.begins DESC)
+        DISTRIBUTE BY id -- like the extract, for the join
+    ),
+    compared AS (
+        -- Only keys that differ: missing from the extract, new, changed, or back again.
+        SELECT
+            COALESCE(n.id, o.id) AS id,
+            CASE WHEN n.id IS NULL THEN o.a WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN COALESCE(n.a, o.a) ELSE n.a END AS a,
+            CASE WHEN n.id IS NULL THEN o.b WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN COALESCE(n.b, o.b) ELSE n.b END AS b,
+            CASE WHEN n.id IS NULL THEN o.c ELSE n.c END AS c,
+            CASE
+                WHEN o._scd_was_deleted AND n._scd_at <= o._scd_from THEN _scd_taken_at
+                ELSE COALESCE(n._scd_at, _scd_taken_at)
+            END AS _scd_at,
+            o._scd_from, o._scd_until,
+            o._scd_was_deleted,
+            n.id IS NULL AS _scd_gone,
+            CASE
+                WHEN n.id IS NULL THEN ARRAY('close', 'open')
+                WHEN o.id IS NULL OR o._scd_until < n._scd_at THEN ARRAY('open')
+                WHEN NOT o._scd_was_deleted AND STRUCT(
+                    COALESCE(n.a, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN o.a END) AS a,
+                    COALESCE(n.b, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN o.b END) AS b,
+                    n.c
+                )
+                    <=> STRUCT(o.a, o.b, o.c)
+                    THEN ARRAY('correct')
+                WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
+                WHEN n._scd_at = o._scd_from AND NOT o._scd_was_deleted THEN ARRAY('correct')
+                ELSE ARRAY('close', 'open')
+            END AS _scd_actions
+        FROM snapshot AS n
+        FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+            ON n.id = o.id
+        WHERE
+            CASE
+                WHEN n.id IS NULL THEN o._scd_until IS NULL AND NOT o._scd_was_deleted
+                WHEN o.id IS NULL OR o._scd_until IS NOT NULL THEN TRUE
+                WHEN NOT o._scd_was_deleted AND STRUCT(
+                    COALESCE(n.a, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN o.a END) AS a,
+                    COALESCE(n.b, CASE WHEN o._scd_until IS NULL AND NOT o._scd_was_deleted THEN o.b END) AS b,
+                    n.c
+                )
+                    <=> STRUCT(o.a, o.b, o.c)
+                    THEN FALSE
+                WHEN n._scd_at < o._scd_from AND NOT o._scd_was_deleted THEN FALSE
+                ELSE TRUE
+            END
+    ),
+    versions AS (
+        -- A changed key closes a version and opens another. Closing one that is too new stops the run.
+        SELECT
+            *,
+            CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
+            CASE WHEN _scd_action = 'close' THEN _scd_at END AS _scd_next
+        FROM compared
+            LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
+        WHERE
+            CASE
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
+                    THEN RAISE_ERROR(
+                        '[SCDGEN_TAKEN_AT] r.t50: the snapshot is not newer than a version that it closes: '
+                        || TO_JSON(STRUCT(id, _scd_from))
+                    )
+                ELSE TRUE
+            END
+    ),
+    staged AS (
+        -- Rows to write, with their history columns.
+        SELECT
+            _scd_action,
+            id, a, b, c,
+            _scd_start AS begins,
+            COALESCE(_scd_next - INTERVAL '1' DAY, _scd_last_run) AS ends,
+            CASE WHEN _scd_next IS NULL THEN 'Y' ELSE 'N' END AS current_flag,
+            SHA2(TO_JSON(STRUCT(a, CAST(b AS STRING) AS b, c), MAP('ignoreNullFields', 'true')), 256) AS the_row_hash,
+            _scd_gone AS is_deleted
+        FROM versions
+    )
+    SELECT * FROM staged
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins AND (t.current_flag = 'Y' OR t.ends >= _scd_batch_from)
+-- The open version of a missing or changed key: only its end is written.
+WHEN MATCHED AND s._scd_action = 'close' THEN
+    UPDATE SET ends = s.ends, current_flag = s.current_flag
+-- A version that is open again because its key is back, or whose values are corrected.
+WHEN MATCHED THEN
+    UPDATE SET
+        a = s.a, b = s.b, c = s.c, ends = s.ends, current_flag = s.current_flag, the_row_hash = s.the_row_hash,
+        is_deleted = s.is_deleted
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, begins, ends, current_flag, the_row_hash, is_deleted)
+    VALUES (s.id, s.a, s.b, s.c, s.begins, s.ends, s.current_flag, s.the_row_hash, s.is_deleted)
+-- An open version that the batch does not touch: its end is the time of this run.
+WHEN NOT MATCHED BY SOURCE AND t.current_flag = 'Y' AND t.ends <> _scd_last_run THEN
+    UPDATE SET ends = _scd_last_run;

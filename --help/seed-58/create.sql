@@ -1,0 +1,27 @@
+-- r.t58: it's \ number 58 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t58 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT COMMENT 'Start of the next version, or time of the delete',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (current_flag)
+COMMENT 'it\'s \\ number 58 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint',
+    'scdgen.tracked' = '["a", "b"]'
+);

@@ -1,0 +1,13 @@
+ALTER TABLE r.t64 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT
+);
+
+ALTER TABLE r.t64 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'date, open_end 9999-12-31',
+    'scdgen.tracked' = '["a"]'
+);

@@ -1,0 +1,34 @@
+SELECT
+    _scd_change,
+    _scd_old,
+    _scd_new
+FROM (
+    SELECT
+        COALESCE(o.id, n.id) AS id,
+        CASE
+            WHEN o._scd_row IS NULL THEN 'new'
+            WHEN n._scd_row IS NULL THEN 'deleted'
+            WHEN NOT (o._scd_state <=> n._scd_state) THEN 'changed'
+        END AS _scd_change,
+        o._scd_row AS _scd_old,
+        n._scd_row AS _scd_new
+    FROM (
+        SELECT
+            t.id,
+            STRUCT(t.id, t.a, t.b, CAST(NULL AS STRING) AS c) AS _scd_state,
+            STRUCT(t.id, t.a, t.b, CAST(NULL AS STRING) AS c) AS _scd_row
+        FROM r.t67 VERSION AS OF 3 AS t
+        WHERE t.id = CAST('1' AS INT)
+    ) AS o
+    FULL OUTER JOIN (
+        SELECT
+            t.id,
+            STRUCT(t.id, t.a, t.b, t.c) AS _scd_state,
+            STRUCT(t.id, t.a, t.b, t.c) AS _scd_row
+        FROM r.t67 VERSION AS OF 4 AS t
+        WHERE t.id = CAST('1' AS INT)
+    ) AS n
+        ON o.id <=> n.id
+)
+WHERE _scd_change IS NOT NULL
+ORDER BY id

@@ -1,0 +1,25 @@
+-- r.t69: it's \ number 69 -- of */ many
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t69 (
+    id INT NOT NULL,
+    region STRING NOT NULL,
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    begins BIGINT NOT NULL COMMENT 'Start of the version, inclusive',
+    ends BIGINT COMMENT 'Start of the next version, or time of the delete',
+    current_flag STRING NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+COMMENT 'it\'s \\ number 69 -- of */ many'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

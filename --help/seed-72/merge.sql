@@ -1,0 +1,213 @@
+-- r.t72: it's \ number 72 -- of */ many
+-- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
+-- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
+-- the values. No change deletes a key; other keys stay as they are. Repeating the last batch changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+-- Set before this runs: DECLARE OR REPLACE VARIABLE last_run TIMESTAMP DEFAULT ...;
+
+CREATE OR REPLACE TEMPORARY VIEW _scd_source USING parquet OPTIONS ('path' 'data/x/72/rows', 'mergeSchema' 'false');
+
+-- The time of this run, written as the end of the open versions.
+DECLARE OR REPLACE VARIABLE _scd_last_run TIMESTAMP;
+
+SET VARIABLE _scd_last_run = COALESCE(
+    CAST(session.last_run AS TIMESTAMP),
+    RAISE_ERROR('[SCDGEN_NULL_TIME] r.t72: the param last_run is NULL; give it a value')
+);
+
+MERGE INTO r.t72 AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(region AS STRING) AS region,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            lsn AS _scd_sequence_1
+        FROM _scd_source
+    ),
+    changes AS (
+        -- A row without a key or a time is left out.
+        SELECT *
+        FROM source_rows
+        WHERE NOT (id IS NULL OR region IS NULL OR _scd_at IS NULL)
+    ),
+    timeline AS (
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        SELECT
+            id, region, a, b, c, _scd_at,
+            FALSE AS _scd_deleted,
+            _scd_sequence_1,
+            NULL AS _scd_until,
+            NULL AS the_action,
+            1 AS _scd_rank
+        FROM changes
+        UNION ALL
+        SELECT
+            t.id, t.region, t.a, t.b, t.c, _scd_at, _scd_deleted, NULL,
+            CASE WHEN NOT (t.is_current = 1) THEN t.ends + INTERVAL '1' MICROSECOND END,
+            t.the_action, _scd_rank
+        FROM r.t72 AS t
+        LEFT SEMI JOIN changes AS c ON t.id = c.id AND t.region = c.region
+            LATERAL VIEW STACK(
+                2,
+                t.begins, COALESCE(t.is_deleted, FALSE), 2,
+                CASE WHEN NOT (t.is_current = 1) THEN t.ends + INTERVAL '1' MICROSECOND END, TRUE, 3
+            ) p AS _scd_at, _scd_deleted, _scd_rank
+        WHERE _scd_at IS NOT NULL
+        DISTRIBUTE BY id, region -- of the whole UNION: one shuffle serves every window
+    ),
+    ranked AS (
+        -- At one key and time, a change takes precedence over what is stored; the greatest lsn wins.
+        SELECT
+            *,
+            ROW_NUMBER() OVER same_time AS _scd_row,
+            FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(a, b, c, the_action, _scd_deleted, _scd_until AS _scd_next) END)
+                IGNORE NULLS OVER (PARTITION BY id, region, _scd_at) AS _scd_stored
+        FROM timeline
+        WINDOW same_time AS (PARTITION BY id, region, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC, STRUCT(a, b, c))
+    ),
+    events AS (
+        -- One event per key and time.
+        SELECT
+            *,
+            LAG(_scd_at) OVER by_key IS NULL AS _scd_oldest,
+            COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+        FROM ranked
+        WHERE _scd_row = 1
+        WINDOW by_key AS (PARTITION BY id, region ORDER BY _scd_at)
+    ),
+    given AS (
+        -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+        SELECT
+            id,
+            region,
+            a,
+            CASE
+                WHEN _scd_deleted THEN b
+                ELSE COALESCE(
+                        LAST_VALUE(CASE WHEN NOT _scd_deleted THEN b END) IGNORE NULLS OVER by_life,
+                        FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(b, CASE WHEN NOT _scd_stored._scd_deleted THEN _scd_stored.b END) END)
+                            IGNORE NULLS OVER whole_life
+                    )
+            END AS b,
+            c,
+            _scd_at, _scd_deleted, _scd_stored, _scd_rank, _scd_oldest
+        FROM events
+        WINDOW
+            by_life AS (PARTITION BY id, region, _scd_life ORDER BY _scd_at),
+            whole_life AS (
+                PARTITION BY id, region, _scd_life ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    opening AS (
+        -- An event opens a version if it differs from the state before it.
+        SELECT
+            *,
+            CASE
+                WHEN _scd_deleted THEN COALESCE(NOT LAG(_scd_deleted) OVER by_key, _scd_rank = 2)
+                ELSE NOT (STRUCT(_scd_deleted, a, b) <=> LAG(STRUCT(_scd_deleted, a, b)) OVER by_key)
+            END
+                AS _scd_opens
+        FROM given
+        WINDOW by_key AS (PARTITION BY id, region ORDER BY _scd_at)
+    ),
+    known AS (
+        -- A delete is a version that keeps the last known values.
+        SELECT
+            *,
+            LAST_VALUE(
+                CASE
+                    WHEN NOT _scd_deleted OR (_scd_oldest AND _scd_rank = 2)
+                        THEN STRUCT(a, b, c)
+                END
+            ) IGNORE NULLS OVER (PARTITION BY id, region ORDER BY _scd_at) AS _scd_known
+        FROM opening
+    ),
+    marked AS (
+        -- Each version with its values.
+        SELECT
+            id,
+            region,
+            CASE WHEN _scd_deleted THEN _scd_known.a ELSE a END AS a,
+            CASE WHEN _scd_deleted THEN _scd_known.b ELSE b END AS b,
+            CASE WHEN _scd_deleted THEN _scd_known.c ELSE c END AS c,
+            _scd_at, _scd_deleted, _scd_stored, _scd_rank, _scd_oldest, _scd_opens
+        FROM known
+    ),
+    runs AS (
+        -- Numbers the versions, to find the newest value of an untracked column in each.
+        SELECT
+            *,
+            COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY _scd_at) AS _scd_run
+        FROM marked
+    ),
+    versions AS (
+        -- A version lasts until the next version of its key.
+        SELECT
+            id,
+            region,
+            a,
+            b,
+            LAST_VALUE(c) OVER in_version AS c,
+            _scd_at,
+            _scd_deleted,
+            _scd_opens,
+            _scd_stored,
+            COALESCE(LAG(_scd_deleted) OVER by_key, TRUE) AS _scd_begins,
+            COALESCE(
+                LEAD(CASE WHEN _scd_opens THEN _scd_deleted END) IGNORE NULLS OVER by_key,
+                FALSE
+            ) AS _scd_ends_deleted,
+            LEAD(CASE WHEN _scd_opens THEN _scd_at END) IGNORE NULLS OVER by_key AS _scd_next
+        FROM runs
+        WINDOW
+            by_key AS (PARTITION BY id, region ORDER BY _scd_at),
+            in_version AS (
+                PARTITION BY id, region, _scd_run ORDER BY _scd_at
+                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+            )
+    ),
+    staged AS (
+        -- Rows to write; the action is NULL if the stored version is already right.
+        SELECT
+            CASE
+                WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+                WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+                WHEN _scd_opens AND NOT (_scd_stored
+                    <=> STRUCT(
+                        a, b, c,
+                        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action,
+                        _scd_deleted, _scd_next
+                    ))
+                    THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, region, a, b, c,
+            _scd_at AS begins,
+            COALESCE(_scd_next - INTERVAL '1' MICROSECOND, _scd_last_run) AS ends,
+            CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current,
+            CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS the_action,
+            _scd_deleted AS is_deleted
+        FROM versions
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.region = s.region AND t.begins = s.begins
+-- Redundant: the version before it now has the same values.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET
+        a = s.a, b = s.b, c = s.c, ends = s.ends, is_current = s.is_current, the_action = s.the_action,
+        is_deleted = s.is_deleted
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, region, a, b, c, begins, ends, is_current, the_action, is_deleted)
+    VALUES (s.id, s.region, s.a, s.b, s.c, s.begins, s.ends, s.is_current, s.the_action, s.is_deleted)
+-- An open version that the batch does not touch: its end is the time of this run.
+WHEN NOT MATCHED BY SOURCE AND t.is_current = 1 AND t.ends <> _scd_last_run THEN
+    UPDATE SET ends = _scd_last_run;

@@ -1,0 +1,13 @@
+ALTER TABLE r.t77 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING,
+    bucket INT
+);
+
+ALTER TABLE r.t77 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'date, gap 1 day',
+    'scdgen.tracked' = '["a", "c"]'
+);

@@ -1,0 +1,12 @@
+ALTER TABLE r.t78 ADD COLUMNS (
+    a STRING,
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t78 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'timestamp, open_end last_run',
+    'scdgen.tracked' = '["a", "b", "c"]'
+);

@@ -1,0 +1,129 @@
+-- r.t80: it's \ number 80 -- of */ many
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t80_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.b, t.c, NULLIF(t.ends, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t80 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, begins, ends
+FROM folded AS t
+WHERE t.ends = DATE '9999-12-31';
+
+-- The versions valid at a time: SELECT * FROM r.t80_at(DATE '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t80_at (at DATE)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.b, t.c, NULLIF(t.ends, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t80 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    id, region, a, b, c, begins, ends
+FROM folded AS t
+WHERE t.begins <= at
+    AND t.ends > at - INTERVAL '1' DAY;
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t80_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.b, t.c, NULLIF(t.ends, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.b, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t80 AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id, region ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id, r.region,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends
+    FROM runs AS r
+    GROUP BY r.id, r.region, _scd_run
+)
+SELECT
+    t.id, t.region, t.a, t.b, t.c, t.begins, t.ends,
+    (LAST_VALUE(_scd_previous_a) IGNORE NULLS OVER by_key).a AS previous_of_a
+FROM (
+    -- Each version that begins a run of one value has its start, or the value before it.
+    SELECT
+        t.*,
+        CASE
+            WHEN LAG(STRUCT(t.a)) OVER by_key <=> STRUCT(t.a) THEN NULL
+            ELSE STRUCT(LAG(t.a) OVER by_key AS a)
+        END AS _scd_previous_a
+    FROM folded AS t
+    WINDOW by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins)
+) AS t
+WINDOW
+    by_key AS (PARTITION BY t.id, t.region ORDER BY t.begins);

@@ -1,0 +1,12 @@
+ALTER TABLE r.t81 ADD COLUMNS (
+    a STRING COMMENT 'the first; \'quoted\'',
+    b INT,
+    c STRING
+);
+
+ALTER TABLE r.t81 SET TBLPROPERTIES (
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id", "region"]',
+    'scdgen.history' = 'bigint, gap 1, open_end last_run',
+    'scdgen.tracked' = '["c"]'
+);

@@ -1,0 +1,13 @@
+WITH incoming AS (
+    SELECT
+        CAST(id AS INT) AS id,
+        CAST(region AS STRING) AS region,
+        CAST(src_a AS STRING) AS a,
+        CAST(b AS INT) AS b,
+        CAST(c AS STRING) AS c,
+        CAST(happened AS TIMESTAMP) AS _scd_at,
+        COALESCE(op = 'D', FALSE) AS _scd_deleted
+    FROM _scd_source
+    WHERE (b IS NULL OR b >= session.least)
+)
+SELECT * FROM incoming

@@ -1,0 +1,123 @@
+-- r.t86: it's \ number 86 -- of */ many
+-- Replaces the history of each key in the source with that of the source: a stored version with a start that the source
+-- does not have is removed. Each row is a version. An end at which no other row starts is a delete; other keys stay as
+-- they are. Stops and writes nothing if a key or time is NULL, rows of one key and time differ, a row ends before its
+-- start, or two rows of one key overlap. The same source again changes nothing.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The partitions of the batch's keys; Delta skips the files of all others.
+DECLARE OR REPLACE VARIABLE _scd_partitions_1 ARRAY<INT>;
+
+SET VARIABLE _scd_partitions_1 = (
+    WITH source AS (
+        SELECT * FROM incoming_86 WHERE 1 = 1
+    )
+    SELECT COLLECT_SET(CAST(id % 3 AS INT))
+    FROM source
+);
+
+MERGE INTO r.t86 AS t USING (
+    WITH source AS (
+        SELECT * FROM incoming_86 WHERE 1 = 1
+    ),
+    source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(id AS INT) AS id,
+            CAST(src_a AS STRING) AS a,
+            CAST(b AS INT) AS b,
+            CAST(c AS STRING) AS c,
+            CAST(id % 3 AS INT) AS bucket,
+            CAST(happened AS TIMESTAMP) AS _scd_at,
+            NULLIF(
+                LEAST(CAST(ended AS TIMESTAMP), TIMESTAMP '9999-12-31 23:59:59.999'),
+                TIMESTAMP '9999-12-31 23:59:59.999'
+            ) + INTERVAL '1' MILLISECOND AS _scd_until
+        FROM source
+    ),
+    given AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] r.t86: id is NULL')
+                WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t86: happened is NULL')
+                WHEN _scd_at >= TIMESTAMP '9999-12-31 23:59:59.999'
+                    THEN RAISE_ERROR('[SCDGEN_NULL_TIME] r.t86: happened is not before the open end')
+                WHEN _scd_until <= _scd_at
+                    THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] r.t86: ended is before happened')
+                WHEN (bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, bucket)) THEN _scd_kept
+                ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] r.t86: the source changed during the run')
+            END
+    ),
+    neighbours AS (
+        -- Each row with the previous row of its key.
+        SELECT
+            *,
+            LAG(STRUCT(a, b, c, bucket, _scd_until, _scd_at)) OVER by_key AS _scd_before
+        FROM given
+        WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
+    ),
+    timeline AS (
+        -- Exact copies of a row count once; rows that contradict each other or overlap stop the statement.
+        SELECT *
+        FROM neighbours
+        WHERE
+            CASE
+                WHEN _scd_before IS NULL THEN TRUE
+                WHEN _scd_before <=> STRUCT(a, b, c, bucket, _scd_until, _scd_at) THEN FALSE
+                WHEN _scd_before._scd_at = _scd_at THEN RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] r.t86: two different rows of one key and time: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+                WHEN _scd_before._scd_until <= _scd_at THEN TRUE
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_OVERLAP] r.t86: a version begins before the one before it has ended: '
+                    || TO_JSON(STRUCT(id, _scd_at))
+                )
+            END
+    ),
+    stored AS (
+        -- The stored versions of the source's keys.
+        SELECT
+            t.id,
+            t.begins AS _scd_at,
+            STRUCT(
+                t.a, t.b, t.c, t.bucket,
+                NULLIF(t.ends, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until
+            ) AS _scd_stored
+        FROM r.t86 AS t
+        LEFT SEMI JOIN given AS g ON t.id = g.id
+        WHERE (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+    ),
+    staged AS (
+        -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
+        SELECT
+            CASE
+                WHEN _scd_stored IS NULL THEN 'open'
+                WHEN n._scd_at IS NULL THEN 'fold'
+                WHEN NOT (_scd_stored <=> STRUCT(a, b, c, bucket, _scd_until))
+                    THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
+            END AS _scd_action,
+            id, a, b, c, bucket,
+            SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256) AS the_surrogate_key,
+            _scd_at AS begins,
+            COALESCE(_scd_until - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS ends,
+            _scd_until IS NULL AS is_current
+        FROM timeline AS n
+        FULL OUTER JOIN stored USING (id, _scd_at)
+    )
+    SELECT * FROM staged WHERE _scd_action IS NOT NULL
+) AS s
+    -- A key and a start identify a version.
+    ON t.id = s.id AND t.begins = s.begins AND (t.bucket IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.bucket))
+-- The source has no version with this start.
+WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE
+-- A stored version whose end or values change.
+WHEN MATCHED THEN
+    UPDATE SET a = s.a, b = s.b, c = s.c, bucket = s.bucket, ends = s.ends, is_current = s.is_current
+-- A version that is not stored yet.
+WHEN NOT MATCHED THEN
+    INSERT (id, a, b, c, bucket, the_surrogate_key, begins, ends, is_current)
+    VALUES (s.id, s.a, s.b, s.c, s.bucket, s.the_surrogate_key, s.begins, s.ends, s.is_current);

@@ -1,0 +1,27 @@
+-- r.t97
+-- Creates the table if it does not exist.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS r;
+
+CREATE TABLE IF NOT EXISTS r.t97 (
+    id INT NOT NULL,
+    a STRING,
+    b INT,
+    c STRING,
+    the_surrogate_key STRING NOT NULL COMMENT 'SHA-256 of the key and the start; one per version',
+    begins TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    ends TIMESTAMP NOT NULL COMMENT '1 day before the next version',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one',
+    the_action STRING NOT NULL COMMENT 'I first version, or first after a delete; U a later one; D closed by a delete'
+)
+USING DELTA
+CLUSTER BY (id)
+LOCATION 'data/x/97/table'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'timestamp, gap 1 day, open_end last_run',
+    'scdgen.tracked' = '["a", "c"]'
+);

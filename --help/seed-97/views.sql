@@ -1,0 +1,131 @@
+-- r.t97
+-- Views of the table.
+-- Generated from inline. To change it, edit the spec and run `scdgen generate`.
+
+-- The open versions.
+CREATE OR REPLACE VIEW r.t97_now AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.c, CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' DAY END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t97 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_action
+FROM folded AS t
+WHERE t.is_current;
+
+-- The versions valid at a time: SELECT * FROM r.t97_at(TIMESTAMP '2024-01-01').
+CREATE OR REPLACE FUNCTION r.t97_at (at TIMESTAMP)
+RETURNS TABLE
+RETURN
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.c, CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' DAY END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t97 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_action
+FROM folded AS t
+WHERE t.begins <= at
+    AND (t.is_current OR t.ends > at - INTERVAL '1' DAY);
+
+-- Every version, and what the other versions of its key say.
+CREATE OR REPLACE VIEW r.t97_all AS
+WITH neighbours AS (
+    -- A version continues the one before it if both are equal and nothing lies between them.
+    SELECT
+        t.*,
+        NOT (
+            LAG(STRUCT(t.a, t.c, CASE WHEN NOT t.is_current THEN t.ends + INTERVAL '1' DAY END AS _scd_at)) OVER by_key
+                <=> STRUCT(t.a, t.c, t.begins AS _scd_at)
+        ) AS _scd_opens
+    FROM r.t97 AS t
+    WINDOW by_key AS (PARTITION BY t.id ORDER BY t.begins)
+),
+runs AS (
+    -- Equal neighbours share a number.
+    SELECT
+        *,
+        COUNT_IF(_scd_opens) OVER (PARTITION BY id ORDER BY begins) AS _scd_run
+    FROM neighbours
+),
+folded AS (
+    -- One version of each number: the first start, the last end.
+    SELECT
+        r.id,
+        MAX_BY(r.a, r.begins) AS a,
+        MAX_BY(r.b, r.begins) AS b,
+        MAX_BY(r.c, r.begins) AS c,
+        MIN_BY(r.the_surrogate_key, r.begins) AS the_surrogate_key,
+        MIN_BY(r.begins, r.begins) AS begins,
+        MAX_BY(r.ends, r.begins) AS ends,
+        MAX_BY(r.is_current, r.begins) AS is_current,
+        MAX_BY(r.the_action, r.begins) AS the_action
+    FROM runs AS r
+    GROUP BY r.id, _scd_run
+)
+SELECT
+    t.id, t.a, t.b, t.c, t.the_surrogate_key, t.begins, t.ends, t.is_current, t.the_action,
+    FIRST_VALUE(t.a) OVER by_key AS first_of_a,
+    LAST_VALUE(CASE WHEN t.is_current THEN t.b END) OVER whole_key AS current_of_b,
+    LAST_VALUE(CASE WHEN t.is_current THEN t.a END) OVER whole_key AS current_of_a
+FROM folded AS t
+WINDOW
+    by_key AS (PARTITION BY t.id ORDER BY t.begins),
+    whole_key AS (PARTITION BY t.id ORDER BY t.begins ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING);

@@ -1,0 +1,44 @@
+SELECT
+    _scd_change,
+    CASE WHEN _scd_new IS NULL THEN _scd_end ELSE _scd_start END AS _scd_since,
+    _scd_old,
+    _scd_new
+FROM (
+    SELECT
+        *,
+        CASE
+            WHEN _scd_old IS NULL AND _scd_new IS NULL THEN NULL
+            WHEN _scd_old IS NULL THEN IF(_scd_known, 'returned', 'new')
+            WHEN _scd_new IS NULL THEN 'deleted'
+            WHEN NOT (STRUCT(
+                _scd_old.icao, _scd_old.iata, _scd_old.name, _scd_old.city, _scd_old.subd,
+                _scd_old.country, _scd_old.elevation, ROUND(_scd_old.lat, 3) AS lat,
+                ROUND(_scd_old.lon, 3) AS lon, _scd_old.tz, _scd_old.lid
+            )
+                <=> STRUCT(
+                    _scd_new.icao, _scd_new.iata, _scd_new.name, _scd_new.city, _scd_new.subd,
+                    _scd_new.country, _scd_new.elevation, ROUND(_scd_new.lat, 3) AS lat,
+                    ROUND(_scd_new.lon, 3) AS lon, _scd_new.tz, _scd_new.lid
+                )) THEN 'changed'
+        END AS _scd_change
+    FROM (
+        -- One row per key: the values at the two times, and the start and end of the last version by then.
+        SELECT
+            t.icao,
+            MAX_BY(STRUCT(
+                t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz,
+                t.lid
+            ), t.valid_from) FILTER (WHERE t.valid_from <= CAST('2024-01-01' AS TIMESTAMP) AND (t.valid_to IS NULL OR t.valid_to > CAST('2024-01-01' AS TIMESTAMP))) AS _scd_old,
+            MAX_BY(STRUCT(
+                t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz,
+                t.lid
+            ), t.valid_from) FILTER (WHERE t.valid_from <= CAST('2024-02-01' AS TIMESTAMP) AND (t.valid_to IS NULL OR t.valid_to > CAST('2024-02-01' AS TIMESTAMP))) AS _scd_new,
+            COUNT_IF(t.valid_from <= CAST('2024-01-01' AS TIMESTAMP)) > 0 AS _scd_known,
+            MAX(t.valid_from) FILTER (WHERE t.valid_from <= CAST('2024-02-01' AS TIMESTAMP)) AS _scd_start,
+            MAX(t.valid_to) FILTER (WHERE t.valid_from <= CAST('2024-02-01' AS TIMESTAMP)) AS _scd_end
+        FROM geo.airports AS t
+        GROUP BY t.icao
+    )
+)
+WHERE _scd_change IS NOT NULL
+ORDER BY icao

@@ -1,0 +1,26 @@
+-- crm.customer_profile: Customers with their address and their segment, out of the histories of both
+-- Creates the table if it does not exist.
+-- Generated from specs/customer_profile.yml. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS crm;
+
+CREATE TABLE IF NOT EXISTS crm.customer_profile (
+    id INT NOT NULL,
+    name STRING,
+    address STRING,
+    segment STRING,
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'Customers with their address and their segment, out of the histories of both'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["id"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["name", "address", "segment"]'
+);

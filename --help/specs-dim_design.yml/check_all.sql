@@ -1,0 +1,45 @@
+WITH judged AS (
+    -- Each row by itself. What a window carries is computed before it.
+    SELECT
+        *,
+        NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY <= t.start_date
+            OR t.end_date IS NULL
+            OR t.end_date > DATE '9999-12-31'
+            OR t.start_date >= DATE '9999-12-31' AS _scd_end_after_start,
+        NOT (t.current_flag <=> CASE WHEN t.end_date = DATE '9999-12-31' THEN 'Y' ELSE 'N' END) AS _scd_flag_matches_end,
+        t.region IS NULL
+            OR t.customer_no IS NULL
+            OR t.start_date IS NULL AS _scd_key_not_null,
+        NOT (
+            t.row_hash
+                <=> SHA2(
+                    TO_JSON(STRUCT(address, CAST(birth_date AS STRING) AS birth_date), MAP('ignoreNullFields', 'true')),
+                    256
+                )
+        ) AS _scd_hash_matches,
+        NULLIF(t.end_date, DATE '9999-12-31') + INTERVAL '1' DAY AS _scd_until,
+        STRUCT(t.address, t.birth_date) AS _scd_state
+    FROM dwh.dim_customer AS t
+),
+neighbours AS (
+    -- Each row with the next of its key, and whether it is the second where there should be one.
+    SELECT
+        *,
+        LEAD(t.start_date) OVER by_key AS _scd_next,
+        LEAD(t._scd_state) OVER by_key <=> t._scd_state AS _scd_same,
+        (t.end_date = DATE '9999-12-31') AND COUNT_IF(t.end_date = DATE '9999-12-31') OVER (PARTITION BY t.region, t.customer_no ORDER BY t.start_date, t.end_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) = 2 AS _scd_one_current,
+        ROW_NUMBER() OVER (PARTITION BY t.region, t.customer_no, t.start_date ORDER BY t.start_date, t.end_date) = 2 AS _scd_unique_start
+    FROM judged AS t
+    WINDOW by_key AS (PARTITION BY t.region, t.customer_no ORDER BY t.start_date, t.end_date)
+)
+SELECT
+    COUNT_IF(_scd_one_current) AS one_current,
+    COUNT_IF(_scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until)) AS no_overlap,
+    COUNT_IF(_scd_until IS NOT NULL AND (_scd_next IS NULL OR _scd_until < _scd_next)) AS contiguous,
+    COUNT_IF(_scd_unique_start) AS unique_start,
+    COUNT_IF(_scd_end_after_start) AS end_after_start,
+    COUNT_IF(_scd_next = _scd_until AND _scd_same) AS no_repeat,
+    COUNT_IF(_scd_flag_matches_end) AS flag_matches_end,
+    COUNT_IF(_scd_key_not_null) AS key_not_null,
+    COUNT_IF(_scd_hash_matches) AS hash_matches
+FROM neighbours

@@ -1,0 +1,109 @@
+-- crm.first_contact: How each customer first came to us.
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from specs/first_contact.yml. To change it, edit the spec and run `scdgen generate`.
+
+-- A row per key of the source: _scd_old is what is stored, _scd_new what it becomes.
+-- The steps up to "staged" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(customer_id AS INT) AS customer_id,
+        CAST(channel AS STRING) AS channel,
+        CAST(campaign AS STRING) AS campaign,
+        CAST(contacted_at AS TIMESTAMP) AS contacted_at,
+        CAST(contacted_at AS TIMESTAMP) AS _scd_at,
+        contact_id AS _scd_sequence_1
+    FROM crm.contacts
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN customer_id IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.first_contact: customer_id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.first_contact: contacted_at is NULL')
+            ELSE _scd_kept
+        END
+),
+ranked AS (
+    -- The rows of each key, the first one first.
+    SELECT
+        *,
+        STRUCT(channel, campaign, contacted_at)
+            <=> FIRST_VALUE(STRUCT(channel, campaign, contacted_at)) OVER ties
+            AS _scd_agrees,
+        ROW_NUMBER() OVER by_key AS _scd_row
+    FROM changes
+    WINDOW
+        by_key AS (PARTITION BY customer_id ORDER BY _scd_at, _scd_sequence_1),
+        ties AS (
+            PARTITION BY customer_id ORDER BY _scd_at, _scd_sequence_1
+            RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+        )
+),
+staged AS (
+    -- The first row of each key; two rows that contradict each other stop the statement.
+    SELECT
+        customer_id, channel, campaign, contacted_at
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_agrees THEN _scd_row = 1
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] crm.first_contact: two different rows of one key and time: '
+                || TO_JSON(STRUCT(customer_id, _scd_at))
+            )
+        END
+)
+SELECT
+    CASE WHEN t.customer_id IS NULL THEN 'new' ELSE 'unchanged' END AS _scd_action,
+    s.customer_id,
+    IF(
+        t.customer_id IS NOT NULL,
+        STRUCT(t.customer_id, t.channel, t.campaign, t.contacted_at),
+        NULL
+    ) AS _scd_old,
+    IF(
+        t.customer_id IS NULL,
+        STRUCT(s.customer_id, s.channel, s.campaign, s.contacted_at),
+        NULL
+    ) AS _scd_new
+FROM staged AS s
+LEFT JOIN crm.first_contact AS t
+    ON t.customer_id = s.customer_id;
+
+-- Counts: new keys, keys of the source that the table has already, and keys that are there.
+SELECT
+    *
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'new') AS new,
+        COUNT_IF(_scd_action = 'unchanged') AS unchanged,
+        (
+            SELECT COUNT(*)
+            FROM crm.first_contact
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    customer_id,
+    _scd_new.channel,
+    _scd_new.campaign,
+    _scd_new.contacted_at
+FROM (
+    SELECT
+        _scd_action, customer_id,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action ORDER BY customer_id) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY customer_id, _scd_action;

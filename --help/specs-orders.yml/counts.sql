@@ -1,0 +1,141 @@
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(id AS INT) AS order_id,
+        CAST(status AS STRING) AS status,
+        CAST(note AS STRING) AS note,
+        CAST(dbt_valid_from AS TIMESTAMP) AS _scd_at,
+        CAST(dbt_valid_to AS TIMESTAMP) AS _scd_until
+    FROM snapshots.orders_snapshot
+    WHERE dbt_is_deleted = 'False'
+),
+given AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.orders: order_id is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.orders: dbt_valid_from is NULL')
+            WHEN _scd_until <= _scd_at
+                THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] shop.orders: dbt_valid_to is not after dbt_valid_from')
+            ELSE _scd_kept
+        END
+),
+neighbours AS (
+    -- Each row with the previous row of its key.
+    SELECT
+        *,
+        LAG(STRUCT(status, note, _scd_until, _scd_at)) OVER by_key AS _scd_before
+    FROM given
+    WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
+),
+timeline AS (
+    -- Exact copies of a row count once; rows that contradict each other or overlap stop the statement.
+    SELECT *
+    FROM neighbours
+    WHERE
+        CASE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(status, note, _scd_until, _scd_at) THEN FALSE
+            WHEN _scd_before._scd_at = _scd_at THEN RAISE_ERROR(
+                '[SCDGEN_CONFLICT] shop.orders: two different rows of one key and time: '
+                || TO_JSON(STRUCT(order_id, _scd_at))
+            )
+            WHEN _scd_before._scd_until <= _scd_at THEN TRUE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_OVERLAP] shop.orders: a version begins before the one before it has ended: '
+                || TO_JSON(STRUCT(order_id, _scd_at))
+            )
+        END
+),
+runs AS (
+    -- Equal neighbours without a gap between them share a number.
+    SELECT
+        *,
+        COUNT_IF(
+            NOT (STRUCT(status, _scd_at)
+                <=> STRUCT(_scd_before.status, _scd_before._scd_until AS _scd_at))
+        ) OVER by_key AS _scd_run
+    FROM timeline
+    WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
+),
+folded AS (
+    -- One version per number: the first start, the last end.
+    SELECT
+        r.order_id,
+        MIN_BY(r.status, r._scd_at) AS status,
+        MAX_BY(r.note, r._scd_at) AS note,
+        MIN(r._scd_at) AS _scd_at,
+        MAX_BY(r._scd_until, r._scd_at) AS _scd_until
+    FROM runs AS r
+    GROUP BY r.order_id, r._scd_run
+),
+versions AS (
+    -- What comes right before and after each version.
+    SELECT
+        order_id, status, note, _scd_at, _scd_until,
+        _scd_until IS NOT NULL AND NOT (_scd_until <=> LEAD(_scd_at) OVER by_key) AS _scd_ends_deleted,
+        _scd_at IS DISTINCT FROM LAG(_scd_until) OVER by_key AS _scd_begins
+    FROM folded
+    WINDOW by_key AS (PARTITION BY order_id ORDER BY _scd_at)
+),
+stored AS (
+    -- The stored versions of the source's keys.
+    SELECT
+        t.order_id,
+        t.valid_from AS _scd_at,
+        STRUCT(t.status, t.note, t.action, t.valid_to AS _scd_until) AS _scd_stored
+    FROM shop.orders AS t
+    LEFT SEMI JOIN given AS g ON t.order_id = g.order_id
+),
+staged AS (
+    -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
+    SELECT
+        CASE
+            WHEN _scd_stored IS NULL THEN 'open'
+            WHEN n._scd_at IS NULL THEN 'fold'
+            WHEN NOT (_scd_stored
+                <=> STRUCT(
+                    status, note,
+                    CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action,
+                    _scd_until
+                ))
+                THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
+        END AS _scd_action,
+        _scd_stored IS NOT NULL AS _scd_known,
+        _scd_stored IS NOT NULL AND _scd_stored._scd_until IS NULL AS _scd_live,
+        order_id, status, note,
+        _scd_at AS valid_from,
+        _scd_until AS valid_to,
+        _scd_until IS NULL AS is_current,
+        CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action
+    FROM versions AS n
+    FULL OUTER JOIN stored USING (order_id, _scd_at)
+)
+SELECT
+    COUNT_IF(_scd_writes > 0 AND NOT _scd_known) AS new,
+    COUNT_IF(_scd_writes > 0 AND _scd_known AND _scd_lives = _scd_stays) AS changed,
+    COUNT_IF(_scd_lives AND NOT _scd_stays) AS deleted,
+    COUNT_IF(_scd_known AND NOT _scd_lives AND _scd_stays) AS returned,
+    COUNT_IF(_scd_writes = 0) AS unchanged,
+    SUM(_scd_opened) AS opened,
+    SUM(_scd_closed) AS closed,
+    SUM(_scd_corrected) AS corrected,
+    SUM(_scd_folded) AS folded
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'open') AS _scd_opened,
+        COUNT_IF(_scd_action = 'close') AS _scd_closed,
+        COUNT_IF(_scd_action = 'correct') AS _scd_corrected,
+        COUNT_IF(_scd_action = 'fold') AS _scd_folded,
+        COUNT(_scd_action) AS _scd_writes,
+        BOOL_OR(_scd_known) AS _scd_known,
+        BOOL_OR(_scd_live) AS _scd_lives,
+        COALESCE(BOOL_OR(CASE
+            WHEN _scd_action IS NULL THEN _scd_live
+            WHEN _scd_action <> 'fold' THEN valid_to IS NULL
+        END), FALSE) AS _scd_stays
+    FROM staged
+    GROUP BY order_id
+)

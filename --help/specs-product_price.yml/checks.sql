@@ -1,0 +1,16 @@
+-- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+
+-- unique_key: one row per key.
+SELECT
+    t.product_id,
+    COUNT(*) AS row_count
+FROM shop.product_price AS t
+GROUP BY t.product_id
+HAVING COUNT(*) > 1;
+
+-- key_not_null: no key is NULL.
+SELECT *
+FROM shop.product_price AS t
+WHERE t.product_id IS NULL;

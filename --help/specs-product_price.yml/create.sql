@@ -1,0 +1,19 @@
+-- shop.product_price: The newest price of each product (type 1), whatever the order in which prices arrive
+-- Creates the table if it does not exist.
+-- Generated from specs/product_price.yml. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS shop;
+
+CREATE TABLE IF NOT EXISTS shop.product_price (
+    product_id BIGINT NOT NULL,
+    name STRING,
+    price DECIMAL(10, 2),
+    updated_at TIMESTAMP COMMENT 'Effective time of the newest change'
+)
+USING DELTA
+COMMENT 'The newest price of each product (type 1), whatever the order in which prices arrive'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["product_id"]'
+);

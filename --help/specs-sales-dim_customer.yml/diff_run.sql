@@ -1,0 +1,50 @@
+SELECT
+    _scd_change,
+    valid_from AS _scd_since,
+    _scd_old,
+    _scd_new
+FROM (
+    SELECT
+        COALESCE(o.customer_id, n.customer_id) AS customer_id,
+        COALESCE(o.valid_from, n.valid_from) AS valid_from,
+        CASE
+            WHEN o._scd_row IS NULL THEN 'opened'
+            WHEN n._scd_row IS NULL THEN 'folded'
+            WHEN NOT (o._scd_state <=> n._scd_state) THEN IF(o._scd_open AND NOT n._scd_open, 'closed', 'corrected')
+        END AS _scd_change,
+        o._scd_row AS _scd_old,
+        n._scd_row AS _scd_new
+    FROM (
+        SELECT
+            t.customer_id, t.valid_from,
+            t.valid_to IS NULL AS _scd_open,
+            STRUCT(
+                t.customer_id, t.name, t.segment, t.street, CAST(NULL AS STRING) AS city,
+                t.customer_sk, t.valid_from, t.valid_to, t.is_current, t.is_inferred
+            ) AS _scd_state,
+            STRUCT(
+                t.customer_id, t.name, t.segment, t.street, CAST(NULL AS STRING) AS city,
+                t.customer_sk, t.valid_from, t.valid_to, t.is_current, t.is_inferred
+            ) AS _scd_row
+        FROM retail.dim_customer VERSION AS OF 3 AS t
+        WHERE t.customer_id = CAST('1' AS INT)
+    ) AS o
+    FULL OUTER JOIN (
+        SELECT
+            t.customer_id, t.valid_from,
+            t.valid_to IS NULL AS _scd_open,
+            STRUCT(
+                t.customer_id, t.name, t.segment, t.street, t.city, t.customer_sk, t.valid_from,
+                t.valid_to, t.is_current, t.is_inferred
+            ) AS _scd_state,
+            STRUCT(
+                t.customer_id, t.name, t.segment, t.street, t.city, t.customer_sk, t.valid_from,
+                t.valid_to, t.is_current, t.is_inferred
+            ) AS _scd_row
+        FROM retail.dim_customer VERSION AS OF 4 AS t
+        WHERE t.customer_id = CAST('1' AS INT)
+    ) AS n
+        ON o.customer_id <=> n.customer_id AND o.valid_from <=> n.valid_from
+)
+WHERE _scd_change IS NOT NULL
+ORDER BY customer_id, valid_from

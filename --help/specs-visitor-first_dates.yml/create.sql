@@ -1,0 +1,20 @@
+-- web.first_dates: When each visitor's cookie was seen first, with or without a user
+-- Creates the table if it does not exist.
+-- Generated from specs/visitor/first_dates.yml. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS web;
+
+CREATE TABLE IF NOT EXISTS web.first_dates (
+    visitor_cookie_id STRING NOT NULL,
+    first_date TIMESTAMP,
+    first_day STRING,
+    vcid_first_two STRING
+)
+USING DELTA
+PARTITIONED BY (vcid_first_two)
+COMMENT 'When each visitor\'s cookie was seen first, with or without a user'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["visitor_cookie_id"]'
+);

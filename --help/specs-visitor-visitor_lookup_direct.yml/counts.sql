@@ -1,0 +1,157 @@
+WITH source_rows AS (
+    -- The source's rows, with the target's column names and types.
+    SELECT
+        CAST(visitorCookieId AS STRING) AS visitor_cookie_id,
+        CAST(userId AS BIGINT) AS user_id,
+        CAST(substring(visitorCookieId, 1, 2) AS STRING) AS vcid_first_two,
+        CAST(landed AS TIMESTAMP) AS _scd_at,
+        userId AS _scd_sequence_1
+    FROM web.page_views
+),
+changes AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN visitor_cookie_id IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.visitor_lookup_direct: visitor_cookie_id is NULL')
+            WHEN _scd_at IS NULL
+                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.visitor_lookup_direct: landed is NULL')
+            WHEN (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two)) THEN _scd_kept
+            ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.visitor_lookup_direct: the source changed during the run')
+        END
+),
+timeline AS (
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    SELECT
+        visitor_cookie_id, user_id, vcid_first_two, _scd_at,
+        FALSE AS _scd_deleted,
+        _scd_sequence_1,
+        NULL AS _scd_until,
+        1 AS _scd_rank
+    FROM changes
+    UNION ALL
+    SELECT
+        t.visitor_cookie_id, t.user_id, t.vcid_first_two, _scd_at, _scd_deleted, NULL,
+        CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END,
+        _scd_rank
+    FROM web.visitor_lookup_direct AS t
+    LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
+        LATERAL VIEW STACK(
+            2, t.valid_start_date, FALSE, 2,
+            CASE WHEN NOT t.is_current THEN t.valid_end_date + INTERVAL '1' MICROSECOND END, TRUE, 3
+        ) p AS _scd_at, _scd_deleted, _scd_rank
+    WHERE (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two)) AND _scd_at IS NOT NULL
+    DISTRIBUTE BY visitor_cookie_id -- of the whole UNION: one shuffle serves every window
+),
+ranked AS (
+    -- At one key and time, a change takes precedence over what is stored; the greatest userId wins.
+    SELECT
+        *,
+        ROW_NUMBER() OVER same_time AS _scd_row,
+        RANK() OVER same_time > 1
+            OR STRUCT(user_id, vcid_first_two)
+            <=> FIRST_VALUE(STRUCT(user_id, vcid_first_two)) OVER same_time
+            AS _scd_agrees,
+        FIRST_VALUE(CASE WHEN _scd_rank = 2 THEN STRUCT(user_id, vcid_first_two, _scd_until AS _scd_next) END)
+            IGNORE NULLS OVER (PARTITION BY visitor_cookie_id, _scd_at) AS _scd_stored
+    FROM timeline
+    WINDOW same_time AS (PARTITION BY visitor_cookie_id, _scd_at ORDER BY _scd_rank ASC, _scd_sequence_1 DESC)
+),
+events AS (
+    -- One event per key and time; two changes that contradict each other stop the statement.
+    SELECT
+        *,
+        COUNT_IF(_scd_deleted) OVER by_key AS _scd_life
+    FROM ranked
+    WHERE
+        CASE
+            WHEN _scd_row = 1 THEN TRUE
+            WHEN _scd_agrees THEN FALSE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_CONFLICT] web.visitor_lookup_direct: two different rows of one key and time: '
+                || TO_JSON(STRUCT(visitor_cookie_id, _scd_at))
+            )
+        END
+    WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
+),
+given AS (
+    -- NULL in a change means "not given": the last known value stays; before it, the first known one.
+    SELECT
+        visitor_cookie_id,
+        CASE
+            WHEN _scd_deleted THEN user_id
+            ELSE COALESCE(
+                    LAST_VALUE(CASE WHEN NOT _scd_deleted THEN user_id END) IGNORE NULLS OVER by_life,
+                    FIRST_VALUE(CASE WHEN NOT _scd_deleted THEN COALESCE(user_id, _scd_stored.user_id) END)
+                        IGNORE NULLS OVER whole_life
+                )
+        END AS user_id,
+        vcid_first_two,
+        _scd_at, _scd_deleted, _scd_stored
+    FROM events
+    WINDOW
+        by_life AS (PARTITION BY visitor_cookie_id, _scd_life ORDER BY _scd_at),
+        whole_life AS (
+            PARTITION BY visitor_cookie_id, _scd_life ORDER BY _scd_at
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        )
+),
+opening AS (
+    -- An event opens a version if it differs from the state before it.
+    SELECT
+        *,
+        NOT _scd_deleted
+            AND NOT (STRUCT(_scd_deleted, user_id, vcid_first_two)
+                <=> LAG(STRUCT(_scd_deleted, user_id, vcid_first_two)) OVER by_key)
+            AS _scd_opens
+    FROM given
+    WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
+),
+staged AS (
+    -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+    SELECT
+        LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
+            IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,
+        CASE
+            WHEN _scd_opens AND _scd_stored IS NULL THEN 'open'
+            WHEN NOT _scd_opens AND _scd_stored IS NOT NULL THEN 'fold'
+            WHEN _scd_opens AND NOT (_scd_stored <=> STRUCT(user_id, vcid_first_two, _scd_next))
+                THEN IF(_scd_stored._scd_next IS NULL AND _scd_next IS NOT NULL, 'close', 'correct')
+        END AS _scd_action,
+        _scd_stored IS NOT NULL AS _scd_known,
+        _scd_stored IS NOT NULL AND _scd_stored._scd_next IS NULL AS _scd_live,
+        visitor_cookie_id, user_id, vcid_first_two,
+        CAST(date_format(_scd_at, 'yyyy-MM-dd') AS STRING) AS start_day,
+        _scd_at AS valid_start_date,
+        COALESCE(_scd_next - INTERVAL '1' MICROSECOND, _scd_last_run) AS valid_end_date,
+        _scd_next IS NULL AS is_current
+    FROM opening
+)
+SELECT
+    COUNT_IF(_scd_writes > 0 AND NOT _scd_known) AS new,
+    COUNT_IF(_scd_writes > 0 AND _scd_known AND _scd_lives = _scd_stays) AS changed,
+    COUNT_IF(_scd_lives AND NOT _scd_stays) AS deleted,
+    COUNT_IF(_scd_known AND NOT _scd_lives AND _scd_stays) AS returned,
+    COUNT_IF(_scd_writes = 0) AS unchanged,
+    SUM(_scd_opened) AS opened,
+    SUM(_scd_closed) AS closed,
+    SUM(_scd_corrected) AS corrected,
+    SUM(_scd_folded) AS folded
+FROM (
+    SELECT
+        COUNT_IF(_scd_action = 'open') AS _scd_opened,
+        COUNT_IF(_scd_action = 'close') AS _scd_closed,
+        COUNT_IF(_scd_action = 'correct') AS _scd_corrected,
+        COUNT_IF(_scd_action = 'fold') AS _scd_folded,
+        COUNT(_scd_action) AS _scd_writes,
+        BOOL_OR(_scd_known) AS _scd_known,
+        BOOL_OR(_scd_live) AS _scd_lives,
+        COALESCE(BOOL_OR(CASE
+            WHEN _scd_action IS NULL THEN _scd_live
+            WHEN _scd_action <> 'fold' THEN is_current
+        END), FALSE) AS _scd_stays
+    FROM staged
+    GROUP BY visitor_cookie_id
+)
