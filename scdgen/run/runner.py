@@ -194,7 +194,9 @@ class Runner:
             self._engine.execute(evolution)
             inferred = int(self.spark.sql(split_statements(scripts.infer)[0]).collect()[0][0]) if job.infer else None
             # Before the MERGE, so that nothing is merged if a view cannot be created.
-            table.create_views((spec.views.current, spec.views.overlay), scripts.views, created)
+            added = {sql.unquote(column.name) for column in additions}
+            create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), scripts.views)
+            create_views(spec.columns.keys() - added, always=created)
             *before, merge = split_statements(scripts.merge)
             # If the plan found no changes, a MERGE at that time would have written nothing.
             needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)
@@ -211,6 +213,8 @@ class Runner:
                 with job.around_merge(), self._note_taken(spec, bound, noted):
                     rows = self.spark.sql(merge).collect()
                 counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
+            if added:  # after the MERGE, because a failure of it drops the columns again
+                create_views(spec.columns, always=True)
             wrote = bool(evolution or inferred) or any(counts.values())
             version, commit = table.find_commit(noted if wrote else "")
         return RunResult.from_merge(

@@ -74,12 +74,18 @@ class TargetTable:
         found = newest if newest[0].run == run_id else read_log(self.spark, self.name, _FOLLOWING)
         return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
 
-    def create_views(self, names: Iterable[str | None], script: str, created: bool) -> None:
-        """Create the views if the run ``created`` the table, or if one of ``names`` does not exist."""
-        views = (sql.quote_parts(sql.split_name(name)) for name in names if name)
-        if script and (created or not all(map(self.spark.catalog.tableExists, views))):
+    def create_views(self, names: Iterable[str | None], script: str, columns: Iterable[str], always: bool) -> None:
+        """Create the views ``always``, or if one of ``names`` does not exist or lacks one of ``columns``."""
+        views = [sql.quote_parts(sql.split_name(name)) for name in names if name]
+        if script and (always or not all(self._has_columns(view, columns) for view in views)):
             for statement in split_statements(script):
                 self.spark.sql(statement).collect()
+
+    def _has_columns(self, view: str, columns: Iterable[str]) -> bool:
+        if not self.spark.catalog.tableExists(view):
+            return False
+        found = {name.lower() for name in self.spark.table(view).columns}
+        return all(name.lower() in found for name in columns)
 
     def read_existing(self) -> Existing:
         """Read the columns and properties of the table."""

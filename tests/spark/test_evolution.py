@@ -69,6 +69,28 @@ def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
 
 
 @pytest.mark.long
+def test_views_get_the_new_columns(spark: SparkSession, runner: Runner) -> None:
+    """After the MERGE, so that they still work if it fails; and in the next run, if a column was added by hand."""
+    views = "views: {current: evolve.now, overlay: evolve.overlaid}\noverlays: {first_name: {first: name}}"
+    runner.run(spec_of(rest=views), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
+    before = {view: spark.table(view).columns for view in ("evolve.now", "evolve.overlaid")}
+    evolved = spec_of(MORE, views + "\nschema_evolution: add_columns")
+    with pytest.raises(DataError, match="id is NULL"):
+        runner.run(evolved, source=frame(spark, (None, "Eve", "Rome", "e@x", 1, day(2))))
+    assert {view: spark.table(view).columns for view in before} == before
+    assert spark.table("evolve.now").count() == 1
+    row = frame(spark, (1, "Ann", "Oslo", "a@x", 1, day(2)))
+    runner.run(evolved, source=row)
+    for view, columns in before.items():
+        assert sorted(spark.table(view).columns) == sorted([*columns, "email", "visits"])
+    shown = spark.table("evolve.overlaid").select("first_name", "email", "valid_from").collect()
+    assert sorted(map(tuple, shown), key=repr) == [("Ann", "a@x", day(2)), ("Ann", None, day(1))]
+    spark.sql("CREATE OR REPLACE VIEW evolve.now AS SELECT id, name FROM evolve.dim")
+    runner.run(evolved, source=row)
+    assert "email" in spark.table("evolve.now").columns
+
+
+@pytest.mark.long
 def test_new_column_opens_no_versions_in_snapshot(spark: SparkSession, runner: Runner) -> None:
     rows = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     options = "snapshot: {taken_at: TIMESTAMP '2024-01-05'}"
