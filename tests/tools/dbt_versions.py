@@ -1,0 +1,54 @@
+"""The package for dbt with versions of dbt: python -m tests.tools.dbt_versions [VERSION...]
+
+Each version has its own environment below .build/matrix, created once. Runs tests/long/test_dbt_models.py and the
+commands of docs/how-to/dbt.md, and prints a line per version. Exit status 1 if a test failed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from tests.tools.matrix import PLACE, ROOT, VERSIONS, environment
+
+# dbt -> its packages, which choose no Spark of their own.
+DBT = {
+    "1.10": ("dbt-core~=1.10.23", "dbt-spark~=1.10.3"),
+    "1.11": ("dbt-core~=1.11.16", "dbt-spark~=1.11.0"),
+    "1.12": ("dbt-core~=1.12.6", "dbt-spark~=1.11.0"),
+}
+COMMANDS = (
+    ("pytest", "-p", "no:cacheprovider", "tests/long/test_dbt_models.py"),
+    ("tests.tools.sessions", "--check", "docs/how-to/dbt.md"),
+)
+
+
+def passes(version: str) -> bool:
+    """Whether the tests pass with a version of dbt. Their output goes to .build/matrix/dbt-VERSION.log."""
+    python = environment(f"dbt-{version}", [*DBT[version], *VERSIONS["4.2"]])
+    with (PLACE / f"dbt-{version}.log").open("w") as log:
+        statuses = [
+            subprocess.run(
+                [python, "-m", *command], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                stdout=log, stderr=subprocess.STDOUT, check=False,
+            ).returncode
+            for command in COMMANDS
+        ]  # fmt: skip
+    return not any(statuses)
+
+
+def main(versions: Sequence[str]) -> int:
+    """Test the given versions, or all of them."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    for version in versions or DBT:
+        good = passes(version)
+        print(f"dbt {version}: {'passed' if good else f'failed, see {PLACE}/dbt-{version}.log'}", flush=True)
+        failed += not good
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
