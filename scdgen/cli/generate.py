@@ -140,8 +140,8 @@ def _require_none(changed: int, given: Sequence[str], kind: str) -> None:
     """Exit with status 1 if files differ, and name the command that writes them."""
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
-        given = shlex.join([*given, *(["--format", kind] if kind != "sql" else [])])
-        click.echo(f"{changed} {what}; run: scdgen generate {given}", err=True)
+        command = shlex.join(["scdgen", "generate", *given, *(["--format", kind] if kind != "sql" else [])])
+        click.echo(f"{changed} {what}; run: {command}", err=True)
         raise click.exceptions.Exit(1)
 
 

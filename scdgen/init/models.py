@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,15 @@ from scdgen.patterns.macro import ROWS, THIS, Model
 from scdgen.spec.load import load_spec_text
 
 _MATERIALIZED = "scdgen"
-_SELECT = "is the SELECT of the model; leave it out"
+_QUERY = "is the query of the model; leave it out"
 _OWN_MODEL = "is not created by dbt; write a model that reads this one"
 # Options of a spec that a model does not have -> why, or what to write instead.
 _LEFT_OUT = {
     "target": "is the table of the model; leave it out, and set schema and alias in the config",
     "description": "is the description of the model; write it there",
-    **{f"source.{option}": _SELECT for option in ("table", "query", "path", "format", "options", "join")},
+    **{f"source.{option}": _QUERY for option in ("table", "query", "path", "format", "options", "join")},
     "source.changed_since": "goes with source.join; leave it out",
-    "params": "are not set by dbt; write {{ var('name') }} in the SELECT",
+    "params": "are not set by dbt; write {{ var('name') }} in the query",
     "checks": "are not run by dbt; write data tests",
     "views": _OWN_MODEL,
     "overlays": _OWN_MODEL,
@@ -35,8 +36,11 @@ _LEFT_OUT = {
     "quarantine": "is not filled by dbt; write on_violation: skip, and a model of the rows that break the rule",
     "members.inferred": "needs `scdgen run --infer`; leave it out",
     "stream": "needs `scdgen stream`; leave it out",
-    "schema_evolution": "needs `scdgen run`; leave it out, and add columns with ALTER TABLE",
+    "schema_evolution": "needs `scdgen run`; leave it out, and add columns by hand",
 }
+
+# dbt parses a plain config() itself, without Jinja, and gives the keys of a mapping in any order.
+_IN_QUERY = re.compile(r"\{\{\s*config\((?:(?!\}\}).)*\bmeta\s*=", re.DOTALL)
 
 
 def read_models(path: Path, text: str) -> list[Model]:
@@ -74,6 +78,8 @@ def _read_model(name: str, node: Node) -> Model:
     options = (node.config.get("meta") or {}).get(_MATERIALIZED)
     if not isinstance(options, Mapping):
         raise SpecError("is missing; write the options of a spec there: pattern, source, keys, columns")
+    if _IN_QUERY.search(node.raw_code or ""):
+        raise SpecError("is in config() of the query, where dbt loses the order of columns; move it to a YAML file")
     if not name.isidentifier():
         raise SpecError(f"the name of a macro cannot be made of '{name}'; name the model with letters, digits and _")
     written = json.dumps(options, sort_keys=True)  # as dbt's tojson writes it

@@ -5,6 +5,7 @@ Needs dbt in the environment; ``make dbt`` runs it with several versions of dbt.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,7 @@ SNAPSHOT: dict[str, Any] = {
     "pattern": "scd2",
     "source": {"feed": "snapshot", "effective_at": "changed_at"},
     "snapshot": {"taken_at": "TIMESTAMP '2030-01-01'"},
+    "history": {"open_end": dt.date(9999, 12, 31)},  # a date in YAML, text in the manifest
     "keys": ["id"],
     "columns": COLUMNS,
 }
@@ -129,7 +131,7 @@ class Project:
             if name == "newest":
                 source["where"] = "op = 'U'"
             target = f"{SCHEMA}.run_{name}"
-            spec = load_spec_text(json.dumps({"target": target, **options, "source": source}))
+            spec = load_spec_text(json.dumps({"target": target, **options, "source": source}, default=str))
             Runner(self.spark).run(spec)
             assert self.rows(f"{SCHEMA}.{name}") == self.rows(target), name
             assert not [check for check in Runner(self.spark).check(spec) if check.failures]

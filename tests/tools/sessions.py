@@ -82,11 +82,16 @@ class Session:
     def _said(self, words: list[str]) -> str:
         if words[0] == "cat":
             return "".join((self.folder / name).read_text() for name in words[1:])
+        if words[0] == "rm":
+            for name in words[1:]:
+                (self.folder / name).unlink()
+            return ""
         assert words[0] in {"scdgen", "dbt"}, words
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
             if words[0] == "dbt":
                 import_module("dbt.cli.main").dbtRunner().invoke(["--no-use-colors", *words[1:]])
+                said = io.StringIO(f"{said.getvalue().rstrip()}\n".lstrip("\n"))  # a table ends in a blank line
             else:
                 main(words[1:])
         return said.getvalue()

@@ -111,8 +111,8 @@ def test_file_is_for_every_name_and_target() -> None:
     ("option", "message"),
     [
         ({"target": "crm.x"}, "target: is the table of the model"),
-        ({"source": {"effective_at": "at", "table": "crm.s"}}, "source.table: is the SELECT of the model"),
-        ({"params": {"day": "date"}}, "params: are not set by dbt; write {{ var('name') }} in the SELECT"),
+        ({"source": {"effective_at": "at", "table": "crm.s"}}, "source.table: is the query of the model"),
+        ({"params": {"day": "date"}}, "params: are not set by dbt; write {{ var('name') }} in the query"),
         ({"views": {"current": "crm.v"}}, "views: is not created by dbt; write a model that reads this one"),
         ({"members": {"inferred": {}}}, "members.inferred: needs `scdgen run --infer`; leave it out"),
         ({"schema_evolution": "add_columns"}, "schema_evolution: needs `scdgen run`"),
@@ -126,6 +126,14 @@ def test_options_that_a_model_does_not_have_are_refused(option: dict[str, Any], 
         written({**OPTIONS, **option})
     (problem,) = caught.value.problems
     assert str(problem).startswith(f"models/customer.sql: meta.scdgen of customer: {message}")
+
+
+def test_options_in_the_query_are_refused() -> None:
+    """dbt does not keep the order of the columns there."""
+    for raw_code in ("{{ config(materialized='scdgen') }} select id as meta from a where meta = 1", "select 1"):
+        assert written(raw_code=raw_code)
+    with pytest.raises(SpecError, match=r"meta\.scdgen of customer: is in config\(\) of the query.*to a YAML file"):
+        written(raw_code="{{ config(\n  materialized='scdgen',\n  meta={'scdgen': {}}\n) }}\nselect 1")
 
 
 def test_each_wrong_model_is_reported() -> None:

@@ -111,7 +111,7 @@ def test_console_commands_are_valid() -> None:
     for _, block in BLOCKS:
         for command in commands(block.text) if block.kind == "console" else ():
             program, *words = shlex.split(command.line)
-            assert program in {"cat", "scdgen", "dbt"}
+            assert program in {"cat", "rm", "scdgen", "dbt"}
             if program == "scdgen":
                 _parse(words)
 
