@@ -34,12 +34,17 @@ class Node(BaseModel):
     config: dict[str, Any] = {}
     depends_on: dict[str, list[Any]] = {}
     original_file_path: str = ""
+    patch_path: str | None = None
     raw_code: str | None = None
     compiled_code: str | None = None
 
     def table(self) -> str:
         """The name of its table, as written in a spec."""
         return join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
+
+    def config_file(self) -> str:
+        """The YAML file with its config, relative to the project; the file of the node itself if it has none."""
+        return (self.patch_path or "").partition("://")[2] or self.original_file_path
 
     def parents(self) -> list[str]:
         """The nodes and sources that it reads."""

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -49,20 +50,20 @@ def read_models(path: Path, text: str) -> list[Model]:
     Raises :class:`SpecError` with the mistakes of all models, :class:`UsageError` if the manifest has no such model.
     """
     manifest = parse_manifest(path, text)
-    nodes = sorted(
-        (_name_of(key), node)
-        for key, node in manifest.nodes.items()
+    nodes = {
+        _name_of(key): node
+        for key, node in sorted(manifest.nodes.items(), key=itemgetter(0))
         if key.startswith("model.") and node.config.get("materialized") == _MATERIALIZED
-    )
+    }
     if not nodes:
         raise UsageError(f"{path}: no model has materialized: {_MATERIALIZED}; set it, and run dbt parse again")
     models, problems = [], list[Problem]()
-    for name, node in nodes:
+    for name, node in nodes.items():
         try:
             models.append(_read_model(name, node))
         except SpecError as error:
             # The positions are those of the text that is made here.
-            file = node.original_file_path or str(path)
+            file = node.config_file() or str(path)
             problems += [Problem(file, 0, 0, f"meta.scdgen of {name}: {p.message}") for p in error.problems]
     if problems:
         raise SpecError(problems)
@@ -87,10 +88,11 @@ def _read_model(name: str, node: Node) -> Model:
         raise SpecError(f"holds {THIS} or {ROWS}, which scdgen keeps for itself; name it otherwise")
     if problems := [Problem("", 0, 0, f"{option}: {why}") for option, why in _find_left_out(options)]:
         raise SpecError(problems)
-    source = {"table": ROWS, **(options.get("source") or {})}
+    source = options.get("source") or {}
+    source = {"table": ROWS, **source} if isinstance(source, Mapping) else source
     described = {"description": " ".join(node.description.split())} if node.description else {}
     text = json.dumps({"target": THIS, **described, **options, "source": source})
-    spec = load_spec_text(text).placed_at(node.original_file_path)
+    spec = load_spec_text(text).placed_at(node.config_file())
     return Model(name, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())
 
 

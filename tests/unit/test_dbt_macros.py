@@ -105,6 +105,7 @@ def test_file_is_for_every_name_and_target() -> None:
     assert "'[SCDGEN_NULL_KEY] {{ this }}: id is NULL'" in file
     assert "COMMENT 'One row per customer'\n" in file and "\n-- {{ this }}: One row per customer\n" in file
     assert "meta.scdgen in the config of models/customer.sql" in file
+    assert "\n-- Generated from models/crm.yml. To" in written(patch_path="shop://models/crm.yml")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,7 @@ def test_file_is_for_every_name_and_target() -> None:
         ({"views": {"current": "crm.v"}}, "views: is not created by dbt; write a model that reads this one"),
         ({"members": {"inferred": {}}}, "members.inferred: needs `scdgen run --infer`; leave it out"),
         ({"schema_evolution": "add_columns"}, "schema_evolution: needs `scdgen run`"),
+        ({"source": "crm.s"}, "source: expected a mapping"),
         ({"keys": ["nam"], "members": {}}, "keys: 'nam' is not among the columns; did you mean 'name'?"),
         ({"source": {"effective_at": "at", "where": "x = '_scd_this'"}}, "holds _scd_this or _scd_rows"),
     ],
