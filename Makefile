@@ -17,11 +17,12 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix dbt bench docs test-docs site format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix dbt bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
+	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
 	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make dbt but make fuzz (one and a half hours)"
@@ -66,11 +67,14 @@ demo: $(ENGINE)
 demo-visitor: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo visitor
 
+demo-sales: $(ENGINE)
+	@$(BIN)/python -m tests.tools.demo sales
+
 # The tiers: without Spark; on Spark, which a change must pass; what takes longer.
 check: lint types imports unit
 
 unit: $(READY)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark'
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark and not long'
 
 test: $(READY)
 	@began=$$(date +%s); $(MAKE) --no-print-directory check spark && \
@@ -87,7 +91,7 @@ test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writer
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
 long: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO) tests/spark tests/long
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO)
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 

@@ -109,7 +109,7 @@ def chart_lineage(lineage: Lineage) -> str:
     lines += ["    end", f"    subgraph target[{_quote_label(lineage.target)}]"]
     lines += [f"        t{n}[{_quote_label(made.name)}]" for n, made in enumerate(lineage.made, 1) if not made.rule]
     lines += ["    end"]
-    shapes = {"param": ("([", "])"), "table": ("[(", ")]"), "value": ("[/", "/]")}
+    shapes = {"fact": ("[", "]"), "param": ("([", "])"), "table": ("[(", ")]"), "value": ("[/", "/]")}
     for item in inputs:
         if item.kind != "column":
             opens, closes = shapes[item.kind]

@@ -127,7 +127,7 @@ def _values(holder: Any, steps: Sequence[str], entry: str = "") -> Iterator[tupl
 def _text(value: object) -> str:
     """Format a value as a spec has it, on one line."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_text(part)}" for key, part in value.items())
+        return "{" + ", ".join(f"{key}: {_text(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list):
         return ", ".join(map(_text, value))
     return _join_lines(value if isinstance(value, str) else json.dumps(value))

@@ -46,7 +46,8 @@ def schema(debug: bool) -> None:
 @click.option("--name", metavar="NAME", help="The snapshot of the dbt project.")
 @click.option("--target", metavar="NAME", help="The table to write.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
-@click.option("--feed", type=click.Choice(["changes", "snapshot"]), help="With data: needed if it cannot be guessed.")
+@click.option("--feed", type=click.Choice(["changes", "snapshot", "versions"]),
+              help="With data: needed if it cannot be guessed.")  # fmt: skip
 @click.option("--keys", metavar="A,B", help="With data: guessed by default.")
 @click.option("--date-format", metavar="PATTERN", help="The format of the dates in the data, such as dd/MM/yyyy.")
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not have.")
@@ -80,6 +81,8 @@ def init(
         if value is not None and (dbt or auto_cdc):
             what = "a dbt snapshot" if dbt else "an AUTO CDC statement"
             raise UsageError(f"{option}: goes with data alone; {what} says it itself")
+    if feed == "versions" and pattern == "scd1":
+        raise UsageError("--feed versions: goes with --pattern scd2; scd1 keeps no versions")
     if name is not None and dbt is None:
         raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
     if target is not None:

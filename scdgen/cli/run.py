@@ -31,6 +31,7 @@ from scdgen.cli.options import (
 from scdgen.errors import UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
 from scdgen.run.delta import new_run_id
+from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.spec import graph
 from scdgen.spec.graph import Step
 from scdgen.spec.model import Spec
@@ -45,6 +46,11 @@ Counts = dict[str, Any]
 @csv_options
 @merge_options
 @json_option("table or file")
+@click.option(
+    "--openlineage",
+    metavar="FILE|URL",
+    help="A file or server that gets OpenLineage events: START and COMPLETE or FAIL for each run of a table.",
+)
 @click.option("--from", "from_file", metavar="PATH", help="Continue from this one of the files that --source matches.")
 @click.option(
     "--infer",
@@ -55,7 +61,7 @@ Counts = dict[str, Any]
 def run(
     specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
     engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None, as_json: bool,
-    from_file: str | None, infer: bool, adopt: bool, debug: bool,
+    openlineage: str | None, from_file: str | None, infer: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -77,6 +83,7 @@ def run(
         inputs = skip_inputs(inputs, from_file, source if by_file else None)
     options = parse_source_options(source_option, [given.source for given in inputs])
     measured = open_metrics(metrics, loaded)
+    events = None if openlineage is None else OpenLineage(openlineage)
     if infer and not any(spec.members.inferred for spec in loaded):
         raise UsageError("--infer: no spec has members.inferred; add it to a spec, or leave --infer out")
     steps = graph.steps(loaded, infer)
@@ -91,10 +98,12 @@ def run(
                 named["source"] = str(given.source)
             log.event("run begins", run=runner.run_id, target=spec.target, spec=spec.origin, **named)
             with (
+                report_run(events, spec, str(runner.run_id), given.source, infer) as reported,
                 output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
                 open_source(runner.spark, spec, given.source, values, options) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt, infer and spec.members.inferred is not None)
+                reported.counts = counts
             log.event("run done", **counts)
             return counts
 

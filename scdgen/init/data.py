@@ -28,6 +28,9 @@ _EFFECTIVE = re.compile(
     r"^(effective|valid_?from|start|as_?of|event|commit)|^(ts|at|date|time|timestamp)$", re.IGNORECASE
 )
 _TIMELY = re.compile(r"_(at|ts|on|time|date|datetime|timestamp)$|(At|Date|Time|Timestamp)$")
+_PERIODS = (("from", "to"), ("from", "until"), ("start", "end"), ("begin", "end"), ("since", "until"))
+_VALIDITY = re.compile("valid|effective", re.IGNORECASE)
+_CURRENT = re.compile(r"^_*(is_?)?(current|latest)(_?(flag|row|version))?$", re.IGNORECASE)
 _ANOTHER_TIME = re.compile(
     r"birth|dob|creat|delet|expir|end|_to$|due|insert|load|ingest|order|ship|hire", re.IGNORECASE
 )
@@ -240,10 +243,17 @@ def draft_from_sample(
     _put_relation(draft, sample)
     free = [c for c in columns if c.name not in keys]
     time = guess_time(free, feed == "snapshot")
-    meant = feed or _guess_feed(sample, free, time)
-    said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
+    period = guess_period(free)
+    if feed is None and pattern == "scd2" and period is not None and _VALIDITY.search(period[0].name):
+        meant, said = "versions", f"{period[0].name} and {period[1].name} say when a row was valid"
+    else:
+        meant = feed or _guess_feed(sample, free, time)
+        said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
-    beside = _put_meanings(draft, sample, free, time, meant, pattern)
+    if meant == "versions":
+        beside = _put_period(draft, sample, free, period)
+    else:
+        beside = _put_meanings(draft, sample, free, time, meant, pattern)
     _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
@@ -321,10 +331,7 @@ def _put_meanings(
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
         seen = f" and the values, {time.patterns[0]}" if time.patterns else ""
         note = f"Guessed from the name{seen}; {stays} keeps it, so it is not among the columns."
-        if len(time.moments) > 1:
-            choices = " or ".join(time.patterns)
-            raise UsageError(f"{sample.origin}: {time.name}: {_describe_order(time)}; give --date-format {choices}")
-        draft.put("source.effective_at", next(iter(time.moments), _quote_column(time.name)), note)
+        draft.put("source.effective_at", _read_moment(sample, time), note)
         used.append(time)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
@@ -364,12 +371,38 @@ def _put_meanings(
     return used
 
 
+def _put_period(draft: Draft, sample: Sample, free: Sequence[Seen], period: tuple[Seen, Seen] | None) -> list[Seen]:
+    """Write the start and the end of versions, and return the columns that are used only for these, the start first."""
+    if period is None:
+        hint = "name them as in valid_from and valid_to, or give --feed changes"
+        raise UsageError(f"{sample.origin}: no two columns say from when to when a row was valid; {hint}")
+    start, end = period
+    draft.put("source.effective_at", _read_moment(sample, start), "Guessed from the name; history.valid_from keeps it.")
+    note = "Guessed from the name: the start of the next version; if it is earlier, history.gap says by how much."
+    draft.put("source.effective_until", _read_moment(sample, end), note)
+    if start.type == end.type == "DATE" and not start.moments and not end.moments:
+        draft.put("history.type", "date", f"{start.name} and {end.name} are dates.")
+    if last := next((str(value) for value in end.values if str(value).startswith("9999")), None):
+        draft.put("history.open_end", last, f"{end.name} of open versions.")
+    flags = [c for c in free if _CURRENT.search(c.name)]
+    draft.left_out += [f"the column '{c.name}': history.is_current says the same" for c in flags]
+    return [start, end, *flags]
+
+
+def _read_moment(sample: Sample, column: Seen) -> str:
+    """Return the expression that reads a column as a time; raises :class:`UsageError` if there are several."""
+    if len(column.moments) > 1:
+        choices = " or ".join(column.patterns)
+        raise UsageError(f"{sample.origin}: {column.name}: {_describe_order(column)}; give --date-format {choices}")
+    return next(iter(column.moments), _quote_column(column.name))
+
+
 def _put_keys(
     draft: Draft, sample: Sample, columns: Sequence[Seen], beside: Sequence[Seen], keys: Sequence[str], entity: str
 ) -> None:
     """Write the keys, with a comment on whether they are unique in the rows that were read."""
-    snapshot = draft.options["source"]["feed"] == "snapshot"
-    timed = [] if snapshot else list(beside)
+    feed = draft.options["source"]["feed"]
+    timed = [] if feed == "snapshot" else list(beside[:1] if feed == "versions" else beside)
     marks = guess_deletes(timed)
     gone = [i for i, v in enumerate(marks[0].values) if str(v) in marks[1] or v is True] if marks else []
     timed = [c for c in timed if marks is None or c != marks[0]]
@@ -432,6 +465,17 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
 
     best = max(columns, key=likely, default=None)
     return best if best is not None and likely(best) else None
+
+
+def guess_period(columns: Sequence[Seen]) -> tuple[Seen, Seen] | None:
+    """Guess the columns with the start and the end of a version: times whose names differ only in that."""
+    moments = {c.name.lower(): c for c in columns if c.moments or c.type.startswith(_MOMENT)}
+    for name, start in moments.items():
+        for begins, ends in _PERIODS:
+            end = moments.get(name.replace(begins, ends))
+            if end is not None and end != start and None not in start.values:
+                return start, end
+    return None
 
 
 def guess_sequence(columns: Sequence[Seen]) -> Seen | None:

@@ -22,7 +22,10 @@ from scdgen.sql.tokens import DIALECT
 
 @dataclass(frozen=True)
 class Input:
-    """An input; ``kind``: ``column`` of the source, ``param``, ``table``, or ``value`` (a constant expression)."""
+    """An input; ``kind``: ``column`` of the source, ``fact``, ``param``, ``table``, or ``value``.
+
+    ``fact`` is a column of the facts of a lookup or of inferred members, and ``value`` a constant expression.
+    """
 
     kind: str
     name: str
@@ -75,6 +78,11 @@ def lineage(spec: Spec) -> Lineage:
         for kind, shown in overlay.given:
             of, by = (time, columns[shown]) if kind == "since" else (columns[shown], time)
             made.append(Made(f"{spec.views.overlay}.{name}", of, tuple(item for item in by if item not in of)))
+    of_columns = {each.name: each.of for each in made}
+    for view, lookup in spec.lookups.items():
+        by = _over_facts(spec, lookup.fact, [*lookup.keys.values(), *([lookup.at] if lookup.at else [])])
+        made += [Made(f"{view}.{shown}", of_columns[name], by) for name, shown in lookup.shown.items()]
+    inferred = spec.members.inferred
     left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
     read = _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()])
     rules = (
@@ -82,6 +90,10 @@ def lineage(spec: Spec) -> Lineage:
         ("which rows are deletes", deletes),
         ("which rows empty the table", seen.inputs(given.truncate_when) if given.truncate_when else ()),
         ("which columns a row sets", seen.inputs(given.sets) if given.sets else ()),
+        (
+            "which members are inferred",
+            _over_facts(spec, inferred.fact, [*inferred.keys.values(), inferred.at]) if inferred else (),
+        ),
         ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
     )
     made += [Made(name, (), by, rule=True) for name, by in rules if by]
@@ -99,18 +111,29 @@ def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
     return _all([own, taken])
 
 
+def _over_facts(spec: Spec, fact: str | None, texts: Iterable[str]) -> tuple[Input, ...]:
+    """Return the inputs of expressions over facts, whose columns are named with the table, if they are one."""
+    seen = _Names(spec, fact or "facts")
+    return _all(map(seen.inputs, texts))
+
+
 def _all(groups: Iterable[Iterable[Input]]) -> tuple[Input, ...]:
     """Merge the inputs of several groups, each once."""
     return tuple(dict.fromkeys(item for group in groups for item in group))
 
 
 class _Names:
-    """Finds inputs in expressions; a column keeps the spelling found first, because Spark ignores case."""
+    """Finds inputs in expressions; a column keeps the spelling found first, because Spark ignores case.
 
-    def __init__(self, spec: Spec):
+    The expressions are over the source, or over the table ``facts``.
+    """
+
+    def __init__(self, spec: Spec, facts: str | None = None):
         given = spec.source
-        self._relation = "source" if given.query else sql.split_name(given.table)[-1].lower() if given.table else ""
-        self._join = {alias.lower(): joined for alias, joined in given.join.items()}
+        table = facts or given.table
+        self._relation = sql.split_name(table)[-1].lower() if table else "source" if given.query else ""
+        self._facts = facts
+        self._join = {} if facts else {alias.lower(): joined for alias, joined in given.join.items()}
         self._since = given.changed_since
         self._spelled: dict[str, str] = {}
 
@@ -153,4 +176,5 @@ class _Names:
         if len(parts) > 1 and parts[0].lower() == "session":
             return Input("param", f":{parts[1]}")
         name = parts[1] if qualified else parts[0]  # the column of a path into a struct
-        return Input("column", self._spelled.setdefault(name.lower(), name))
+        name = self._spelled.setdefault(name.lower(), name)
+        return Input("fact", f"{self._facts}.{name}") if self._facts else Input("column", name)

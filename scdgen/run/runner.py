@@ -28,6 +28,7 @@ from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.metrics import Metrics, RunRecord, record_run
+from scdgen.run.openlineage import OpenLineage, Reported, report_run
 from scdgen.run.plan import PlanView, open_plan, written_share
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
@@ -69,6 +70,7 @@ class Runner:
         run_id: str | None = None,
         metrics: str | Metrics | None = None,
         retry_for: dt.timedelta | float = RETRY_FOR,
+        openlineage: str | OpenLineage | None = None,
     ):
         """Prepare a session.
 
@@ -80,6 +82,7 @@ class Runner:
             metrics: a Delta table that gets a row per run; created if it does not exist.
             retry_for: how long a run starts over after conflicts with other writers of the table or the source: a
                 timedelta or seconds, from the first conflict on.
+            openlineage: a file or the URL of a server that gets the events of each run; streams have none.
         """
         self.spark = with_variables(spark)
         self.templates = templates
@@ -87,6 +90,7 @@ class Runner:
         self.retry_for = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
         self.run_id = run_id
         self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
+        self._openlineage = OpenLineage(openlineage) if isinstance(openlineage, str) else openlineage
         self._engine = Engine(self.spark)
 
     def run(
@@ -114,8 +118,14 @@ class Runner:
             EngineError: Spark or Delta failed.
         """
         own = self._on_session_of(source)
-        with own._record(spec) as record, own._prepare(spec, source, params, infer) as prepared:
-            return own._run(_Job(record, prepared, adopt, infer))
+        with (
+            own._record(spec) as record,
+            own._report(record, source, infer) as reported,
+            own._prepare(spec, source, params, infer) as prepared,
+        ):
+            result = own._run(_Job(record, prepared, adopt, infer))
+            reported.counts = vars(result)
+        return result
 
     def run_once(
         self,
@@ -138,7 +148,8 @@ class Runner:
         """
         if source is None or source.sparkSession is session_of(self.spark):
             return self
-        return Runner(source.sparkSession, self.templates, self.retries, self.run_id, self._metrics, self.retry_for)
+        given = (self.templates, self.retries, self.run_id, self._metrics, self.retry_for, self._openlineage)
+        return Runner(source.sparkSession, *given)
 
     def _prepare(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, infer: bool = False
@@ -150,6 +161,9 @@ class Runner:
 
     def _record(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[RunRecord]:
         return record_run(self._metrics, self._engine, RunRecord(spec, self.run_id or delta.new_run_id(), batch))
+
+    def _report(self, record: RunRecord, source: DataFrame | None, infer: bool) -> AbstractContextManager[Reported]:
+        return report_run(self._openlineage, record.spec, record.run, None if source is None else "", infer)
 
     def _run(self, job: _Job) -> RunResult:
         begin, spec, record = time.monotonic(), job.spec, job.record
@@ -268,9 +282,14 @@ class Runner:
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
         own = self._on_session_of(source)
-        with own._record(spec) as record, own._prepare(spec, source, params, infer) as prepared:
+        with (
+            own._record(spec) as record,
+            own._report(record, source, infer) as reported,
+            own._prepare(spec, source, params, infer) as prepared,
+        ):
             record.planned = own._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
             result = own._run(_Job(record, prepared, adopt, infer))
+            reported.counts = vars(result)
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(

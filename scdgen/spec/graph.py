@@ -83,7 +83,7 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
         for lookup in spec.lookups.values():
             if lookup.fact is not None:
                 yield sql.split_name(lookup.fact)
-        yield from _find_facts(spec)
+        yield from find_fact_names(spec)
 
 
 def find_written_names(spec: Spec) -> Iterator[Name]:
@@ -112,7 +112,7 @@ def find_read_names(spec: Spec) -> Iterator[Name]:
             yield from _named_in(sql.expression(sql.param_value(param.default, param.type)))
 
 
-def _find_facts(spec: Spec) -> Iterator[Name]:
+def find_fact_names(spec: Spec) -> Iterator[Name]:
     """Yield the tables that ``run --infer`` reads before the MERGE."""
     if inferred := spec.members.inferred:
         yield sql.split_name(inferred.fact)
@@ -141,7 +141,7 @@ def _writers(specs: Iterable[Spec]) -> list[tuple[Name, Spec]]:
 
 def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]], infer: bool) -> tuple[Read, ...]:
     names: dict[Name, Name] = {}
-    for parts in (*find_read_names(spec), *(_find_facts(spec) if infer else ())):
+    for parts in (*find_read_names(spec), *(find_fact_names(spec) if infer else ())):
         names.setdefault(full_name(parts), parts)
     found = [Read(sql.quote_parts(parts), find_writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:

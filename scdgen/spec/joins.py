@@ -55,4 +55,5 @@ def _filled(joined: JoinedTable, owner: Spec) -> JoinedTable:
     if history.deleted is not None:
         lives = f"{sql.quote(history.deleted)} = FALSE"
         where = lives if where is None else f"({where}) AND {lives}"
-    return joined.model_copy(update={**known, **given, "where": where})
+    filled = {**known, **given, "where": where}
+    return joined.model_copy(update={name: value for name, value in filled.items() if value != joined.options[name]})

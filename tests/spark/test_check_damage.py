@@ -227,9 +227,8 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "literal" else pytest.param(name, marks=pytest.mark.long) for name in CASES]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
 def test_each_damage_fails_its_checks(spark: SparkSession, name: str) -> None:
     case, runner = CASES[name], Runner(spark)
     sound = load_spec_text(f"target: damage.{name}_sound\n{case.spec}")

@@ -68,6 +68,7 @@ def test_extreme_times(spark: SparkSession, zone: str, open_end: str) -> None:
     assert [check.name for check in Runner(session).check(spec) if check.failures] == []
 
 
+@pytest.mark.long
 def test_numbers_at_their_edges(spark: SparkSession) -> None:
     """NaN equals NaN, -0.0 equals 0.0, and the last digit of a decimal counts. An equal value opens no version."""
     full = "99999999999999999999.999999999999999999"

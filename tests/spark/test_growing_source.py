@@ -100,10 +100,8 @@ def shown(spark: SparkSession, table: str) -> list[str]:
     return sorted(" ".join(f"{v:%m-%d}" if isinstance(v, dt.datetime) else str(v) for v in row) for row in rows)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name == "an earlier time" else pytest.param(name, marks=pytest.mark.long) for name in CASES],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
 def test_run_with_growing_source_is_retried(spark: SparkSession, name: str) -> None:
     """The table equals that of a source which had all rows from the start."""
     case, table = CASES[name], f"t{list(CASES).index(name)}"

@@ -154,18 +154,17 @@ def partitions(spark: SparkSession, table: str) -> list[str]:
     return list(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["partitionColumns"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        pytest.param("", ["is_current"], marks=pytest.mark.long),
+        ("", ["is_current"]),
         ("history: {is_current: {name: flag, type: string, open: 'Y', closed: 'N'}}", ["flag"]),
-        pytest.param(
-            "history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", [], marks=pytest.mark.long
-        ),
-        pytest.param("history: {is_current: null}", [], marks=pytest.mark.long),
-        pytest.param("table: {cluster_by: [id]}", [], marks=pytest.mark.long),
-        pytest.param("table: {partition_by: [a]}", ["a"], marks=pytest.mark.long),
-        pytest.param("table: {layout: none}", [], marks=pytest.mark.long),
+        ("history: {is_current: {name: flag, type: string, open: 'X', closed: ''}}", []),
+        ("history: {is_current: null}", []),
+        ("table: {cluster_by: [id]}", []),
+        ("table: {partition_by: [a]}", ["a"]),
+        ("table: {layout: none}", []),
     ],
 )
 def test_layout_of_a_new_table(spark: SparkSession, options: str, expected: list[str]) -> None:

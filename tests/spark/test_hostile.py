@@ -30,6 +30,7 @@ def spec_text(source: str, target: str = TABLE) -> str:
     return f"target: {target}\npattern: scd2\nsource: {source}\nkeys: [k]\ncolumns: {columns}\n"
 
 
+@pytest.mark.long
 def test_hostile_values_stay_values(spark: SparkSession) -> None:
     """As keys, as values, as a param and as a search text."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS hostile")

@@ -205,6 +205,26 @@ def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     assert (status, err.startswith("--table init_t.nothing: no such table")) == (2, True)
 
 
+def test_draft_of_versions_runs(here: Called, spark: Any) -> None:
+    Path("old.csv").write_text(
+        "id,city,valid_from,valid_to,is_current\n1,Oslo,2024-01-01,2024-03-01,N\n1,Rome,2024-03-01,9999-12-31,Y\n"
+        "2,Bonn,2024-01-01,2024-02-01,N\n"
+    )
+    assert here("init", "--from", "old.csv", "--target", "init_t.versions", "--out", "s.yml")[0] == 0
+    assert "# - the column 'is_current': history.is_current says the same\n" in Path("s.yml").read_text()
+    spark.sql("DROP TABLE IF EXISTS init_t.versions")
+    for opened in (3, 0):
+        status, out, err = here("run", "s.yml", "--source", "old.csv")
+        assert status == 0, err
+        assert f"versions: {opened} opened, 0 closed" in out
+    rows = spark.sql("SELECT * FROM init_t.versions ORDER BY id, valid_from").collect()
+    assert [tuple(map(str, row)) for row in rows] == [
+        ("1", "Oslo", "2024-01-01", "2024-03-01", "False"),
+        ("1", "Rome", "2024-03-01", "9999-12-31", "True"),
+        ("2", "Bonn", "2024-01-01", "2024-02-01", "False"),
+    ]
+
+
 def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
     Path("items.csv").write_text("id,name,updated_at\n007,a,2024-01-01 00:00:00\n008,b,2024-01-02 00:00:00\n")
     config = {"unique_key": "id", "strategy": "timestamp", "updated_at": "updated_at"}

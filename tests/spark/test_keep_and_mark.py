@@ -64,6 +64,7 @@ def test_table_does_not_depend_on_arrival_order(spark: SparkSession) -> None:
     assert load("shuffled", [shuffled[i::8] for i in range(8)]) == in_order
 
 
+@pytest.mark.long
 def test_view_folds_equal_neighbours(spark: SparkSession) -> None:
     spec, runner = runnable(spark, load_spec_text(SPEC.replace("TARGET", "kept.read"))), Runner(spark)
     rows = [

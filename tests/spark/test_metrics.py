@@ -130,6 +130,7 @@ def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     assert [row["error"] for row in metrics(spark)] == [message, None, None]
 
 
+@pytest.mark.long
 def test_stream_has_a_row_per_batch(spark: Any, here: Called) -> None:
     Path("in").mkdir()
     for number, lines in enumerate(("1,Ann,2024-01-01\n", "1,Eve,2024-02-01\n2,Bob,2024-02-01\n")):

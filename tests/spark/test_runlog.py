@@ -30,6 +30,20 @@ def land(spark: SparkSession, *rows: tuple[Any, ...]) -> None:
     spark.sql("CREATE OR REPLACE TABLE log.landed USING DELTA AS SELECT * FROM landed_rows")
 
 
+def test_run_is_undone(spark: SparkSession) -> None:
+    runner, spec = Runner(spark), load_spec_text(TEXT.replace("log.people", "log.undone"))
+    spark.sql("DROP TABLE IF EXISTS log.undone")
+    rows = "SELECT 1 AS id, '{}' AS name, '2024-01-0{}' AS at"
+    runs = [runner.run(spec, spark.sql(rows.format(*row))).run_id for row in (("Ann", 1), ("Anna", 2))]
+    assert [(commit.operation, commit.run) for commit in runner.history(spec, 2)] == [
+        ("MERGE", runs[1]), ("MERGE", runs[0]),
+    ]  # fmt: skip
+    assert len(rows_of(spark, "log.undone")) == 2
+    assert runner.undo(spec, runs[1]).back_to == 1
+    assert [(row["name"], row["valid_to"]) for row in spark.table("log.undone").collect()] == [("Ann", None)]
+
+
+@pytest.mark.long
 def test_runs_are_listed_and_undone(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

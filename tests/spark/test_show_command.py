@@ -158,6 +158,7 @@ def test_timeline_is_that_in_the_readme(spark: Any, call: Called) -> None:
     spark.sql("DROP TABLE crm.customer_cdc")
 
 
+@pytest.mark.long
 def test_keys_of_many_types_are_found(spark: Any, call: Called) -> None:
     text = """target: show.keys
 pattern: scd2

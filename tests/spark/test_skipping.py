@@ -143,6 +143,7 @@ def _open(spec: Spec) -> str:
     return f"SELECT id, value FROM {TABLE} WHERE is_current AND (valid_to IS NULL OR valid_to > {ends})"
 
 
+@pytest.mark.long
 def test_snapshot_skips_closed_files(spark: SparkSession) -> None:
     spec, runner = spec_of("timestamp", ""), Runner(spark)
     make(spark, spec, 2)

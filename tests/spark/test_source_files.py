@@ -183,6 +183,7 @@ def test_csv_variants_give_the_same_rows(spark: Any, here: Called) -> None:
     assert rows_of(spark, "files.people") == STORED, "CR line ends"
 
 
+@pytest.mark.long
 def test_folder_of_csv_is_joined_by_column_name(spark: Any, here: Called) -> None:
     write("drop [1] a&b %20/one.csv", FIRST.replace("2,Bob,,2024-01-01,1,I\n", ""))
     write("drop [1] a&b %20/two.csv", "op,lsn,at,extra,AGE,name,id\nI,1,2024-01-01,x,,Bob,2\n")
@@ -302,13 +303,8 @@ EXCEL_FILES: dict[str, tuple[bytes, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("data", "options"),
-    [
-        pytest.param(*file, id=name, marks=pytest.mark.long if name != "quote" else ())
-        for name, file in EXCEL_FILES.items()
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("data", "options"), EXCEL_FILES.values(), ids=EXCEL_FILES)
 def test_csv_as_excel_writes_it(spark: Any, here: Called, data: bytes, options: list[str]) -> None:
     """Semicolons or tabs and byte order marks are detected; an option sets the rest."""
     write("people.csv", data)
@@ -330,6 +326,7 @@ def test_folder_of_files_with_different_separators(spark: Any, here: Called) -> 
     assert rows_of(spark, "files.people") == STORED
 
 
+@pytest.mark.long
 def test_stream_of_files_with_semicolons(spark: Any, here: Called) -> None:
     write("drop/one.csv", FIRST.replace(",", ";"))
     status, _, err = here(

@@ -163,6 +163,7 @@ def test_system_3(spark: SparkSession) -> None:
     load.settle()
 
 
+@pytest.mark.long
 def test_system_3_query_of_the_spec(spark: SparkSession) -> None:
     """Without a source argument, the spec's query is read, including its WHERE clause."""
     spec, runner = load_spec("specs/dim_design.yml"), Runner(spark)

@@ -51,6 +51,7 @@ def batch(values: list[list[str]]) -> str:
     return "\nUNION ALL ".join(rows)
 
 
+@pytest.mark.long
 def test_keys_of_every_type(spark: SparkSession) -> None:
     """All types as parts of one composite key; keys differ in one part."""
     kinds = {kind: values for kind, values in TYPES.items() if not kind.startswith("char")}  # refused as a key

@@ -7,6 +7,8 @@ import json
 import random
 from typing import Any
 
+import pytest
+
 from scdgen import Spec, SpecError, load_spec_text
 
 Document = dict[str, Any]
@@ -220,6 +222,8 @@ VARIATIONS: dict[str, list[Change]] = {
     "1c": [*EVERYWHERE, *SCD1, *CHANGES],
     "1s": [*EVERYWHERE, *SCD1, *SNAPSHOT],
 }
+# The kinds of VARIATIONS as parameters of a test: changes in `make check`, and all kinds with the long tests.
+KINDS = [pytest.param(kind, marks=() if kind in {"1c", "2c"} else pytest.mark.long) for kind in VARIATIONS]
 
 _UNTRACKED: list[Change] = [(f"columns.{name}.track", False) for name in ("name", "city", "bucket")]
 _VALUES = ("columns.name.merge", "columns.city.merge", "columns.bucket.merge")

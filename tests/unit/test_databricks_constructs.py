@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 from ruamel.yaml import YAML
@@ -25,37 +25,50 @@ KNOWN = {
 SEEDS = range(1, 31)
 
 
-@pytest.fixture(scope="module")
-def files() -> list[tuple[str, Mapping[str, str]]]:
-    """(name, files) of each committed spec, of thirty random ones, and of specs with each option varied."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scdgen.patterns.compile, "judge", lambda spec, files: None)  # slow, and has its own tests
-        return list(_files())
+@pytest.fixture
+def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render without judging the SQL, which is slow and has its own tests."""
+    monkeypatch.setattr(scdgen.patterns.compile, "judge", lambda spec, files: None)
 
 
-def _files() -> Iterator[tuple[str, Mapping[str, str]]]:
+def _committed() -> Iterator[tuple[str, Mapping[str, str]]]:
     for path in sorted((ROOT / "specs").rglob("*.yml")):
         yield path.name, render(load_spec(path)).files()
+    for kind, options in COMBINED:
+        yield f"{kind} {options}", render(load(combined(kind, options))).files()
+
+
+def _varied() -> Iterator[tuple[str, Mapping[str, str]]]:
     for seed in SEEDS:
         yield f"seed {seed}", render(load_spec_text(make_case(seed, f"random.t{seed}", "/data").text)).files()
     for kind, listed in VARIATIONS.items():
         for option, value in listed:
             yield f"{kind} {option}", render(load(changed(BASES[kind], option, value))).files()
-    for kind, options in COMBINED:
-        yield f"{kind} {options}", render(load(combined(kind, options))).files()
 
 
-def test_used_and_listed_constructs_match(
-    files: list[tuple[str, Mapping[str, str]]],
-) -> None:
+def _used(files: Iterable[tuple[str, Mapping[str, str]]]) -> dict[str, str]:
+    """Construct -> a file that uses it."""
     # An option changes few of the texts.
-    places = {text: f"{name}: {file}" for name, texts in reversed(files) for file, text in texts.items()}
-    used: dict[str, str] = {}
-    for text, place in places.items():
-        for found in constructs(text):
-            used.setdefault(found, place)
-    unknown = {name: place for name, place in used.items() if name not in KNOWN}
-    assert not unknown, "look these up in the Databricks documentation, and add them to databricks_constructs.yml"
+    places = {text: f"{name}: {file}" for name, texts in files for file, text in texts.items()}
+    return {found: place for text, place in places.items() for found in constructs(text)}
+
+
+def _unknown(used: Mapping[str, str]) -> dict[str, str]:
+    return {name: place for name, place in used.items() if name not in KNOWN}
+
+
+LOOK_UP = "look these up in the Databricks documentation, and add them to databricks_constructs.yml"
+
+
+def test_used_constructs_are_listed(unjudged: None) -> None:
+    assert not _unknown(_used(_committed())), LOOK_UP
+
+
+@pytest.mark.long
+def test_used_and_listed_constructs_match(unjudged: None) -> None:
+    """In specs with each option varied and in thirty random ones, too."""
+    used = _used([*_committed(), *_varied()])
+    assert not _unknown(used), LOOK_UP
     assert not sorted(KNOWN - set(used)), "nothing uses these any more"
 
 
@@ -103,10 +116,11 @@ def test_page_gives_the_minimum_runtime() -> None:
     assert tuple(map(int, bundle)) >= tuple(map(int, least.split(".")))
 
 
-def test_variables_meet_documented_limits(files: list[tuple[str, Mapping[str, str]]]) -> None:
+@pytest.mark.long
+def test_variables_meet_documented_limits(unjudged: None) -> None:
     """One per DECLARE, no default (it may not hold a subquery), and none in an object that outlives the session."""
     declared = 0
-    for name, texts in files:
+    for name, texts in [*_committed(), *_varied()]:
         variables: set[str] = set()
         for file in ("merge.sql", "plan.sql"):
             for tree in trees(texts[file]):

@@ -6,21 +6,23 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from scdgen import load_spec
 from scdgen.cli.main import cli
-from scdgen.cli.options import bind_inputs
+from scdgen.cli.options import bind_inputs, load_specs
 from scdgen.files.find import find_matches
 from tests.conftest import ROOT
+from tests.support.sales import sales
 from tests.support.visitor import views
 from tests.tools import demo
 from tests.tools.airports import RELEASES
-from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie
+from tests.tools.demo import BIN, COOKIES, DEMOS, SEED, STEPS, Command, choose_cookie, choose_customer
 
-ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT]
+ALL = [*demo.airports(), demo.AIRPORTS_NEXT, *demo.visitor(), demo.VISITOR_NEXT, *demo.sales(), demo.SALES_NEXT]
 
 
 @pytest.mark.parametrize("command", ALL, ids=[command.line for command in ALL])
@@ -29,9 +31,10 @@ def test_command_can_be_pasted(command: Command) -> None:
     if program == f"{BIN}/scdgen":
         name, *rest = args
         found = cli.commands[name].make_context(name, rest, resilient_parsing=False)
-        load_spec(ROOT / found.params["specs"][0])
+        assert load_specs([str(ROOT / path) for path in found.params["specs"]])
     elif program == f"{BIN}/python":
         assert (ROOT / args[0]).is_file()
+        assert all((ROOT / file).is_file() for file in args if file.endswith(".sql"))
     else:
         assert program in {"rm", "mkdir", "mv"}
     assert not re.search(r"\$|(?<!')\*(?!\.csv')", command.line), "the same in every shell"
@@ -47,11 +50,16 @@ def test_printed_command_is_what_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [])  # restored afterwards
     demo.perform(Command("A folder", "mkdir in"))
     assert Path("in").is_dir()
+    Path("say.py").write_text("import sys; print(*sys.argv)")
+    demo.perform(Command("Python, in this process", f"{BIN}/python say.py hello"))
     demo.perform(Command("An order", f"{BIN}/scdgen graph {shlex.quote(str(ROOT / 'specs/airports.yml'))}"))
     out = capsys.readouterr().out
-    assert out.startswith(f"\n# A folder\nmkdir in\n\n# An order\n{BIN}/scdgen graph ")
+    assert out.startswith(
+        f"\n# A folder\nmkdir in\n\n# Python, in this process\n{BIN}/python say.py hello\nsay.py hello\n"
+    )
     assert "geo.airports" in out.splitlines()[-1]
     with pytest.raises(SystemExit):
         demo.perform(Command("A failure", f"{BIN}/scdgen graph nowhere.yml"))
@@ -88,6 +96,14 @@ def test_cookie_of_the_visitor_demo_changes_in_every_file() -> None:
     assert all(any(view.cookie == cookie for view in file) for file in arrived)
 
 
+def test_customer_of_the_sales_demo_moves_and_changes_the_segment() -> None:
+    parts = sales(SEED)
+    customer = choose_customer(parts)
+    segments = {row.segment for part in parts for row in part.customers if row.customer_id == customer}
+    streets = {row.street for part in parts for row in part.addresses if row.customer_id == customer}
+    assert len(segments) > 1 and len(streets) > 1
+
+
 def test_demo_needs_no_test_tools() -> None:
     code = (
         "import sys, runpy; sys.argv = ['demo', '']\n"
@@ -101,7 +117,7 @@ def test_demo_needs_no_test_tools() -> None:
 
 def test_make_installs_only_spark_for_the_demos() -> None:
     text = (ROOT / "Makefile").read_text()
-    for name, target in (("airports", "demo"), ("visitor", "demo-visitor")):
+    for name, target in (("airports", "demo"), ("visitor", "demo-visitor"), ("sales", "demo-sales")):
         assert f"{target}: $(ENGINE)\n\t@$(BIN)/python -m tests.tools.demo {name}\n" in text
         assert name in DEMOS
     recipe = text.partition("$(ENGINE): ")[2].partition("\n\n")[0]
@@ -109,7 +125,8 @@ def test_make_installs_only_spark_for_the_demos() -> None:
     assert recipe.index("@echo") < recipe.index("pip install")
 
 
-def test_page_shows_the_commands_of_the_demo() -> None:
-    shown = (ROOT / "docs/demo.txt").read_text().splitlines()
-    wanted = [command.line.replace(BIN, ".venv/bin") for command in demo.airports()]
+@pytest.mark.parametrize(("name", "commands"), [("demo", demo.airports), ("demo-sales", demo.sales)])
+def test_page_shows_the_commands_of_the_demo(name: str, commands: Callable[[], Iterator[Command]]) -> None:
+    shown = (ROOT / f"docs/{name}.txt").read_text().splitlines()
+    wanted = [command.line.replace(BIN, ".venv/bin") for command in commands()]
     assert [line for line in wanted if line not in shown] == []

@@ -20,6 +20,7 @@ from tests.support.random_specs import make_case
 from tests.support.spec_variations import (
     BASES,
     COMBINED,
+    KINDS,
     VARIATIONS,
     Document,
     changed,
@@ -84,7 +85,7 @@ def check_options(document: Document) -> None:
             assert f" | {setting.meaning} |\n" in markdown
 
 
-@pytest.mark.parametrize("kind", VARIATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         document = changed(BASES[kind], option, value)
@@ -98,6 +99,21 @@ def test_every_set_option_has_its_value_and_meaning(kind: str) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_every_set_option_of_random_specs(seed: int) -> None:
     check_options(make_case(seed, "crm.t", "folder").document)
+
+
+def test_mappings_within_mappings_have_braces() -> None:
+    found = {setting.place: setting.value for setting in settings(load_spec("specs/sales/dim_customer.yml"))}
+    keys = "{customer_id: customer_id}"
+    assert found["lookups.*.keys"] == f"retail.orders_as_was: {keys}; retail.orders_as_is: {keys}"
+    assert found["members.inferred.keys"] == keys
+
+
+def test_defaults_of_joined_tables_are_not_listed_as_set() -> None:
+    found = {setting.place for setting in settings(load_spec("specs/sales/dim_customer.yml")) if setting.given}
+    assert {place for place in found if place.startswith("source.join")} == {
+        "source.join.*.table",
+        "source.join.*.keys",
+    }
 
 
 @pytest.mark.parametrize("kind", BASES)
@@ -157,7 +173,7 @@ def test_steps_of_example_specs(path: Path) -> None:
     check_steps(load_spec(path))
 
 
-@pytest.mark.parametrize("kind", VARIATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_steps_of_each_option(kind: str) -> None:
     for option, value in VARIATIONS[kind]:
         check_steps(load(changed(BASES[kind], option, value)))

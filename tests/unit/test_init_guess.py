@@ -15,6 +15,7 @@ from scdgen.init.data import (
     find_forms,
     guess_deletes,
     guess_keys,
+    guess_period,
     guess_sequence,
     guess_time,
 )
@@ -235,3 +236,63 @@ def test_options_of_a_csv_are_in_the_draft() -> None:
     spec = load_spec_text(text)
     assert spec.source.options["sep"] == ";"
     assert (spec.columns["amount"].type, spec.columns["amount"].from_) == ("DOUBLE", "replace(amount, ',', '.')")
+
+
+VERSIONS = {
+    "id": ("1", "1", "2"),
+    "name": ("a", "b", "c"),
+    "valid_from": ("2024-01-01", "2024-02-01", "2024-01-01"),
+    "valid_to": ("2024-02-01", "9999-12-31", "9999-12-31"),
+    "is_current": ("N", "Y", "Y"),
+}
+
+
+def draft_of(kind: str, feed: str | None, pattern: str = "scd2") -> Spec:
+    columns = [Seen(n, kind if n.startswith(("valid", "start", "end")) else "STRING", v) for n, v in VERSIONS.items()]
+    return load_spec_text(
+        draft_from_sample(Sample("old.c", None, tuple(columns), 3, True), "a.b", pattern, feed, [], {}).text()
+    )
+
+
+def test_start_and_end_are_versions() -> None:
+    spec = draft_of("DATE", None)
+    assert (spec.source.feed, spec.source.effective_at, spec.source.effective_until) == (
+        "versions",
+        "valid_from",
+        "valid_to",
+    )
+    assert (list(spec.columns), spec.keys) == (["id", "name"], ("id",))
+    assert (spec.history.type, spec.history.open_end) == ("date", "9999-12-31")
+    assert draft_of("TIMESTAMP", "versions").history.type == "timestamp"
+    assert draft_of("DATE", "changes").source.feed == "changes"
+    assert draft_of("DATE", None, "scd1").source.feed == "changes"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("valid_from valid_to", "valid_from valid_to"),
+        ("__START_AT __END_AT", "__START_AT __END_AT"),
+        ("created_at effective_from ends EffectiveFrom effective_until", "effective_from effective_until"),
+        ("start_date due_date", None),
+        ("stop top", None),
+    ],
+)
+def test_period_is_guessed(names: str, expected: str | None) -> None:
+    found = guess_period([Seen(name, "TIMESTAMP", (1,)) for name in names.split()])
+    assert (" ".join(column.name for column in found) if found else None) == expected
+
+
+def test_period_without_a_start_is_none() -> None:
+    assert guess_period([Seen("valid_from", "DATE", (1, None)), Seen("valid_to", "DATE", (1, 2))]) is None
+    with pytest.raises(
+        UsageError, match=r"^a\.csv: no two columns say from when to when a row was valid; name them as"
+    ):
+        drafted({**CHANGES, "changed_at": ("13/02/2024",) * 3}, "versions")
+
+
+def test_only_contract_dates_are_changes() -> None:
+    """Terms of a contract are not the validity of its row."""
+    dates = {"id": ("1", "2"), "start_date": ("13/02/2024", "14/02/2024"), "end_date": ("13/02/2025", "14/02/2025")}
+    assert drafted(dates).source.feed == "changes"
+    assert drafted(dates, "versions").source.effective_until == "to_timestamp(end_date, 'dd/MM/yyyy')"

@@ -106,6 +106,23 @@ def test_lineage_of_overlays() -> None:
     assert found["crm.all.since"] == (["column Changed_At"], ["column payload"])
 
 
+def test_lineage_of_lookups_and_members() -> None:
+    found = made(
+        SPEC
+        + """
+lookups:
+  crm.orders_then: {fact: crm.orders, at: orders.ordered_at, keys: {id: buyer}, columns: {sk: customer_sk, city: town}}
+  crm.orders_now: {query: SELECT * FROM crm.orders, version: current, keys: {id: BUYER}, columns: [is_current]}
+members: {inferred: {fact: crm.orders, keys: {id: buyer}, at: ordered_at, flag: guessed}}
+"""
+    )
+    facts = ["fact crm.orders.buyer", "fact crm.orders.ordered_at"]
+    assert found["crm.orders_then.customer_sk"] == (["column id", "column Changed_At"], facts)
+    assert found["crm.orders_then.town"] == (["column payload"], facts)
+    assert found["crm.orders_now.is_current"] == ([], ["fact facts.BUYER"])
+    assert found["which members are inferred"] == ([], facts)
+
+
 def test_lineage_of_scd1() -> None:
     text = SPEC.replace("scd2", "scd1").replace(", track: false", "").replace("date_format(valid_from, 'yyyy')", "Day")
     found = made(re.sub("history: .*", "updated_at: at", text))
@@ -178,8 +195,9 @@ def test_charts_of_example_specs(path: Path) -> None:
         if spec.updated_at
         else []
     )
-    overlays = [f"{spec.views.overlay}.{name}" for name in spec.overlays]
-    assert [label for label in drawn if not label.startswith("which row")] == [*spec.columns, *history, *overlays]
+    views = [f"{spec.views.overlay}.{name}" for name in spec.overlays]
+    views += [f"{view}.{shown}" for view, lookup in spec.lookups.items() for shown in lookup.shown.values()]
+    assert [label for label in drawn if not label.startswith("which ")] == [*spec.columns, *history, *views]
 
 
 @pytest.mark.parametrize("seed", range(40))

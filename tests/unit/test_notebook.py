@@ -13,7 +13,7 @@ from scdgen.cli.main import main
 from scdgen.patterns.gate import judge
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
-from tests.support.spec_variations import BASES, VARIATIONS, changed, load
+from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
@@ -59,7 +59,7 @@ def test_cells_are_the_files(path: Path) -> None:
     holds(load_spec(path))
 
 
-@pytest.mark.parametrize("kind", VARIATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_cells_are_the_files_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)  # validated below, from the cells
     for option, value in VARIATIONS[kind]:

@@ -13,7 +13,7 @@ from scdgen.patterns.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
-from tests.support.spec_variations import BASES, VARIATIONS, changed, load
+from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
 
 SPECS = sorted((ROOT / "specs").rglob("*.yml"))
 DECLARE = re.compile(r"^DECLARE OR REPLACE VARIABLE (\w+) (.*)$", re.MULTILINE)
@@ -47,7 +47,7 @@ def test_script_has_the_statements_of_the_merge(path: Path) -> None:
     holds(load_spec(path))
 
 
-@pytest.mark.parametrize("kind", VARIATIONS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_script_has_the_statements_of_the_merge_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
     for option, value in VARIATIONS[kind]:

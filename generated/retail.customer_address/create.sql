@@ -1,0 +1,25 @@
+-- retail.customer_address: Where customers live, from the delivery system
+-- Creates the table if it does not exist.
+-- Generated from specs/sales/customer_address.yml. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS retail;
+
+CREATE TABLE IF NOT EXISTS retail.customer_address (
+    customer_id INT NOT NULL,
+    street STRING,
+    city STRING,
+    valid_from TIMESTAMP NOT NULL COMMENT 'Start of the version, inclusive',
+    valid_to TIMESTAMP COMMENT 'Start of the next version, or time of the delete',
+    is_current BOOLEAN NOT NULL COMMENT 'Whether the version is the open one'
+)
+USING DELTA
+-- table.layout: open and closed versions are in separate files, so that a batch can skip those of old versions.
+PARTITIONED BY (is_current)
+COMMENT 'Where customers live, from the delivery system'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd2',
+    'scdgen.keys' = '["customer_id"]',
+    'scdgen.history' = 'timestamp',
+    'scdgen.tracked' = '["street", "city"]'
+);

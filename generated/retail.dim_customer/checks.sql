@@ -1,0 +1,64 @@
+-- retail.dim_customer: A row per version of a customer with segment and address, for reports on orders
+-- Integrity checks: each query returns the rows that break its rule, so no rows is good.
+-- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
+
+-- one_current: at most one open version per key.
+SELECT
+    t.customer_id,
+    COUNT(*) AS row_count
+FROM retail.dim_customer AS t
+WHERE t.valid_to IS NULL
+GROUP BY t.customer_id
+HAVING COUNT(*) > 1;
+
+-- no_overlap: no version begins before the one before it has ended.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.valid_to AS _scd_until,
+        LEAD(t.valid_from) OVER by_key AS _scd_next
+    FROM retail.dim_customer AS t
+    WINDOW by_key AS (PARTITION BY t.customer_id ORDER BY t.valid_from, t.valid_to)
+)
+WHERE _scd_next IS NOT NULL AND (_scd_until IS NULL OR _scd_next < _scd_until);
+
+-- unique_start: no two versions of a key begin at one time.
+SELECT
+    t.customer_id, t.valid_from,
+    COUNT(*) AS row_count
+FROM retail.dim_customer AS t
+GROUP BY t.customer_id, t.valid_from
+HAVING COUNT(*) > 1;
+
+-- end_after_start: a version ends after it begins.
+SELECT *
+FROM retail.dim_customer AS t
+WHERE t.valid_to <= t.valid_from;
+
+-- no_repeat: no two adjoining versions are equal.
+SELECT *
+FROM (
+    SELECT
+        *,
+        t.valid_to AS _scd_until,
+        LEAD(STRUCT(t.name, t.segment, t.street, t.city)) OVER by_key
+            <=> STRUCT(t.name, t.segment, t.street, t.city)
+            AS _scd_same,
+        LEAD(t.valid_from) OVER by_key AS _scd_next
+    FROM retail.dim_customer AS t
+    WINDOW by_key AS (PARTITION BY t.customer_id ORDER BY t.valid_from, t.valid_to)
+)
+WHERE _scd_next = _scd_until AND _scd_same;
+
+-- flag_matches_end: the flag says what the end says.
+SELECT *
+FROM retail.dim_customer AS t
+WHERE NOT (t.is_current <=> (t.valid_to IS NULL));
+
+-- key_not_null: what each version has is not NULL.
+SELECT *
+FROM retail.dim_customer AS t
+WHERE t.customer_id IS NULL
+    OR t.valid_from IS NULL
+    OR t.is_inferred IS NULL;

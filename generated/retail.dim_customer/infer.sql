@@ -1,0 +1,53 @@
+-- retail.dim_customer: A row per version of a customer with segment and address, for reports on orders
+-- Adds the keys that facts name and the table lacks, each as an inferred member: an open version from the earliest time
+-- of its facts on, in which every column is NULL except the key. The source completes it. Run it before merge.sql. The
+-- same facts again change nothing.
+-- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
+
+MERGE INTO retail.dim_customer AS t USING (
+    WITH source_rows AS (
+        -- Keys and times of the facts, in the types of the table.
+        SELECT
+            CAST(customer_id AS INT) AS customer_id,
+            CAST(ordered_at AS TIMESTAMP) AS _scd_at
+        FROM retail.orders
+    ),
+    versions AS (
+        -- One per key, from its earliest fact on. A fact without a key or a time infers nothing.
+        SELECT
+            customer_id,
+            CAST(NULL AS STRING) AS name,
+            CAST(NULL AS STRING) AS segment,
+            CAST(NULL AS STRING) AS street,
+            CAST(NULL AS STRING) AS city,
+            MIN(_scd_at) AS _scd_at,
+            CAST(NULL AS TIMESTAMP) AS _scd_next
+        FROM source_rows
+        WHERE customer_id IS NOT NULL
+            AND _scd_at IS NOT NULL
+            AND NOT (customer_id = -1)
+        GROUP BY customer_id
+    )
+    SELECT
+        customer_id, name, segment, street, city,
+        SHA2(
+            TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
+        )
+            AS customer_sk,
+        _scd_at AS valid_from,
+        _scd_next AS valid_to,
+        _scd_next IS NULL AS is_current,
+        TRUE AS is_inferred
+    FROM versions
+) AS s
+    ON t.customer_id = s.customer_id
+-- Of an inferred member an earlier fact has come.
+WHEN MATCHED AND t.is_inferred AND s.valid_from < t.valid_from THEN
+    UPDATE SET customer_sk = s.customer_sk, valid_from = s.valid_from
+-- A key that the table lacks.
+WHEN NOT MATCHED THEN
+    INSERT (customer_id, name, segment, street, city, customer_sk, valid_from, valid_to, is_current, is_inferred)
+    VALUES (
+        s.customer_id, s.name, s.segment, s.street, s.city, s.customer_sk, s.valid_from, s.valid_to, s.is_current,
+        s.is_inferred
+    );

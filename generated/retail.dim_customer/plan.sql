@@ -1,0 +1,312 @@
+-- retail.dim_customer: A row per version of a customer with segment and address, for reports on orders
+-- Shows what merge.sql would do: how much, then some of its rows. Writes nothing.
+-- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
+
+-- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
+-- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
+WITH customer AS (
+    -- The versions of retail.customer, which decide which keys exist, and when.
+    SELECT
+        *,
+        CAST(customer_id AS INT) AS _scd_key_1,
+        CAST(valid_from AS TIMESTAMP) AS _scd_from,
+        CAST(valid_to AS TIMESTAMP) AS _scd_until
+    FROM retail.customer
+),
+address AS (
+    -- The versions of retail.customer_address.
+    SELECT
+        *,
+        CAST(customer_id AS INT) AS _scd_key_1,
+        CAST(valid_from AS TIMESTAMP) AS _scd_from,
+        CAST(valid_to AS TIMESTAMP) AS _scd_until
+    FROM retail.customer_address
+),
+periods AS (
+    -- The key and the period of each of these versions.
+    SELECT 'customer' AS _scd_table, _scd_key_1, _scd_from, _scd_until
+    FROM customer
+    UNION ALL
+    SELECT 'address' AS _scd_table, _scd_key_1, _scd_from, _scd_until
+    FROM address
+),
+boundaries AS (
+    -- Each start and each end is a boundary. A version that breaks a rule stops the statement.
+    SELECT DISTINCT customer_id, _scd_at
+    FROM periods
+    LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS customer_id, _scd_at
+    WHERE
+        CASE
+            WHEN customer_id IS NULL THEN RAISE_ERROR(
+                '[SCDGEN_NULL_KEY] retail.dim_customer: a joined version has no key: '
+                || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+            )
+            WHEN _scd_from IS NULL THEN RAISE_ERROR(
+                '[SCDGEN_NULL_TIME] retail.dim_customer: a joined version has no start: '
+                || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+            )
+            WHEN _scd_until <= _scd_from THEN RAISE_ERROR(
+                '[SCDGEN_END_BEFORE_START] retail.dim_customer: a joined version does not end after its start: '
+                || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
+            )
+            ELSE _scd_at IS NOT NULL
+        END
+),
+spans AS (
+    -- From each boundary of a key to the next: no version of any table starts or ends in between.
+    SELECT customer_id, _scd_at, LEAD(_scd_at) OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_until
+    FROM boundaries
+),
+source_rows AS (
+    -- Each span with the version of each table that is valid in it, and with the target's column names and types.
+    SELECT
+        spans.customer_id,
+        CAST(customer.name AS STRING) AS name,
+        CAST(customer.segment AS STRING) AS segment,
+        CAST(address.street AS STRING) AS street,
+        CAST(address.city AS STRING) AS city,
+        spans._scd_at, spans._scd_until
+    FROM spans
+    INNER JOIN customer
+        ON spans.customer_id = customer._scd_key_1
+            AND spans._scd_at >= customer._scd_from
+            AND (customer._scd_until IS NULL OR spans._scd_at < customer._scd_until)
+    LEFT JOIN address
+        ON spans.customer_id = address._scd_key_1
+            AND spans._scd_at >= address._scd_from
+            AND (address._scd_until IS NULL OR spans._scd_at < address._scd_until)
+),
+given AS (
+    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    SELECT *
+    FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+    WHERE
+        CASE
+            WHEN customer_id = -1
+                THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] retail.dim_customer: a row has the reserved key')
+            ELSE _scd_kept
+        END
+),
+neighbours AS (
+    -- Each row with the previous row of its key.
+    SELECT
+        *,
+        LAG(STRUCT(name, segment, street, city, _scd_until, _scd_at)) OVER by_key AS _scd_before
+    FROM given
+    WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
+),
+timeline AS (
+    -- Exact copies of a row count once; rows that contradict each other or overlap stop the statement.
+    SELECT *
+    FROM neighbours
+    WHERE
+        CASE
+            WHEN _scd_before IS NULL THEN TRUE
+            WHEN _scd_before <=> STRUCT(name, segment, street, city, _scd_until, _scd_at) THEN FALSE
+            WHEN _scd_before._scd_at = _scd_at THEN RAISE_ERROR(
+                '[SCDGEN_CONFLICT] retail.dim_customer: two different rows of one key and time: '
+                || TO_JSON(STRUCT(customer_id, _scd_at))
+            )
+            WHEN _scd_before._scd_until <= _scd_at THEN TRUE
+            ELSE RAISE_ERROR(
+                '[SCDGEN_OVERLAP] retail.dim_customer: a version begins before the one before it has ended: '
+                || TO_JSON(STRUCT(customer_id, _scd_at))
+            )
+        END
+),
+runs AS (
+    -- Equal neighbours without a gap between them share a number.
+    SELECT
+        *,
+        COUNT_IF(
+            NOT (STRUCT(name, segment, street, city, _scd_at)
+                <=> STRUCT(
+                    _scd_before.name, _scd_before.segment, _scd_before.street, _scd_before.city,
+                    _scd_before._scd_until AS _scd_at
+                ))
+        ) OVER by_key AS _scd_run
+    FROM timeline
+    WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
+),
+folded AS (
+    -- One version per number: the first start, the last end.
+    SELECT
+        r.customer_id,
+        MIN_BY(r.name, r._scd_at) AS name,
+        MIN_BY(r.segment, r._scd_at) AS segment,
+        MIN_BY(r.street, r._scd_at) AS street,
+        MIN_BY(r.city, r._scd_at) AS city,
+        MIN(r._scd_at) AS _scd_at,
+        MAX_BY(r._scd_until, r._scd_at) AS _scd_until
+    FROM runs AS r
+    GROUP BY r.customer_id, r._scd_run
+),
+stored AS (
+    -- The stored versions of the source's keys.
+    SELECT
+        t.customer_id,
+        t.valid_from AS _scd_at,
+        STRUCT(
+            t.name, t.segment, t.street, t.city, COALESCE(t.is_inferred, FALSE) AS _scd_inferred,
+            t.valid_to AS _scd_until
+        ) AS _scd_stored
+    FROM retail.dim_customer AS t
+    LEFT SEMI JOIN given AS g ON t.customer_id = g.customer_id
+),
+staged AS (
+    -- Every version of these keys, given or stored; the action is NULL if the stored version is already right.
+    SELECT
+        CASE
+            WHEN _scd_stored IS NULL THEN 'open'
+            WHEN n._scd_at IS NULL THEN 'fold'
+            WHEN NOT (_scd_stored
+                <=> STRUCT(name, segment, street, city, FALSE AS _scd_inferred, _scd_until))
+                THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
+        END AS _scd_action,
+        customer_id, name, segment, street, city,
+        SHA2(
+            TO_JSON(ARRAY(CAST(customer_id AS STRING), CAST(UNIX_MICROS(_scd_at) AS STRING))), 256
+        ) AS customer_sk,
+        _scd_at AS valid_from,
+        _scd_until AS valid_to,
+        _scd_until IS NULL AS is_current,
+        FALSE AS is_inferred
+    FROM folded AS n
+    FULL OUTER JOIN stored USING (customer_id, _scd_at)
+)
+SELECT
+    CASE _scd_action
+        WHEN 'open' THEN 'opened'
+        WHEN 'close' THEN 'closed'
+        WHEN 'correct' THEN 'corrected'
+        WHEN 'fold' THEN 'folded'
+        ELSE 'unchanged'
+    END AS _scd_action,
+    customer_id,
+    _scd_start,
+    _scd_old,
+    _scd_new,
+    -- Whether the current version of a key ends, and whether the key is deleted by that.
+    _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
+    _scd_current AND NOT _scd_stays AS _scd_deletes,
+    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    CASE
+        WHEN _scd_action IS NULL THEN 'unchanged'
+        WHEN _scd_start > _scd_first_write THEN NULL
+        WHEN _scd_lives THEN IF(_scd_stays, 'changed', 'deleted')
+        WHEN NOT _scd_known THEN 'new'
+        ELSE IF(_scd_stays, 'returned', 'changed')
+    END AS _scd_key
+FROM (
+    SELECT
+        s._scd_action,
+        s.customer_id,
+        s.valid_from AS _scd_start,
+        IF(
+            t.customer_id IS NOT NULL,
+            STRUCT(
+                t.customer_id, t.name, t.segment, t.street, t.city, t.customer_sk, t.valid_from,
+                t.valid_to, t.is_current, t.is_inferred
+            ),
+            NULL
+        ) AS _scd_old,
+        IF(
+            s._scd_action <> 'fold',
+            STRUCT(
+                s.customer_id, s.name, s.segment, s.street, s.city,
+                CASE WHEN t.customer_id IS NULL THEN s.customer_sk ELSE t.customer_sk END AS customer_sk,
+                s.valid_from, s.valid_to, s.is_current, s.is_inferred
+            ),
+            NULL
+        ) AS _scd_new,
+        COUNT(s._scd_action) OVER by_key = 0 AND ROW_NUMBER() OVER in_order = 1 AS _scd_idle,
+        t.customer_id IS NOT NULL AND t.valid_to IS NULL AS _scd_current,
+        BOOL_OR(t.customer_id IS NOT NULL AND t.valid_to IS NULL)
+            OVER by_key AS _scd_lives,
+        BOOL_OR(t.customer_id IS NOT NULL) OVER by_key AS _scd_known,
+        MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.valid_from END) OVER by_key AS _scd_first_write,
+        COALESCE(BOOL_OR(CASE
+            WHEN s._scd_action IS NULL THEN t.customer_id IS NOT NULL AND t.valid_to IS NULL
+            WHEN s._scd_action <> 'fold' THEN s.valid_to IS NULL
+        END) OVER by_key, FALSE) AS _scd_stays
+    FROM staged AS s
+    LEFT JOIN retail.dim_customer AS t
+        ON t.customer_id = s.customer_id AND t.valid_from = s.valid_from
+    WINDOW
+        by_key AS (PARTITION BY s.customer_id),
+        in_order AS (PARTITION BY s.customer_id ORDER BY s.valid_from)
+)
+WHERE _scd_action IS NOT NULL OR _scd_idle;
+
+-- Counts: what happens to the keys and to their versions, and the keys that are current now.
+SELECT
+    *,
+    ROUND(100 * deleted / NULLIF(current_keys, 0), 1) AS deleted_percent
+FROM (
+    SELECT
+        COUNT_IF(_scd_key = 'new') AS new,
+        COUNT_IF(_scd_key = 'changed') AS changed,
+        COUNT_IF(_scd_key = 'deleted') AS deleted,
+        COUNT_IF(_scd_key = 'returned') AS returned,
+        COUNT_IF(_scd_key = 'unchanged') AS unchanged,
+        COUNT_IF(_scd_action = 'opened') AS opened,
+        COUNT_IF(_scd_action = 'closed') AS closed,
+        COUNT_IF(_scd_action = 'corrected') AS corrected,
+        COUNT_IF(_scd_action = 'folded') AS folded,
+        COUNT_IF(_scd_closes) AS closed_keys,
+        (
+            SELECT COUNT(*)
+            FROM retail.dim_customer AS t
+            WHERE t.valid_to IS NULL
+                AND NOT (customer_id = -1) AND NOT is_inferred
+        ) AS current_keys
+    FROM _scd_plan
+);
+
+-- Some rows of each action; a value that would change is shown as `old -> new`.
+SELECT
+    _scd_action AS change,
+    CONCAT_WS(', ', CASE WHEN _scd_deletes THEN 'deletes' END) AS note,
+    customer_id,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.name, _scd_new.name)),
+        ' -> ', 'NULL'
+    ) AS name,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.segment, _scd_new.segment)),
+        ' -> ', 'NULL'
+    ) AS segment,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.street, _scd_new.street)),
+        ' -> ', 'NULL'
+    ) AS street,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(_scd_old.city, _scd_new.city)),
+        ' -> ', 'NULL'
+    ) AS city,
+    _scd_new.customer_sk,
+    _scd_new.valid_from,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.valid_to AS STRING), CAST(_scd_new.valid_to AS STRING))),
+        ' -> ', 'NULL'
+    ) AS valid_to,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.is_current AS STRING), CAST(_scd_new.is_current AS STRING))),
+        ' -> ', 'NULL'
+    ) AS is_current,
+    ARRAY_JOIN(
+        ARRAY_DISTINCT(ARRAY(CAST(_scd_old.is_inferred AS STRING), CAST(_scd_new.is_inferred AS STRING))),
+        ' -> ', 'NULL'
+    ) AS is_inferred
+FROM (
+    SELECT
+        _scd_action, _scd_deletes, _scd_start, customer_id,
+        COALESCE(_scd_old, _scd_new) AS _scd_old,
+        COALESCE(_scd_new, _scd_old) AS _scd_new,
+        ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY customer_id, _scd_start) AS _scd_row
+    FROM _scd_plan
+    WHERE _scd_action <> 'unchanged'
+)
+WHERE _scd_row <= 5
+ORDER BY customer_id, _scd_start, _scd_action;

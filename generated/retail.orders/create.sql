@@ -1,0 +1,19 @@
+-- retail.orders: The facts, one row per order; guests order without a customer
+-- Creates the table if it does not exist.
+-- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
+
+CREATE SCHEMA IF NOT EXISTS retail;
+
+CREATE TABLE IF NOT EXISTS retail.orders (
+    order_id INT NOT NULL,
+    customer_id INT,
+    ordered_at TIMESTAMP,
+    amount DECIMAL(10, 2)
+)
+USING DELTA
+COMMENT 'The facts, one row per order; guests order without a customer'
+TBLPROPERTIES (
+    'delta.enableDeletionVectors' = 'true',
+    'scdgen.pattern' = 'scd1',
+    'scdgen.keys' = '["order_id"]'
+);

@@ -1,0 +1,67 @@
+-- retail.orders: The facts, one row per order; guests order without a customer
+-- Keeps one row per key: the newest change.
+-- Generated from specs/sales/orders.yml. To change it, edit the spec and run `scdgen generate`.
+
+MERGE INTO retail.orders AS t USING (
+    WITH source_rows AS (
+        -- The source's rows, with the target's column names and types.
+        SELECT
+            CAST(order_id AS INT) AS order_id,
+            CAST(customer_id AS INT) AS customer_id,
+            CAST(ordered_at AS TIMESTAMP) AS ordered_at,
+            CAST(amount AS DECIMAL(10, 2)) AS amount
+        FROM retail_landing.order_rows
+    ),
+    changes AS (
+        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        SELECT *
+        FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
+        WHERE
+            CASE
+                WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.orders: order_id is NULL')
+                ELSE _scd_kept
+            END
+    ),
+    ranked AS (
+        -- The rows of each key, the newest first.
+        SELECT
+            *,
+            STRUCT(customer_id, ordered_at, amount)
+                <=> FIRST_VALUE(STRUCT(customer_id, ordered_at, amount)) OVER ties
+                AS _scd_agrees,
+            ROW_NUMBER() OVER by_key AS _scd_row
+        FROM changes
+        WINDOW
+            by_key AS (PARTITION BY order_id ORDER BY order_id),
+            ties AS (
+                PARTITION BY order_id ORDER BY order_id
+                RANGE BETWEEN CURRENT ROW AND CURRENT ROW
+            )
+    ),
+    latest AS (
+        -- One row per key; two rows that contradict each other stop the statement.
+        SELECT
+            order_id, customer_id, ordered_at, amount
+        FROM ranked
+        WHERE
+            CASE
+                WHEN _scd_agrees THEN _scd_row = 1
+                ELSE RAISE_ERROR(
+                    '[SCDGEN_CONFLICT] retail.orders: two different rows of one key: '
+                    || TO_JSON(STRUCT(order_id))
+                )
+            END
+    )
+    SELECT * FROM latest
+) AS s
+    -- A key identifies a row.
+    ON t.order_id = s.order_id
+-- A row with other values.
+WHEN MATCHED
+AND NOT (STRUCT(t.customer_id, t.ordered_at, t.amount)
+    <=> STRUCT(s.customer_id, s.ordered_at, s.amount)) THEN
+    UPDATE SET customer_id = s.customer_id, ordered_at = s.ordered_at, amount = s.amount
+-- A new key.
+WHEN NOT MATCHED THEN
+    INSERT (order_id, customer_id, ordered_at, amount)
+    VALUES (s.order_id, s.customer_id, s.ordered_at, s.amount);
