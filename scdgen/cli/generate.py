@@ -12,14 +12,17 @@ from functools import partial
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen import log
+from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, say
-from scdgen.errors import Problem, SpecError, printable
+from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render
+from scdgen.patterns.macro import render_macro
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
@@ -34,6 +37,8 @@ _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
 # --format -> the file that it adds.
 ADDED = {"notebook": NOTEBOOK, "script": "merge.script.sql"}
+DBT = "dbt"
+_MACROS = "macros/scdgen"  # of a dbt project
 
 # The files in a notebook, in the order in which they run. plan.sql is left out: it computes the MERGE a second time.
 _INTRODUCTIONS = {
@@ -72,11 +77,12 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["sql", *ADDED]),
+    type=click.Choice(["sql", *ADDED, DBT]),
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
-    "merge.sql in one statement. Every format updates those that exist.",
+    "merge.sql in one statement. Every format updates those that exist. dbt: SPEC is a dbt project or its "
+    "manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
 @click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
@@ -96,9 +102,13 @@ def generate(
     Examples:  scdgen generate specs
                scdgen generate --format notebook specs      with a notebook per table for Databricks
                scdgen generate --format script specs      for clients that send one statement at a time
+               scdgen generate --format dbt .      for the models of a dbt project, after dbt parse
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
     """
+    if kind == DBT:
+        _generate_macros(specs, templates, out, check, diff)
+        return
     changed, dry, paths = 0, check or diff, find_specs(specs)
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
@@ -122,13 +132,35 @@ def generate(
             if diff and differ:
                 _print_meanings(spec, Path(out, spec.folder))
             changed += differ
-    if dry and changed:
+    if dry:
+        _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind)
+
+
+def _require_none(changed: int, given: Sequence[str], kind: str) -> None:
+    """Exit with status 1 if files differ, and name the command that writes them."""
+    if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
-        given = shlex.join(
-            [*specs, *(["--out", out] if out != "generated" else []), *(["--format", kind] if kind != "sql" else [])]
-        )
-        click.echo(f"{changed} {what}; run: scdgen generate {given}", err=True)
+        command = shlex.join(["scdgen", "generate", *given, *(["--format", kind] if kind != "sql" else [])])
+        click.echo(f"{changed} {what}; run: {command}", err=True)
         raise click.exceptions.Exit(1)
+
+
+def _generate_macros(projects: Sequence[str], templates: str | None, out: str, check: bool, diff: bool) -> None:
+    """Write the macros of the models of dbt projects, or compare them with those on disk."""
+    from scdgen.init.manifest import find_manifest
+    from scdgen.init.models import read_models
+
+    if diff:
+        raise UsageError("--diff: compares specs, not models of dbt; give --check")
+    chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
+    changed = 0
+    for project in projects:
+        manifest = find_manifest(Path(project))
+        folder = Path(out) if chosen else manifest.parent.parent / _MACROS
+        for model in read_models(manifest, read_text(manifest)):
+            changed += _write_file(folder / f"{model.name}.sql", render_macro(model, templates), check)
+    if check:
+        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT)
 
 
 # Schemes other than `file`, and the folders of Databricks that need none.

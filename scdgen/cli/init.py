@@ -130,23 +130,25 @@ def _require_table_name(name: str, option: str) -> None:
 
 
 def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> Draft:
-    from scdgen.init.dbt import draft_from_dbt, find_manifest
+    from scdgen.init.dbt import draft_from_dbt
+    from scdgen.init.manifest import find_manifest
 
     path = find_manifest(Path(dbt))
-    return draft_from_dbt(path, _read_text(path), name, target, given)
+    return draft_from_dbt(path, read_text(path), name, target, given)
 
 
 def _read_auto_cdc(path: Path, target: str | None, given: Given) -> Draft:
     """Draft from a statement, and name on stderr what is not mapped."""
     from scdgen.init.auto_cdc import draft_from_auto_cdc
 
-    draft = draft_from_auto_cdc(path, _read_text(path), target, given)
+    draft = draft_from_auto_cdc(path, read_text(path), target, given)
     for line in draft.left_out:
         click.echo(f"{path}: not mapped: {line}", err=True)
     return draft
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Read a file that an option names. Raises :class:`UsageError`."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

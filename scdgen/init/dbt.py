@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError, nearest
@@ -19,7 +19,6 @@ from scdgen.init.draft import (
     Draft,
     Given,
     find_column,
-    join_name,
     put_columns,
     put_keys,
     read_select,
@@ -28,6 +27,7 @@ from scdgen.init.draft import (
     to_spark_type,
     track_only,
 )
+from scdgen.init.manifest import Manifest, Node, parse_manifest
 from scdgen.sql.expression import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
@@ -41,7 +41,6 @@ _PLAIN = re.compile(
 _TIMES = re.compile(r"'(\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)'")
 _DATE_PARTS = re.compile(r"\b\w*date\w*\(\s*(\d{4})\s*,\s*(\d\d?)\s*,\s*(\d\d?)\s*\)", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w.])\d+(?![\w.(])")
-_GIVE = "run dbt parse (or dbt compile) and give target/manifest.json"
 # Values that dbt writes for options that are not set, besides null and empty ones.
 _DEFAULTS = {
     "enabled": True,
@@ -75,42 +74,6 @@ _LEFT = {
 }
 
 
-class _Column(BaseModel):
-    name: str
-    data_type: str | None = None
-    description: str | None = None
-
-
-class _Node(BaseModel):
-    """A node or a source of the manifest."""
-
-    name: str
-    database: str | None = None
-    schema_: str | None = Field(None, alias="schema")
-    identifier: str | None = None
-    alias: str | None = None
-    description: str | None = None
-    columns: dict[str, _Column] = {}
-    config: dict[str, Any] = {}
-    depends_on: dict[str, list[Any]] = {}
-    raw_code: str | None = None
-    compiled_code: str | None = None
-
-    def table(self) -> str:
-        """The name of its table, as written in a spec."""
-        return join_name(p for p in (self.database, self.schema_, self.identifier or self.alias or self.name) if p)
-
-    def parents(self) -> list[str]:
-        """The nodes and sources that it reads."""
-        return self.depends_on.get("nodes", [])
-
-
-class _Manifest(BaseModel):
-    metadata: dict[str, Any] = {}
-    nodes: dict[str, _Node]
-    sources: dict[str, _Node] = {}
-
-
 class _Config(BaseModel, extra="allow"):
     """The options that are mapped; all others are in ``model_extra``."""
 
@@ -140,7 +103,7 @@ class _Snapshot:
 
     file: str
     adapter: str
-    node: _Node
+    node: Node
     config: _Config
 
     def wrong(self, message: str) -> SpecError:
@@ -148,26 +111,12 @@ class _Snapshot:
         return SpecError([Problem(self.file, 0, 0, f"{self.node.name}: {message}")])
 
 
-def find_manifest(path: Path) -> Path:
-    """Find the manifest at a path, which may be the folder of a dbt project. Raises :class:`UsageError`."""
-    if path.suffix.lower() in {".sql", ".yml", ".yaml"}:
-        raise UsageError(f"{path}: the files of a dbt project are not read; {_GIVE}")
-    if not path.is_dir():
-        return path
-    if not (path / "target" / "manifest.json").exists():
-        raise UsageError(f"{path}: has no target/manifest.json; run dbt parse (or dbt compile) in the project's folder")
-    return path / "target" / "manifest.json"
-
-
 def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
     """Draft a spec from one snapshot of a manifest; ``given`` are types from elsewhere.
 
     Raises :class:`SpecError` if the snapshot cannot be mapped, :class:`UsageError` if an option is missing.
     """
-    try:
-        manifest = _Manifest.model_validate_json(text)
-    except ValidationError as error:
-        raise UsageError(f"{path}: is not a manifest of dbt; {_GIVE}") from error
+    manifest = parse_manifest(path, text)
     nodes = {**manifest.nodes, **manifest.sources}
     key = _choose(path, {node.name: key for key, node in nodes.items() if key.startswith("snapshot.")}, name)
     found = _read_snapshot(path, manifest, nodes[key])
@@ -204,7 +153,7 @@ def _choose(path: Path, keys: dict[str, str], name: str | None) -> str:
     return keys[name or names[0]]
 
 
-def _read_snapshot(path: Path, manifest: _Manifest, node: _Node) -> _Snapshot:
+def _read_snapshot(path: Path, manifest: Manifest, node: Node) -> _Snapshot:
     found = _Snapshot(str(path), str(manifest.metadata.get("adapter_type", "spark")), node, _Config())
     try:
         return replace(found, config=_Config.model_validate(node.config))
@@ -224,7 +173,7 @@ def _put_target(draft: Draft, found: _Snapshot, target: str | None) -> None:
     draft.put("target", table, f"From {', '.join(named)}; dbt resolved them for one target of its profile.")
 
 
-def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, _Node]) -> _Node | None:
+def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> Node | None:
     """Write the table or the query of the source, and return the table's node if the manifest has one."""
     keys = found.node.parents()
     plain = _PLAIN.fullmatch((found.node.raw_code or "").strip()) or "relation" in found.config.others()
@@ -246,7 +195,7 @@ def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, _Node]) -> _N
     return None
 
 
-def _put_columns(draft: Draft, found: _Snapshot, parent: _Node | None, given: Given, meta: dict[str, str]) -> None:
+def _put_columns(draft: Draft, found: _Snapshot, parent: Node | None, given: Given, meta: dict[str, str]) -> None:
     """Write the columns of the SELECT or of the snapshot, else those that ``parent`` documents, if it has all types."""
     draft.put("source.feed", "snapshot", "dbt compares the whole source with the table at each run.")
     # dbt also allows descriptions of the columns that it adds, which the source does not have.

@@ -49,7 +49,7 @@ class Outcome:
 
 def tried(version: str) -> Outcome:
     """Run the core on a version. The output of pytest goes to .build/matrix/VERSION.log."""
-    python = _environment(version)
+    python = environment(version, VERSIONS[version])
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, (PLACE / f"{version}.log").open("w") as log:
         report = Path(folder, "core.xml")
@@ -65,11 +65,11 @@ def tried(version: str) -> Outcome:
     return Outcome(found["pyspark"], found["delta-spark"], passed, failures, time.monotonic() - begin)
 
 
-def _environment(version: str) -> Path:
-    """The Python of a version's environment, which is created if it does not exist."""
-    place = PLACE / version
+def environment(name: str, packages: Sequence[str]) -> Path:
+    """The Python of an environment with scdgen and packages, which is created if it does not exist."""
+    place = PLACE / name
     python = place / "bin" / "python"
-    asked = [*VERSIONS[version], "pytest>=8", "sqlglot[c]>=30.30,<31"]
+    asked = [*packages, "pytest>=8", "sqlglot[c]>=30.30,<31"]
     note = place / "requirements.txt"
     if not note.is_file() or note.read_text().split("\n") != asked:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)

@@ -1,7 +1,8 @@
 """Runs the pages: their files, commands, SQL and Python, in order, in an empty folder.
 
 ``python -m tests.tools.sessions [PAGE...]`` writes what the commands print into the pages; with ``--check`` it writes
-nothing, prints the differences and exits with status 1 if there are any.
+nothing, prints the differences and exits with status 1 if there are any. Pages with commands of dbt need dbt in the
+environment, as ``make dbt`` has it, and are left out unless they are named.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -80,10 +82,18 @@ class Session:
     def _said(self, words: list[str]) -> str:
         if words[0] == "cat":
             return "".join((self.folder / name).read_text() for name in words[1:])
-        assert words[0] == "scdgen", words
+        if words[0] == "rm":
+            for name in words[1:]:
+                (self.folder / name).unlink()
+            return ""
+        assert words[0] in {"scdgen", "dbt"}, words
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
-            main(words[1:])
+            if words[0] == "dbt":
+                import_module("dbt.cli.main").dbtRunner().invoke(["--no-use-colors", *words[1:]])
+                said = io.StringIO(f"{said.getvalue().rstrip()}\n".lstrip("\n"))  # a table ends in a blank line
+            else:
+                main(words[1:])
         return said.getvalue()
 
 
@@ -108,6 +118,11 @@ def _schemas(spark: Any) -> set[str]:
     return {row[0] for row in spark.sql("SHOW SCHEMAS").collect()}
 
 
+def needs_dbt(page: Path) -> bool:
+    """Whether a page has commands of dbt."""
+    return "\n$ dbt " in page.read_text()
+
+
 def differences(spark: Any, page: Path, write: bool) -> str:
     """The diff of a page against the current output; with ``write`` the page is updated."""
     text = page.read_text()
@@ -128,7 +143,7 @@ def run(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as warehouse:
         spark = local_session(warehouse, SETTINGS)
         for page in PAGES:
-            if not wanted or name_of(page) in wanted:
+            if name_of(page) in wanted or not (wanted or needs_dbt(page)):
                 changes = differences(spark, page, write)
                 found += bool(changes)
                 print(changes or f"{name_of(page)}: as it is", flush=True)

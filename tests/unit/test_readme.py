@@ -23,6 +23,10 @@ README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs/reference.md").read_text()
 BLOCKS = [(name_of(page), block) for page in PAGES for block in blocks(page.read_text())]
 FOLDERS = ("specs/", "corrections/")
+DBT_PROJECT = (
+    "dbt_project.yml", "profiles.yml", "packages.yml", "models/sources.yml", "models/orders_history.yml",
+    "snapshots/orders_snapshot.yml",
+)  # fmt: skip
 SPECS = [(page, block) for page, block in BLOCKS if block.path.startswith(FOLDERS) and block.kind == "write"]
 
 
@@ -76,6 +80,7 @@ def test_other_yaml_in_pages_is_valid() -> None:
         assert ("docs/tutorial.md", task["spark_python_task"]["python_file"]) in written
     names = {
         "docs/how-to/ci.md .github/workflows/scdgen.yml",  # tests/unit/test_github_action.py
+        *(f"docs/how-to/dbt.md {path}" for path in DBT_PROJECT),  # python -m tests.tools.dbt_versions
         "docs/reference.md .pre-commit-config.yaml",
         "docs/tutorial.md databricks.yml",
     }
@@ -106,7 +111,7 @@ def test_console_commands_are_valid() -> None:
     for _, block in BLOCKS:
         for command in commands(block.text) if block.kind == "console" else ():
             program, *words = shlex.split(command.line)
-            assert program in {"cat", "scdgen"}
+            assert program in {"cat", "rm", "scdgen", "dbt"}
             if program == "scdgen":
                 _parse(words)
 

@@ -20,6 +20,7 @@ from scdgen.patterns import facts, migrate, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.facts import Head, PlanShape, Session
+from scdgen.patterns.macro import Macro
 from scdgen.patterns.members import Infer
 from scdgen.patterns.pattern import Lookups, Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
@@ -62,6 +63,7 @@ CONTEXTS: dict[str, type] = {
     "diff_times.sql.j2": queries.DiffTimes,
     "diff_run.sql.j2": queries.DiffRun,
     "script.sql.j2": Script,
+    "macro.sql.j2": Macro,
     "show.html.j2": Page,
     "diff.html.j2": DiffPage,
     **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},

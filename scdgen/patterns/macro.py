@@ -1,0 +1,67 @@
+"""The statements of a spec as macros of dbt, for the materialization in ``integrations/dbt``.
+
+The statements are those of create.sql and merge.script.sql. dbt fills in the table and the source when it runs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from scdgen.patterns.compile import render
+from scdgen.patterns.render import render_template
+from scdgen.patterns.script import render_script
+from scdgen.spec.model import Spec
+from scdgen.spec.pattern import definition
+from scdgen.sql.tokens import split_statements
+
+# Names in the SQL of a model's spec, instead of those of its table and of the view of its SELECT.
+THIS, ROWS = "_scd_this", "_scd_rows"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of dbt: the name in its macros, its spec, and the MD5 of its options as JSON with sorted keys.
+
+    The target of the spec is :data:`THIS`, and the table of its source is :data:`ROWS`.
+    """
+
+    name: str
+    spec: Spec
+    digest: str
+
+
+@dataclass(frozen=True)
+class Macro:
+    """The file of a model: ``create`` are statements, ``merge`` is one, all of them text that Jinja reads.
+
+    ``facts`` is a literal of Jinja: the digest of the options, and the properties of the table that rows depend on.
+    """
+
+    name: str
+    origin: str
+    facts: str
+    create: tuple[str, ...]
+    merge: str
+
+
+def render_macro(model: Model, templates: str | None = None) -> str:
+    """Render the macros of a model. Raises :class:`SpecError` if the gate refuses its SQL."""
+    scripts = render(model.spec, templates)
+    macro = Macro(
+        name=model.name,
+        origin=model.spec.origin,
+        facts=json.dumps({"options": model.digest, "properties": definition(model.spec)}),
+        create=tuple(map(_as_jinja, split_statements(scripts.create))),
+        merge=_as_jinja(render_script(scripts.merge, templates).strip()),
+    )
+    return render_template("macro.sql.j2", macro, templates)
+
+
+def _as_jinja(text: str) -> str:
+    """Return a text with the names that dbt fills in; the gate has refused one in which Jinja would find more.
+
+    >>> _as_jinja("MERGE INTO _scd_this USING (SELECT id FROM _scd_rows)")
+    'MERGE INTO {{ this }} USING (SELECT id FROM {{ rows }})'
+    """
+    return text.replace(THIS, "{{ this }}").replace(ROWS, "{{ rows }}")
