@@ -114,7 +114,7 @@ MERGE INTO crm.customer_address AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.id = s.id AND t.start_date = s.start_date AND (t.end_date IS NULL OR t.end_date >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE

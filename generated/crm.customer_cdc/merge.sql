@@ -124,7 +124,7 @@ MERGE INTO crm.customer_cdc AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.company = s.company
         AND t.customer_no = s.customer_no
         AND t.valid_from = s.valid_from

@@ -118,7 +118,7 @@ MERGE INTO crm.customer_member AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
@@ -140,7 +140,7 @@ MERGE INTO crm.customer_member AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version; an inferred member has the start from before.
+    -- A key and a start identify a version; an inferred member has its old start; the rest lets Delta skip files.
     ON t.id = s.id AND t.valid_from = s._scd_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)
 -- Redundant: the version before it now has the same values.
 WHEN MATCHED AND s._scd_action = 'fold' THEN DELETE

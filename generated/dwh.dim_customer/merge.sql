@@ -163,7 +163,7 @@ MERGE INTO dwh.dim_customer AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.region = s.region
         AND t.customer_no = s.customer_no
         AND t.start_date = s.start_date

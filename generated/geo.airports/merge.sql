@@ -161,7 +161,7 @@ MERGE INTO geo.airports AS t USING (
     )
     SELECT * FROM staged
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.icao = s.icao AND t.valid_from = s.valid_from AND (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
 -- A version that ends, or that is open again because its key is back: only its end is written.
 WHEN MATCHED THEN

@@ -81,7 +81,7 @@ MERGE INTO retail.customer AS t USING (
         WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_next,
@@ -96,7 +96,7 @@ MERGE INTO retail.customer AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.customer_id = s.customer_id
         AND t.valid_from = s.valid_from
         AND (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from)

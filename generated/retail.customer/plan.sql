@@ -79,7 +79,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY customer_id ORDER BY _scd_at)
 ),
 staged AS (
-    -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY customer_id ORDER BY _scd_at) AS _scd_next,

@@ -104,7 +104,7 @@ MERGE INTO web.user_mapping AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. The action is NULL if nothing needs to be written.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,
@@ -122,7 +122,7 @@ MERGE INTO web.user_mapping AS t USING (
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.visitor_cookie_id = s.visitor_cookie_id
         AND t.valid_start_date = s.valid_start_date
         AND (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)

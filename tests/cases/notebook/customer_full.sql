@@ -187,7 +187,7 @@ MERGE INTO crm.customer_full AS t USING (
     )
     SELECT * FROM staged
 ) AS s
-    -- A key and a start identify a version.
+    -- A key and a start identify a version; the rest lets Delta skip files.
     ON t.customer_no = s.customer_no
         AND t.effective_ts = s.effective_ts
         AND t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
