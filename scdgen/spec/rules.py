@@ -71,11 +71,11 @@ def _feeds(spec: Spec) -> Found:
                     hint = nearest(name, spec.sources) or f"; the feeds are {', '.join(spec.sources)}"
                     yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
             if missing := [name for name in spec.sources if name not in options.from_]:
-                yield place, f"from: has nothing for {', '.join(missing)}; write an expression for each feed"
+                yield place, f"from: has no expression for {', '.join(missing)}; write one for each feed"
         derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
         if len(set(derived.values())) > 1:
             other = next(name for name, text in derived.items() if text != derived[next(iter(derived))])
-            what = f"'{column}' is computed from the start of a version, and not alike for {next(iter(derived))} and"
+            what = f"'{column}' depends on the start of a version alone, but differs for {next(iter(derived))} and"
             yield place, f"from: {what} {other}; write one expression for all feeds"
 
 
