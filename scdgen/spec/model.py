@@ -612,7 +612,7 @@ class Spec(Model):
     @property
     def feeds(self) -> tuple[Spec, ...]:
         """Return a spec of one source for each of ``sources``, the default first; only this one without them."""
-        return tuple(self._of_feed(name) for name in self.whole.sources) or (self,)
+        return tuple(self.for_feed(name) for name in self.whole.sources) or (self,)
 
     def for_feed(self, name: str | None = None) -> Spec:
         """Return the spec with one of its sources, as if it were the only one; by default the one that it has.
@@ -623,6 +623,8 @@ class Spec(Model):
         names = list(self.whole.sources)
         if name is None:
             return self if self._whole is not None or not names else self._of_feed(names[0])
+        if name == self.feed:
+            return self
         if name not in names:
             what = f"{option('--feed', 'feed=')} {name}: {self.target} has"
             if not names:
@@ -632,17 +634,22 @@ class Spec(Model):
         return self._of_feed(name)
 
     def _of_feed(self, name: str) -> Spec:
-        whole = self.whole
-        source = whole.sources[name]
-        given = {field: getattr(whole, field) for field in whole.model_fields_set - {"source", "sources"}}
-        # An option that no source takes stays in all of them, so that the rules refuse it.
-        for choice in given.keys() & _OF_SOME_FEEDS.keys():
-            takes = _OF_SOME_FEEDS[choice]
-            if not takes(whole, source) and any(takes(whole, other) for other in whole.sources.values()):
-                del given[choice]
-        given["columns"] = {column: options.for_feed(name) for column, options in whole.columns.items()}
-        if whole.stream and whole.stream.checkpoint and "stream" in given and name != next(iter(whole.sources)):
-            given["stream"] = whole.stream.model_copy(update={"checkpoint": f"{whole.stream.checkpoint}.{name}"})
+        whole, source = self.whole, self.whole.sources[name]
+        # What does not depend on the source is that of this spec, which may be a changed copy.
+        given = {field: getattr(self, field) for field in self.model_fields_set - {"source", "sources"}}
+        for choice, takes in _OF_SOME_FEEDS.items():
+            given.pop(choice, None)
+            # An option that no source takes stays in all of them, so that the rules refuse it.
+            applies = takes(whole, source) or not any(takes(whole, other) for other in whole.sources.values())
+            if choice in whole.model_fields_set and applies:
+                given[choice] = getattr(whole, choice)
+        written = {column: whole.columns.get(column, options) for column, options in self.columns.items()}
+        given["columns"] = {
+            column: written[column].for_feed(name) if isinstance(written[column].from_, dict) else options
+            for column, options in self.columns.items()
+        }
+        if (stream := given.get("stream")) and stream.checkpoint and name != next(iter(whole.sources)):
+            given["stream"] = stream.model_copy(update={"checkpoint": f"{stream.checkpoint}.{name}"})
         made = Spec.model_construct(source=source, **given).placed_at(self.origin)
         made._feed, made._whole = name, whole
         return made

@@ -94,6 +94,14 @@ def test_first_feed_is_the_default() -> None:
     assert (alone.feed, alone.feeds, alone.whole, alone.for_feed()) == ("", (alone,), alone, alone)
 
 
+def test_changed_copy_keeps_its_changes_for_every_feed() -> None:
+    """Otherwise a run of another feed would write to the table of the spec that was copied."""
+    spec = spec_of().model_copy(update={"target": "dev.customer"})
+    assert spec.for_feed("changes") is spec
+    assert {feed.target for feed in spec.feeds} == {"dev.customer"}
+    assert spec.for_feed("fixes").late_arriving is None and spec.for_feed("fixes").for_feed("changes") == spec
+
+
 def test_feed_is_chosen_for_the_specs_that_have_several() -> None:
     one, several = single("changes"), spec_of()
     assert [spec.feed for spec in choose_feeds([one, several], "initial")] == ["", "initial"]
