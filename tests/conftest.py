@@ -168,6 +168,7 @@ _NOT_RANDOM = {
     "stream",
     "stream.options",
     "stream.checkpoint",  # for streams, which have tests of their own
+    "sources",  # tests/spark/test_sources.py has random specs with several
     "expectations",
     "expectations.*.name",
     "expectations.*.expect",

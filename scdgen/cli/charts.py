@@ -51,7 +51,9 @@ def chart_graph(steps: Sequence[Step]) -> str:
     for step in steps:
         for read in step.reads:
             start = cylinders[read.name] if read.writer is None else boxes[read.writer.target]
-            by = f"|{_quote_label(read.name)}|" if _is_view(read) else ""
+            labels = [read.name] if _is_view(read) else []
+            labels += [f"feed {read.feed}"] if read.feed else []
+            by = f"|{_quote_label(', '.join(labels))}|" if labels else ""
             lines.append(f"    {start} -->{by} {boxes[step.spec.target]}")
     return "\n".join(lines)
 
@@ -65,10 +67,17 @@ def _is_view(read: Read) -> bool:
 
 
 def _describe_read(step: Step, read: Read) -> str:
+    shown, notes = read.name, []
     if read.writer is None:
-        return f"{read.name} (external)"
-    owner = "itself" if read.writer is step.spec else read.writer.target
-    return f"{read.name} (view of {owner})" if _is_view(read) else owner
+        notes.append("external")
+    else:
+        owner = "itself" if read.writer is step.spec else read.writer.target
+        if _is_view(read):
+            notes.append(f"view of {owner}")
+        else:
+            shown = owner
+    notes += [f"feed {read.feed}"] if read.feed else []
+    return f"{shown} ({', '.join(notes)})" if notes else shown
 
 
 def format_lineage(lineage: Lineage) -> str:

@@ -18,14 +18,14 @@ import click
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.charts import chart_lineage, format_lineage
-from scdgen.cli.options import load_specs, specs_argument, templates_option
+from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
 from scdgen.patterns.compile import render
 from scdgen.patterns.lineage import Lineage, lineage
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Spec, choose_feeds
 from scdgen.spec.reference import Option, options
-from scdgen.spec.resolved import to_json
+from scdgen.spec.resolved import resolve
 from scdgen.sql.tokens import tokens
 
 _WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
@@ -66,7 +66,10 @@ class Step:
 @click.option("--format", "kind", type=click.Choice(["text", "markdown", "mermaid"]), default="text", show_default=True,
               help="mermaid: only the column lineage, as a flowchart.")  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also the meaning of each default, and each step.")
-def explain(specs: tuple[str, ...], templates: str | None, kind: str, verbose: bool, debug: bool) -> None:
+@feed_option
+def explain(
+    specs: tuple[str, ...], templates: str | None, kind: str, verbose: bool, feed: str | None, debug: bool
+) -> None:  # fmt: skip
     """Explain a spec for a review: what its MERGE does, its options, and where its columns come from.
 
     Needs no Spark and no Java. Markdown has all that --verbose shows.
@@ -77,7 +80,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, verbose: b
                scdgen explain specs --format markdown > review.md
                scdgen explain specs/customer.yml --format mermaid      column lineage
     """
-    loaded = load_specs(specs)
+    loaded = choose_feeds(load_specs(specs), feed)
     if kind == "mermaid" and len(loaded) > 1:
         raise UsageError(f"--format mermaid: draws one spec, and {len(loaded)} are given; give one, or use markdown")
     for number, spec in enumerate(loaded):
@@ -91,7 +94,7 @@ def explain(specs: tuple[str, ...], templates: str | None, kind: str, verbose: b
 def settings(spec: Spec) -> list[Setting]:
     """List the options that a spec sets, and the defaults that apply to it, in the order of the models."""
     set_by_spec = spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    applied = json.loads(to_json(spec))
+    applied = json.loads(json.dumps(resolve(spec)))
     listed = list(options())
     found = []
     for option in listed:
@@ -183,6 +186,9 @@ def as_summary(spec: Spec, script: str) -> str:
     found = settings(spec)
     given = [setting for setting in found if setting.given and setting.place not in (*_IN_TITLE, *_IN_SPEC)]
     default = [setting.shown for setting in found if not setting.given and setting.choice]
+    if spec.feed:
+        with page.section("Feeds, explained by --feed"):
+            page.write_dl([(name, escape_control(text)) for name, text in _list_feeds(spec)], _COLUMN)
     with page.section("Options set"):
         page.write_dl([(_fill(escape_control(each.shown)), escape_control(each.meaning)) for each in given], _COLUMN)
     with page.section("Defaults, explained by --verbose"):
@@ -215,6 +221,16 @@ def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:
             alike.setdefault(tuple(parts), []).append(f"({made.name})" if made.rule else made.name)
     for inputs, names in alike.items():
         yield ", ".join(names), "; ".join(inputs)
+
+
+def _list_feeds(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield (name, kind, source and file) of each source; the one that is explained is marked."""
+    for feed in spec.feeds:
+        source = feed.source
+        tables = ", ".join(joined.table for joined in source.join.values())
+        rows = source.table or source.path or (f"join of {tables}" if tables else "a query")
+        here = ", which this explains" if feed.feed == spec.feed else ""
+        yield feed.feed, f"{source.feed} of {rows}, by {feed.file_name('merge.sql')}{here}"
 
 
 def _begin_page(spec: Spec) -> click.HelpFormatter:
@@ -251,13 +267,15 @@ def as_markdown(spec: Spec, script: str) -> str:
 def _lists(spec: Spec, script: str) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
     """Yield (title, names with their descriptions, further names) for each list."""
     found = [setting for setting in settings(spec) if setting.place not in _IN_TITLE]
+    if spec.feed:
+        yield "Feeds", list(_list_feeds(spec)), []
     given = [setting for setting in found if setting.given]
     default = [setting for setting in found if not setting.given]
     yield "Options set", [(setting.shown, setting.meaning) for setting in given], []
     # Choices decide what happens to rows; the other defaults are names, types and limits, which explain themselves.
     choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]
     yield "Defaults", choices, [setting.shown for setting in default if not setting.choice]
-    yield "Steps of merge.sql", [(step.name, step.comment) for step in steps(script)], []
+    yield f"Steps of {spec.file_name('merge.sql')}", [(step.name, step.comment) for step in steps(script)], []
 
 
 def _escape_cell(text: str) -> str:

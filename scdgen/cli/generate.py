@@ -21,7 +21,7 @@ from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, s
 from scdgen.cli.output import code, say
 from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.patterns.changes import explain_changes
-from scdgen.patterns.compile import Scripts, render
+from scdgen.patterns.compile import Scripts, render_feeds
 from scdgen.patterns.macro import render_macro
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
@@ -39,6 +39,8 @@ _MAGIC = "-- MAGIC"
 ADDED = {"notebook": NOTEBOOK, "script": "merge.script.sql"}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
+# The files that each of several sources has; the others are about the table, whatever its source.
+OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", *ADDED.values())
 
 # The files in a notebook, in the order in which they run. plan.sql is left out: it computes the MERGE a second time.
 _INTRODUCTIONS = {
@@ -65,7 +67,7 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     paths = find_specs(specs)
     with map_specs(len(paths), jobs) as each:
         loaded = load_specs(paths, each)
-        for spec, _ in zip(loaded, each(partial(render, templates=templates), loaded), strict=True):
+        for spec, _ in zip(loaded, each(partial(render_feeds, templates=templates), loaded), strict=True):
             say(f"{spec.origin}: ok ({spec.target})")
 
 
@@ -126,11 +128,11 @@ def generate(
         )
         made = each(partial(render_files, templates=templates, added=added), shown)
         for spec, files in zip(shown, made, strict=True):
-            differ = 0
-            for name in (*(f"{script}.sql" for script in Scripts.__dataclass_fields__), *ADDED.values(), SPEC_JSON):
-                differ += _write_file(Path(out, spec.folder, name), files.get(name), dry)
+            differ, folder = 0, Path(out, spec.folder)
+            for name in _list_names(spec, folder):
+                differ += _write_file(folder / name, files.get(name), dry)
             if diff and differ:
-                _print_meanings(spec, Path(out, spec.folder))
+                _print_meanings(spec, folder)
             changed += differ
     if dry:
         _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind)
@@ -180,27 +182,47 @@ def is_local(path: str) -> bool:
 
 def _warn_of_local_paths(specs: Iterable[Spec]) -> None:
     """Warn of each spec whose SQL does not run on another machine, because it reads a local file."""
-    for spec in specs:
+    for spec in (feed for given in specs for feed in given.feeds):
         if spec.source.path is not None and is_local(spec.source.path):
+            option = f"sources.{spec.feed}.path" if spec.feed else "source.path"
             log.warning(
-                f"{spec.origin}: warning: source.path {spec.source.path} is a local path, so the SQL does not run "
+                f"{spec.origin}: warning: {option} {spec.source.path} is a local path, so the SQL does not run "
                 "elsewhere; to paste it into Databricks, write source.table or a path below /Volumes"
             )
+
+
+def _list_names(spec: Spec, folder: Path) -> list[str]:
+    """List the files that the spec has or might have, and those of sources that the ``spec.json`` on disk has."""
+    stored = _read_stored(folder)
+    old = from_json(stored) if '"sources": {' in stored else None
+    feeds = [*spec.feeds, *(old.feeds if old is not None else ())]
+    shared = [f"{script}.sql" for script in Scripts.__dataclass_fields__]
+    names = [*shared, *ADDED.values(), *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
+    return [*dict.fromkeys(names), SPEC_JSON]
+
+
+def _read_stored(folder: Path) -> str:
+    """Read the ``spec.json`` in a folder; empty if there is none."""
+    file = folder / SPEC_JSON
+    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
 
 
 def render_files(
     spec: Spec, templates: str | None = None, added: Collection[tuple[str, str]] = frozenset()
 ) -> dict[str, str]:
     """Render the files of a spec: name -> text. ``added`` are the (folder, name) of notebooks and scripts to write."""
-    files = render(spec, templates).files()
-    more = {}
-    if (spec.folder, ADDED["notebook"]) in added:
-        more[ADDED["notebook"]] = render_notebook(spec, files)
-    if (spec.folder, ADDED["script"]) in added:
-        more[ADDED["script"]] = render_script(files["merge.sql"], templates)
-    files |= more
-    files[SPEC_JSON] = to_json(spec)
-    return files
+    found: dict[str, str] = {}
+    for feed, scripts in render_feeds(spec, templates):
+        files = scripts.files()
+        more = {}
+        if (spec.folder, ADDED["notebook"]) in added:
+            more[ADDED["notebook"]] = render_notebook(feed, files)
+        if (spec.folder, ADDED["script"]) in added:
+            more[ADDED["script"]] = render_script(files["merge.sql"], templates, feed.file_name("merge.sql"))
+        files |= more
+        found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
+    found[SPEC_JSON] = to_json(spec)
+    return found
 
 
 def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
@@ -216,6 +238,7 @@ def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
                 raise SpecError([Problem(spec.origin, 0, 0, message)])
     origin = code(printable(spec.origin))
     title = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
+    origin += f", feed {code(spec.feed)}" if spec.feed else ""
     cells = [
         _format_markdown([*title, f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."])
     ]
@@ -245,8 +268,7 @@ def _format_markdown(lines: Sequence[str]) -> str:
 
 def _print_meanings(spec: Spec, place: Path) -> None:
     """Print what the changes between the ``spec.json`` on disk and the spec mean for the stored rows."""
-    file = place / SPEC_JSON
-    old = from_json(file.read_bytes().decode("utf-8", "replace")) if file.is_file() else None
+    file, old = place / SPEC_JSON, from_json(_read_stored(place))
     unknown = "what the difference means for stored rows is not known"
     if old is not None:
         lines = explain_changes(old, spec) or ["no option that stored rows depend on has changed"]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, debug: bool) -> None:
     """List the versions of a table, newest first, with the runs that wrote them.
 
-    A run that read a snapshot has the time at which it was taken.
+    A run that read a snapshot has the time at which it was taken; one that read one of several sources, its name.
 
     \b
     Example:  scdgen history specs/customer.yml
@@ -58,13 +58,14 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
 
 
 def format_history(found: Sequence[Commit]) -> str:
-    """Format the versions as a table, with the time of the snapshot if any run has read one."""
+    """Format the versions as a table, with the source and the time of the snapshot if any run has noted one."""
     columns = ["version", "at", "operation", "run", "spec_hash", "inserted", "updated", "removed"]
     rows = [_format_cells(commit) for commit in found]
-    if any(commit.taken for commit in found):
-        columns.insert(4, "taken")
-        for row, commit in zip(rows, found, strict=True):
-            row.insert(4, commit.taken)
+    for name in ("taken", "feed"):
+        if any(getattr(commit, name) for commit in found):
+            columns.insert(4, name)
+            for row, commit in zip(rows, found, strict=True):
+                row.insert(4, getattr(commit, name))
     return output.format_table(columns, rows)
 
 

@@ -173,6 +173,12 @@ def input_options(command: F) -> F:
     return source(param(command))
 
 
+def feed_option(command: F) -> F:
+    """--feed."""
+    text = "The source to read, by its name in `sources` of the spec.  [default: the first]"
+    return click.option("--feed", metavar="NAME", help=text)(command)
+
+
 def csv_options(command: F) -> F:
     """Add --source-option."""
     text = "An option of Spark's CSV reader, such as encoding=ISO-8859-1 or sep=';'; may be repeated."
@@ -450,6 +456,7 @@ def load_specs(given: Iterable[str | Path], each: Each = map) -> list[Spec]:
         name = tuple(part.lower() for part in spec.target_parts)
         if name in owners:
             message = f"target: {spec.target} is the target of {owners[name].origin} too; each table has one spec"
+            message += ": name both sources in it, under 'sources:'"
             problems.append(Problem(spec.origin, Lines.of_file(spec.origin).of(("target",)) or 1, 1, message))
         owners.setdefault(name, spec)
     filled: list[Spec] = []

@@ -14,6 +14,7 @@ from scdgen.cli.options import (
     bind_inputs,
     csv_options,
     engine_options,
+    feed_option,
     input_options,
     json_option,
     limit_option,
@@ -25,6 +26,7 @@ from scdgen.cli.options import (
 )
 from scdgen.errors import UsageError
 from scdgen.patterns.words import OLD, describe_deleted
+from scdgen.spec.model import choose_feeds
 
 if TYPE_CHECKING:
     from scdgen.patterns.pattern import Pattern
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @input_options
+@feed_option
 @csv_options
 @json_option("table")
 @limit_option(5, "Rows to show per kind of change.", 0, "--sample", "sample")
@@ -45,8 +48,8 @@ if TYPE_CHECKING:
     help="Exit 1 if the plan does this, such as 'deleted>10%' (of the current keys) or 'folded>0'; may be repeated.",
 )
 def plan(
-    specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
-    engine: EngineOptions, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
+    specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
+    param: tuple[str, ...], engine: EngineOptions, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
     """Show what a run would do: counts, and some rows of each, old and new side by side. Writes nothing.
 
@@ -56,7 +59,7 @@ def plan(
     """
     from scdgen.run.plan import parse_limits
 
-    loaded = load_specs(specs)
+    loaded = choose_feeds(load_specs(specs), feed)
     limits = parse_limits(fail_on, loaded)
     first, *more = bind_inputs(loaded, source, param)
     if more:

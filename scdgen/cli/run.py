@@ -17,6 +17,7 @@ from scdgen.cli.options import (
     bind_inputs,
     csv_options,
     engine_options,
+    feed_option,
     input_options,
     json_option,
     load_specs,
@@ -34,7 +35,7 @@ from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.spec import graph
 from scdgen.spec.graph import Step
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Spec, choose_feeds
 
 Counts = dict[str, Any]
 
@@ -43,6 +44,7 @@ Counts = dict[str, Any]
 @specs_argument
 @engine_options
 @input_options
+@feed_option
 @csv_options
 @merge_options
 @json_option("table or file")
@@ -59,9 +61,9 @@ Counts = dict[str, Any]
 )
 @click.option("--adopt", is_flag=True, help="Take over a table that was not created from the spec, if all checks pass.")
 def run(
-    specs: tuple[str, ...], source: str | None, source_option: tuple[str, ...], param: tuple[str, ...],
-    engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None, as_json: bool,
-    openlineage: str | None, from_file: str | None, infer: bool, adopt: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
+    param: tuple[str, ...], engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
+    as_json: bool, openlineage: str | None, from_file: str | None, infer: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -76,7 +78,7 @@ def run(
                scdgen run specs/extract.yml --source 'data/sub-*.csv' --param 'taken={1}'
                scdgen run specs
     """
-    loaded = load_specs(specs)
+    loaded = choose_feeds(load_specs(specs), feed)
     inputs = bind_inputs(loaded, source, param)
     by_file = source is not None and is_pattern(source)
     if from_file is not None:
@@ -92,7 +94,7 @@ def run(
 
         def merge(spec: Spec, given: Input) -> Counts:
             values = given.params[spec.target]
-            named = {}
+            named = {"feed": spec.feed} if spec.feed else {}
             if by_file:
                 runner.run_id = new_run_id()  # so that each can be undone by itself
                 named["source"] = str(given.source)

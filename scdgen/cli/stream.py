@@ -17,6 +17,7 @@ from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
+    feed_option,
     input_options,
     json_option,
     load_specs,
@@ -28,6 +29,7 @@ from scdgen.cli.options import (
     specs_argument,
 )
 from scdgen.errors import ScdgenError, UsageError
+from scdgen.spec.model import choose_feeds
 
 if TYPE_CHECKING:
     from scdgen.run.stream import BatchResult, MicroBatch
@@ -47,15 +49,16 @@ def parse_interval(text: str) -> str:
 @specs_argument
 @engine_options
 @input_options
+@feed_option
 @merge_options
 @click.option("--available-now", is_flag=True, help="Merge the rows that are available, then end. The default.")
 @click.option("--interval", metavar="TIME", help="Keep running, and look for new rows every 30s, 10m or 1h.")
 @click.option("--checkpoint", metavar="DIR", help="The folder of the checkpoint; stream.checkpoint by default.")
 @json_option("micro-batch")
 def stream(
-    specs: tuple[str, ...], source: str | None, param: tuple[str, ...], engine: EngineOptions, available_now: bool,
-    interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float, metrics: str | None,
-    as_json: bool, debug: bool,
+    specs: tuple[str, ...], source: str | None, feed: str | None, param: tuple[str, ...], engine: EngineOptions,
+    available_now: bool, interval: str | None, checkpoint: str | None, retries: int | None, retry_for: float,
+    metrics: str | None, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge a stream, one MERGE per micro-batch and table; each batch counts once, even if it is delivered again.
 
@@ -73,7 +76,7 @@ def stream(
     if available_now and interval:
         raise UsageError("--available-now and --interval exclude each other; give one")
     every = parse_interval(interval) if interval else None
-    loaded = load_specs(specs)
+    loaded = choose_feeds(load_specs(specs), feed)
     measured = open_metrics(metrics, loaded)
 
     def report(done: BatchResult) -> None:

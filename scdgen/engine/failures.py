@@ -13,7 +13,7 @@ from scdgen import errors
 from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, describe_one_name, nearest, option, quoted
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.rules import place_of_feed, sql_texts
 from scdgen.sql.tokens import first_line
 
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
@@ -247,7 +247,8 @@ def _where(spec: Spec, word: str) -> str:
         return ""
     lines = Lines.of_file(spec.origin) if Path(spec.origin).is_file() else None
     options = ", ".join(
-        ".".join(map(str, place)) + (f" in {spec.origin}:{lines.of(place)}" if lines else "") for place in found
+        ".".join(map(str, place)) + (f" in {spec.origin}:{lines.of(place)}" if lines else "")
+        for place in (place_of_feed(place, spec.feed) for place in found)
     )
     return f" ({options})"
 

@@ -5,7 +5,7 @@ The old spec is read from ``spec.json`` next to the generated SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import sqlglot
 
@@ -45,7 +45,27 @@ def explain_changes(old: Spec, new: Spec) -> list[str]:
     change = _Changes(old, new)
     parts = (change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
              change.values, change.members, change.table)  # fmt: skip
-    return [line for part in parts for line in part()]
+    lines = [line for part in parts for line in part()]
+    return [*lines, *_explain_feeds(old, new, lines)]
+
+
+def _explain_feeds(old: Spec, new: Spec, known: Sequence[str]) -> Iterator[str]:
+    """Yield lines about the sources that were added or removed, and those about another than the default.
+
+    ``known`` are the lines about the default one.
+    """
+    was, now = ({feed.feed: feed for feed in spec.feeds if feed.feed} for spec in (old, new))
+    for name in dict.fromkeys([*was, *now]):
+        before, after = was.get(name), now.get(name)
+        if before is None or after is None:
+            if {old.feed, new.feed} != {"", name}:  # else it was the only source, or is now
+                shown, wanted = (_rows_from(spec.source) if spec is not None else None for spec in (before, after))
+                yield _line(f"sources.{name}", shown, wanted, "stored rows stay")
+            continue
+        change = _Changes(before, after)
+        for line in (*change.rows(), *change.values()):
+            if line not in known:
+                yield f"feed {name}: {line}"
 
 
 def _line(option: str, was: object, now: object, means: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest, option, quoted
+from scdgen.errors import Problem, SpecError, UsageError, nearest, option, quoted
 from scdgen.patterns.facts import Create, Rejects
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.members import Infer
@@ -82,6 +82,21 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
     with way_out(templates):
         judge(spec, scripts.files())
     return scripts
+
+
+def render_feeds(spec: Spec, templates: str | None = None) -> list[tuple[Spec, Scripts]]:
+    """Render the SQL for each source of a spec, the default first. Raises :class:`SpecError` as :func:`render` does.
+
+    Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
+    source.
+    """
+    found = [(feed, render(feed, templates)) for feed in spec.feeds]
+    (first, own), *others = found
+    for feed, scripts in others:
+        if scripts.create != own.create:
+            message = f"sources: the table would have other columns or properties by {feed.feed} than by {first.feed}"
+            raise SpecError([Problem(spec.origin, 0, 0, f"{message}; give each its own target")])
+    return found
 
 
 def compile_spec(spec: Spec, templates: str | None = None) -> Compiled:

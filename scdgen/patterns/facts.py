@@ -24,17 +24,27 @@ from scdgen.sql.layout import all_true, named_as, negated
 
 @dataclass(frozen=True)
 class Head:
-    """The header of a file: its table and its spec."""
+    """The header of a file: its table and its spec.
+
+    ``feed`` is the one of several sources that the file reads, ``merge`` the name of its merge.sql.
+    """
 
     target: str
     description: str | None
     origin: str
+    feed: str = ""
+    merge: str = "merge.sql"
 
     @classmethod
     def of(cls, spec: Spec) -> Head:
         """Return the header of a spec's files."""
         # The origin is printed in a comment, which a line break in a file's name would end.
         return cls(sql.quote_parts(spec.target_parts), spec.description, printable(spec.origin))
+
+    @classmethod
+    def of_feed(cls, spec: Spec) -> Head:
+        """Return the header of a file that reads the source."""
+        return replace(cls.of(spec), feed=spec.feed, merge=spec.file_name("merge.sql"))
 
 
 @dataclass(frozen=True)
@@ -252,7 +262,7 @@ class Rejects:
         rows, parts = source.rows(spec, "changes"), sql.split_name(spec.quarantine or "")
         session = replace(Session.of(spec, rows), taken_at=None, last_run=None, batch=())
         return cls(
-            head=Head.of(spec),
+            head=Head.of_feed(spec),
             session=session,
             target=".".join(spec.target_parts),
             quarantine=sql.quote_parts(parts),

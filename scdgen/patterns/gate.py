@@ -48,7 +48,7 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
     """Check texts (file name -> SQL). Raises :class:`SpecError` with all objections."""
     gate = _Gate(spec)
     problems = [
-        Problem(spec.origin, 0, 0, f"{name}: the SQL is refused: {objection}")
+        Problem(spec.origin, 0, 0, f"{spec.file_name(name)}: the SQL is refused: {objection}")
         for name, text in files.items()
         for objection in gate.objections(name, text)
     ]

@@ -121,7 +121,7 @@ def _merge(spec: Spec) -> Scd0Merge:
     fields = fields_of(spec)
     keys = tuple(map(sql.quote, spec.keys))
     return Scd0Merge(
-        head=Head.of(spec),
+        head=Head.of_feed(spec),
         session=Session.of(spec, rows),
         target=sql.quote_parts(spec.target_parts),
         staging=Scd0Rows(rows, keys, fields, has_time, conflict if values_of(fields) else None),

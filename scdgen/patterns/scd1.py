@@ -282,7 +282,7 @@ def _merge(spec: Spec) -> Scd1Merge:
         steps = "scd1/changes.sql.j2"
     names = [field.name for field in batch.fields]
     return Scd1Merge(
-        head=Head.of(spec),
+        head=Head.of_feed(spec),
         session=Session.of(spec, rows),
         target=target,
         batch=batch,

@@ -231,8 +231,8 @@ class Scd2(Pattern):
         deleted = [columns["deleted"]] if "deleted" in columns else []
         # A delete may leave a gap that no column distinguishes from a wrong end: then ends cannot be checked.
         gap_action = spec.deletes != "mark" and columns.get("action")
-        may_delete = spec.deletes == "close" and (
-            source.flags_deletes(spec) or spec.reads_snapshot or spec.reads_versions
+        may_delete = spec.deletes == "close" and any(
+            source.flags_deletes(feed) or feed.reads_snapshot or feed.reads_versions for feed in spec.feeds
         )
         needed = [columns[option] for option in ("action", "deleted", "inferred") if option in columns]
         by_run = "the flag has one of its two values."
@@ -320,7 +320,7 @@ def _merge(spec: Spec) -> Scd2Merge:
         updated += tuple(name for name in history.from_start if name not in updated)
         closed = closed if spec.reads_snapshot else updated
     return Scd2Merge(
-        head=Head.of(spec),
+        head=Head.of_feed(spec),
         session=Session.of(spec, rows),
         target=staging.target,
         staging=staging,

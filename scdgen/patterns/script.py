@@ -15,15 +15,16 @@ _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column wo
 
 @dataclass(frozen=True)
 class Script:
-    """The head of merge.sql (comments), its variables (name and type), its other statements without semicolons."""
+    """merge.sql: its name, its head (comments), its variables (name and type), its statements without semicolons."""
 
+    file: str
     head: str
     variables: tuple[str, ...]
     statements: tuple[str, ...]
 
 
-def render_script(merge: str, templates: str | None = None) -> str:
-    """Render the script of a ``merge.sql``.
+def render_script(merge: str, templates: str | None = None, file: str = "merge.sql") -> str:
+    """Render the script of a ``merge.sql``, which is in ``file``.
 
     Spark declares local variables before any other statement of a block. A param without a default stays a session
     variable, which the caller declares.
@@ -43,7 +44,7 @@ def render_script(merge: str, templates: str | None = None) -> str:
         else:
             text = merge[found[place].start : found[-1].end + 1]
             variables.append(f"{_PARAM}{text}" if found[place].text in params else text)
-    return render_template("script.sql.j2", Script(head, tuple(variables), tuple(statements)), templates)
+    return render_template("script.sql.j2", Script(file, head, tuple(variables), tuple(statements)), templates)
 
 
 def _split(script: str) -> Iterator[tuple[int, list[Token]]]:

@@ -67,7 +67,7 @@ def new_run_id() -> str:
 
 def hash_spec(spec: Spec) -> str:
     """Hash a spec's options to twelve hex digits; layout, comments and path do not count."""
-    text = spec.model_dump_json(by_alias=True, exclude_defaults=True)
+    text = spec.whole.model_dump_json(by_alias=True, exclude_defaults=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -75,9 +75,13 @@ def hash_spec(spec: Spec) -> str:
 def note_run(spark: SparkSession, spec: Spec, run_id: str, **more: str) -> Iterator[str]:
     """Add the run's id, the spec's path and hash, and ``more`` to each commit made in this block.
 
+    With several sources also the name of the one that the run reads; an undo reads none.
+
     Yields the id, or an empty one if the session refuses the setting, so that its commits do not name the run.
     """
     note = {"scdgen": __version__, "run": run_id, "spec": spec.origin, "spec_hash": hash_spec(spec), **more}
+    if spec.feed and "undoes" not in more:
+        note["feed"] = spec.feed
     with set_while(spark, {_METADATA: json.dumps(note)}) as taken:
         yield run_id if taken else ""
 
@@ -87,7 +91,8 @@ class Commit:
     """A version of a table in Delta's log. ``run`` is empty if it was not written by a run, ``undoes`` if by no undo.
 
     ``inserted``, ``updated`` and ``deleted`` count rows; ``None`` if the operation does not report them. ``taken`` is
-    the time at which the snapshot was taken, in the session's time zone; empty if the run did not read one.
+    the time at which the snapshot was taken, in the session's time zone; empty if the run did not read one. ``feed``
+    is the name of the source that the run read, empty if its spec had only one.
     """
 
     version: int
@@ -104,6 +109,7 @@ class Commit:
     files_added: int | None = None
     files_removed: int | None = None
     taken: str = ""
+    feed: str = ""
 
     @property
     def merges(self) -> bool:
@@ -139,6 +145,7 @@ class Commit:
             files_added=count("numTargetFilesAdded"),
             files_removed=count("numTargetFilesRemoved"),
             taken=note.get("taken", ""),
+            feed=note.get("feed", ""),
         )
 
 

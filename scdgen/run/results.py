@@ -65,6 +65,7 @@ class RunResult:
         counts = pattern_of(spec).split_counts(spec, {**planned, REFRESHED: self.refreshed})
         return {
             "target": self.target,
+            **({"feed": spec.feed} if spec.feed else {}),
             "keys": counts.keys,
             "versions": counts.versions,
             "inserted": self.inserted,

@@ -35,7 +35,7 @@ from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Spec, choose_feeds
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class Runner:
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
         infer: bool = False,
+        feed: str | None = None,
     ) -> RunResult:
         """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
@@ -110,14 +111,15 @@ class Runner:
             params: name -> value (a Python value or its text) for the spec's params.
             adopt: take over a table that was not created from this spec, if all checks pass.
             infer: first add the keys that facts name and the table lacks, by ``members.inferred`` of the spec.
+            feed: which of the spec's ``sources`` to read; the first by default.
 
         Raises:
-            UsageError: ``infer`` for a spec without ``members.inferred``.
+            UsageError: ``infer`` for a spec without ``members.inferred``, or a ``feed`` that the spec does not have.
             SpecError: the spec is wrong; raised before anything is sent to Spark.
             DataError: the data breaks a rule.
             EngineError: Spark or Delta failed.
         """
-        own = self._on_session_of(source)
+        own, spec = self._on_session_of(source), spec.for_feed(feed)
         with (
             own._record(spec) as record,
             own._report(record, source, infer) as reported,
@@ -244,10 +246,14 @@ class Runner:
         return delta.note_run(self.spark, spec, noted, taken=str(taken))
 
     def plan(
-        self, spec: Spec, source: DataFrame | None = None, params: Mapping[str, object] | None = None
+        self,
+        spec: Spec,
+        source: DataFrame | None = None,
+        params: Mapping[str, object] | None = None,
+        feed: str | None = None,
     ) -> list[Row]:
         """Return the versions that :meth:`run` would write or remove, as rows (action, columns…); writes nothing."""
-        own = self._on_session_of(source)
+        own, spec = self._on_session_of(source), spec.for_feed(feed)
         with own._prepare(spec, source, params) as prepared:
             return own._read_plan(lambda plan: plan.rows(), spec, prepared)
 
@@ -257,9 +263,10 @@ class Runner:
         source: DataFrame | None = None,
         params: Mapping[str, object] | None = None,
         sample: int = 5,
+        feed: str | None = None,
     ) -> PlanResult:
         """Count what :meth:`run` would do, with up to ``sample`` rows of each action, old and new; writes nothing."""
-        own = self._on_session_of(source)
+        own, spec = self._on_session_of(source), spec.for_feed(feed)
         with own._prepare(spec, source, params) as prepared:
 
             def read(plan: PlanView) -> PlanResult:
@@ -276,6 +283,7 @@ class Runner:
         params: Mapping[str, object] | None = None,
         adopt: bool = False,
         infer: bool = False,
+        feed: str | None = None,
     ) -> dict[str, Any]:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
@@ -285,7 +293,7 @@ class Runner:
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
-        own = self._on_session_of(source)
+        own, spec = self._on_session_of(source), spec.for_feed(feed)
         with (
             own._record(spec) as record,
             own._report(record, source, infer) as reported,
@@ -349,6 +357,7 @@ class Runner:
         interval: str | None = None,
         params: Mapping[str, object] | None = None,
         report: Callable[[BatchResult], None] | None = None,
+        feed: str | None = None,
     ) -> StreamingQuery:
         """Merge a stream with a MERGE per micro-batch and target; each batch counts once, even if delivered again.
 
@@ -360,11 +369,12 @@ class Runner:
                 that are available.
             params: name -> value for the specs' params.
             report: called after each micro-batch.
+            feed: which of the ``sources`` of these specs the stream has; the first by default.
 
         Raises:
             UsageError: the checkpoint is missing, or the specs read different sources.
         """
-        given = [spec] if isinstance(spec, Spec) else list(spec)
+        given = choose_feeds([spec] if isinstance(spec, Spec) else spec, feed)
         runner = partial(
             Runner, templates=self.templates, retries=self.retries, metrics=self._metrics, retry_for=self.retry_for
         )

@@ -112,7 +112,7 @@ def keeps_no_rows(error: Exception) -> bool:
 
 
 def _reads_own_target(spec: Spec) -> bool:
-    return any(read.writer is spec for read in graph.steps([spec])[0].reads)
+    return any(read.writer is spec and not read.feed for read in graph.steps([spec])[0].reads)
 
 
 def is_small_merge(spark: SparkSession, compiled: Compiled, share: float | None = None) -> bool:

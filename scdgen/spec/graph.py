@@ -10,7 +10,7 @@ from __future__ import annotations
 import graphlib
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
@@ -23,10 +23,14 @@ _NOT_RUN = ("checks", "lookups", "members")  # options whose SQL a run does not 
 
 @dataclass(frozen=True)
 class Read:
-    """A table that a spec reads: its name as written, and the spec that writes it, if one of them does."""
+    """A table that a spec reads: its name as written, and the spec that writes it, if one of them does.
+
+    ``feed`` names the source that reads it, if that is another one than the source of the run.
+    """
 
     name: str
     writer: Spec | None = None
+    feed: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Step:
     @property
     def needs(self) -> tuple[str, ...]:
         """Return the targets of the other specs that must run before this one."""
-        writers = (read.writer for read in self.reads)
+        writers = (read.writer for read in self.reads if not read.feed)
         return tuple(dict.fromkeys(w.target for w in writers if w is not None and w is not self.spec))
 
 
@@ -140,13 +144,21 @@ def _writers(specs: Iterable[Spec]) -> list[tuple[Name, Spec]]:
 
 
 def _reads(spec: Spec, writers: Sequence[tuple[Name, Spec]], infer: bool) -> tuple[Read, ...]:
+    found = _reads_of_feed(spec, writers, infer)
+    for feed in spec.feeds:
+        known = {read.name for read in found}
+        found += [replace(r, feed=feed.feed) for r in _reads_of_feed(feed, writers, infer) if r.name not in known]
+    return tuple(found)
+
+
+def _reads_of_feed(spec: Spec, writers: Sequence[tuple[Name, Spec]], infer: bool) -> list[Read]:
     names: dict[Name, Name] = {}
     for parts in (*find_read_names(spec), *(find_fact_names(spec) if infer else ())):
         names.setdefault(full_name(parts), parts)
     found = [Read(sql.quote_parts(parts), find_writer(spec, name, parts, writers)) for name, parts in names.items()]
     if spec.source.path is not None:
         found.insert(0, Read(spec.source.path))
-    return tuple(found)
+    return found
 
 
 def find_writer(spec: Spec, name: Name, parts: Name, writers: Sequence[tuple[Name, Spec]]) -> Spec | None:

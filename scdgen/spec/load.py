@@ -20,7 +20,7 @@ from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_s
 from scdgen.spec.joins import fill_in
 from scdgen.spec.model import Model, ShortForm, Spec, find_model
 from scdgen.spec.pattern import pattern_names
-from scdgen.spec.rules import Location, rule_problems
+from scdgen.spec.rules import Location, place_of_feed, rule_problems
 from scdgen.sql import LINE_ENDS
 
 _QUOTES = "put the whole text in quotes"
@@ -92,15 +92,21 @@ def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
     The other specs are those next to the file of the spec and, for other targets, those ``given``. Raises
     :class:`SpecError` for a table that cannot be joined.
     """
-    if not spec.source.join:
+    joining = [feed for feed in spec.feeds if feed.source.join]
+    if not joining:
         return spec
-    beside = list(_find_joined(spec))
-    known = {other.target_parts for other in beside}
-    filled, found = fill_in(spec, [*beside, *(other for other in given if other.target_parts not in known)])
+    sources, found = {}, list[tuple[Location, str]]()
+    others = list(given)
+    for feed in joining:
+        beside = list(_find_joined(feed))
+        known = {other.target_parts for other in beside}
+        filled, problems = fill_in(feed, [*beside, *(other for other in others if other.target_parts not in known)])
+        sources[feed.feed] = filled.source
+        found += [(place_of_feed(place, feed.feed), message) for place, message in problems]
     if found:
         lines = Lines.of_file(spec.origin)
         raise SpecError(Problem(spec.origin, *lines.position(place), message) for place, message in found)
-    return filled
+    return spec.with_sources(sources)
 
 
 def _find_joined(spec: Spec) -> Iterator[Spec]:
@@ -129,7 +135,7 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
     if found:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
     assert spec is not None
-    return spec
+    return spec.for_feed()
 
 
 # Extensions of data files -> their format.
@@ -257,6 +263,10 @@ def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[
     found: list[tuple[Location, str]] = []
     reported: set[Location] = set()
     spec: Spec | None = None
+    if "source" not in data:
+        reported.add(("source",))  # sources may be there instead, so that the model does not require it
+        if "sources" not in data:
+            found.append((("source",), "'source' is missing; every spec needs it"))
     for _ in range(4):  # each round removes what was wrong, and defaults take over, so few are needed
         try:
             spec = Spec.model_validate(data).placed_at(name)
@@ -279,7 +289,7 @@ def _covered(place: Location, aside: Iterable[Location]) -> bool:
 
 def _location(place: tuple[int | str, ...]) -> Location:
     """Convert a location of pydantic's to a place in the YAML: without union types and mapping keys."""
-    own = {"str", "int", "bool", "float", "[key]"}
+    own = {"str", "int", "bool", "float", "dict", "[key]"}
     return tuple(step for index, step in enumerate(place) if not (index and step in own))
 
 
@@ -340,7 +350,7 @@ def _holder(place: Location) -> str:
     """Name what needs an option: every entry of a kind, or a mapping by its path."""
     named = [step for step in place if isinstance(step, str)]
     entries = {"columns", "params", "checks", "lookups", "expectations"}
-    if named[:2] == ["source", "join"]:
+    if "join" in named[1:3] and named[0] in ("source", "sources"):
         return "every table of a join"
     if not named:
         return "every spec"

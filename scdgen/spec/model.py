@@ -7,7 +7,7 @@ so that a spec in memory holds only single expressions, single SELECTs and known
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, ClassVar, Literal, get_args, get_origin
 
 from pydantic import (
@@ -15,13 +15,16 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from scdgen import sql
+from scdgen.errors import UsageError, nearest, option
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.expression import data_type
 
@@ -79,6 +82,11 @@ def _listed(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _one_or_each(value: object) -> str:
+    """Return the tag of an expression: one for all sources, or one for each."""
+    return "dict" if isinstance(value, dict) else "str"
+
+
 def _no_control(text: str) -> str:
     text = text.rstrip("\n")  # | and > in YAML leave one
     if text.splitlines() not in ([], [text]):  # in a comment of the SQL, a new line would run
@@ -115,6 +123,11 @@ Text = Annotated[str, AfterValidator(_no_control)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
 Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
+FeedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+# The tags are the names that pydantic gives to the members of other unions, in the places of errors.
+OneOrEach = Annotated[
+    Annotated[Expression, Tag("str")] | Annotated[dict[FeedName, Expression], Tag("dict")], Discriminator(_one_or_each)
+]
 
 
 class JoinedTable(Model):
@@ -210,8 +223,10 @@ class Column(ShortForm):
     """One column of the target."""
 
     type: DataType = Field(description="The type of the column; the source's value is cast to it.")
-    from_: Expression | None = Field(
-        default=None, alias="from", description="The value of the column, over a row of the source."
+    from_: OneOrEach | None = Field(
+        default=None,
+        alias="from",
+        description="The value of the column, over a row of the source.",
     )
     comment: Text | None = Field(default=None, description="A comment on the column.")
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
@@ -232,6 +247,15 @@ class Column(ShortForm):
     merge: Literal["last", "first", "min", "max"] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
+
+    @property
+    def expression(self) -> str | None:
+        """Return ``from`` in a spec of one source."""
+        return self.from_ if isinstance(self.from_, str) else None
+
+    def for_feed(self, name: str) -> Column:
+        """Return the column as it is computed from one of several sources."""
+        return self.model_copy(update={"from_": self.from_.get(name)}) if isinstance(self.from_, dict) else self
 
 
 class Flag(ShortForm):
@@ -456,10 +480,27 @@ class Stream(Model):
     """Options of ``scdgen stream``: its reader and its checkpoint."""
 
     options: Properties = Field(default_factory=dict, description="Options of the stream's reader.")
-    checkpoint: Text | None = Field(default=None, description="The folder of the stream's checkpoint.")
+    checkpoint: Text | None = Field(
+        default=None,
+        description="The folder of the stream's checkpoint; for `--feed NAME`, `.NAME` is added.",
+    )
 
 
 Pattern = Annotated[str, AfterValidator(_pattern)]
+
+
+# Options of a spec that mean nothing for some sources -> whether a source takes the value of a spec. With several
+# sources, the others are read as if the option were not given.
+_OF_SOME_FEEDS: dict[str, Callable[[Spec, Source], bool]] = {
+    "snapshot": lambda _, source: source.feed == "snapshot",
+    "late_arriving": lambda spec, source: (
+        source.feed == "changes"
+        or (source.feed == "snapshot" and source.effective_at is not None and spec.late_arriving != "apply")
+    ),
+    "bad_rows": lambda _, source: not source.join,
+    "conflicts": lambda _, source: source.feed != "versions",
+    "stream": lambda _, source: source.feed != "versions",
+}
 
 
 class Spec(Model):
@@ -469,7 +510,13 @@ class Spec(Model):
     description: Text | None = Field(default=None, description="A comment on the table.")
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
-        description="Where rows come from, and how to read them. Exactly one of `table`, `query`, `path`, `join`."
+        default=Source(),
+        description="Where rows come from, and how to read them. Exactly one of `table`, `query`, `path`, `join`.",
+    )
+    sources: dict[FeedName, Source] = Field(
+        default_factory=dict,
+        description="Instead of `source`: name -> a source with the same options. The first is the default, `--feed` "
+        "chooses another; a column's `from` may be a mapping of the names to expressions.",
     )
     keys: Names = Field(description="The natural key: one or more target columns.")
     columns: dict[Name, Column] = Field(
@@ -538,6 +585,9 @@ class Spec(Model):
 
     # The file of the spec, as given; for the header of generated files and for messages.
     _origin: str = PrivateAttr(default="inline")
+    # Of a spec of one of several sources: the name of that source, and the spec with all of them.
+    _feed: str = PrivateAttr(default="")
+    _whole: Spec | None = PrivateAttr(default=None)
 
     @property
     def origin(self) -> str:
@@ -548,6 +598,74 @@ class Spec(Model):
         """Set where the spec was read from, and return the spec."""
         self._origin = origin
         return self
+
+    @property
+    def feed(self) -> str:
+        """Return the name of the source among ``sources``; empty for a spec with one ``source``."""
+        return self._feed
+
+    @property
+    def whole(self) -> Spec:
+        """Return the spec as it is written, with all its sources."""
+        return self._whole or self
+
+    @property
+    def feeds(self) -> tuple[Spec, ...]:
+        """Return a spec of one source for each of ``sources``, the default first; only this one without them."""
+        return tuple(self.for_feed(name) for name in self.whole.sources) or (self,)
+
+    def for_feed(self, name: str | None = None) -> Spec:
+        """Return the spec with one of its sources, as if it were the only one; by default the one that it has.
+
+        Of a spec that has none yet, as it is written, the default is the first. Raises :class:`UsageError` for an
+        unknown name.
+        """
+        names = list(self.whole.sources)
+        if name is None:
+            return self if self._whole is not None or not names else self._of_feed(names[0])
+        if name == self.feed:
+            return self
+        if name not in names:
+            what = f"{option('--feed', 'feed=')} {name}: {self.target} has"
+            if not names:
+                raise UsageError(f"{what} one source; leave it out, or write 'sources:' in the spec")
+            hint = nearest(name, names) or f"; the feeds are {', '.join(names)}"
+            raise UsageError(f"{what} no feed '{name}'{hint}")
+        return self._of_feed(name)
+
+    def _of_feed(self, name: str) -> Spec:
+        whole, source = self.whole, self.whole.sources[name]
+        # What does not depend on the source is that of this spec, which may be a changed copy.
+        given = {field: getattr(self, field) for field in self.model_fields_set - {"source", "sources"}}
+        for choice, takes in _OF_SOME_FEEDS.items():
+            given.pop(choice, None)
+            # An option that no source takes stays in all of them, so that the rules refuse it.
+            applies = takes(whole, source) or not any(takes(whole, other) for other in whole.sources.values())
+            if choice in whole.model_fields_set and applies:
+                given[choice] = getattr(whole, choice)
+        written = {column: whole.columns.get(column, options) for column, options in self.columns.items()}
+        given["columns"] = {
+            column: written[column].for_feed(name) if isinstance(written[column].from_, dict) else options
+            for column, options in self.columns.items()
+        }
+        if (stream := given.get("stream")) and stream.checkpoint and name != next(iter(whole.sources)):
+            given["stream"] = stream.model_copy(update={"checkpoint": f"{stream.checkpoint}.{name}"})
+        made = Spec.model_construct(source=source, **given).placed_at(self.origin)
+        made._feed, made._whole = name, whole
+        return made
+
+    def with_sources(self, sources: Mapping[str, Source]) -> Spec:
+        """Return the spec with other options of its sources; the name of the only ``source`` is empty."""
+        if not self.whole.sources:
+            return self.model_copy(update={"source": sources[""]})
+        return self.whole.model_copy(update={"sources": {**self.whole.sources, **sources}})._of_feed(self.feed)
+
+    def file_name(self, name: str) -> str:
+        """Return the name of a file that each source has: ``merge.sql`` of the default, ``merge.NAME.sql``."""
+        if self.feed in ("", next(iter(self.whole.sources), "")):
+            return name
+        stem, _, rest = name.partition(".")
+        return f"{stem}.{self.feed}.{rest}"
 
     @property
     def rules(self) -> PatternRules:
@@ -612,10 +730,10 @@ class Spec(Model):
         """
         start = self.history.valid_from.lower()
         return {
-            name: column.from_
+            name: column.expression
             for name, column in self.columns.items()
-            if self.keeps_history and not column.track and column.from_
-            if (read := sql.expression(column.from_)).columns == {start} and read.bare is None
+            if self.keeps_history and not column.track and column.expression
+            if (read := sql.expression(column.expression)).columns == {start} and read.bare is None
         }
 
     @property
@@ -638,4 +756,17 @@ class Spec(Model):
 
     def column_source(self, name: str) -> str:
         """Return the SQL expression over a source row for a column."""
-        return self.columns[name].from_ or sql.quote(name)
+        return self.columns[name].expression or sql.quote(name)
+
+
+def choose_feeds(specs: Iterable[Spec], feed: str | None) -> list[Spec]:
+    """Return the specs with the source of this name, if given; a spec with one source keeps it.
+
+    Raises :class:`UsageError` if no spec has several sources, or one that has them lacks the name.
+    """
+    listed = list(specs)
+    if feed is None:
+        return listed
+    if not any(spec.feed for spec in listed):
+        return [spec.for_feed(feed) for spec in listed]  # raises the error
+    return [spec.for_feed(feed) if spec.feed else spec for spec in listed]

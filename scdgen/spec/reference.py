@@ -24,6 +24,7 @@ from scdgen.sql.expression import data_type
 
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
+    "source": "required, or `sources`",
     "source.effective_at": "",
     "source.join.*.valid_from": "`valid_from`",
     "source.join.*.valid_to": "`valid_to`",
@@ -72,7 +73,7 @@ def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Option]:
         default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
         yield Option(place, _allowed(hints[name]), DEFAULTS.get(place, default), field.description or "")
         inner, many = spec.find_model(field.annotation)
-        if inner is not None:
+        if inner is not None and name != "sources":  # whose options are those of source
             yield from options(inner, f"{place}.*." if many else f"{place}.")
 
 
@@ -129,6 +130,8 @@ def build_schema() -> dict[str, Any]:
         definition.pop("title", None)
     definitions["Type"] = {"anyOf": [{"enum": list(TYPES)}, {"type": "string", "pattern": _type_pattern()}]}
     # The most frequent mistake is a source without one of the three.
+    del made["properties"]["source"]["default"]  # one of the two is required
+    made["oneOf"] = [{"required": [name]} for name in ("source", "sources")]
     definitions["Source"]["oneOf"] = [{"required": [name]} for name in ("table", "query", "path", "join")]
     return {"$schema": _Generator.schema_dialect, "$id": SCHEMA_ID, **made, "title": "scdgen spec"}
 

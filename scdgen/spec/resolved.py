@@ -15,7 +15,29 @@ SPEC_JSON = "spec.json"
 
 def to_json(spec: Spec) -> str:
     """Write ``spec.json``: every option that applies to this spec, in the order of the model."""
+    found = resolve(spec)
+    if spec.feed:
+        found = _resolve_feeds(spec.whole, {feed.feed: resolve(feed) for feed in spec.feeds})
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def _resolve_feeds(whole: Spec, feeds: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the options of a spec with several sources, from those of a spec for each of them."""
+    first = next(iter(feeds.values()))
+    found = {option: value for feed in feeds.values() for option, value in feed.items()} | first
+    found["sources"] = {name: feed["source"] for name, feed in feeds.items()}
+    for name, column in whole.columns.items():
+        if isinstance(column.from_, dict):
+            found["columns"][name]["from"] = column.from_
+    if whole.late_arriving is None:  # the default depends on the feed
+        found.pop("late_arriving", None)
+    return {option: found[option] for option in type(whole).model_fields if option in found and option != "source"}
+
+
+def resolve(spec: Spec) -> dict[str, Any]:
+    """Return every option that applies to a spec of one source, with its value."""
     found: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
+    del found["sources"]
     found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
     found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
     for name, column in found["columns"].items():
@@ -60,7 +82,7 @@ def to_json(spec: Spec) -> str:
         above, _, name = option.rpartition(".")
         if not option.startswith("columns."):
             (found.get(above, {}) if above else found).pop(name, None)
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return found
 
 
 def from_json(text: str) -> Spec | None:
@@ -74,4 +96,4 @@ def from_json(text: str) -> Spec | None:
         return None
     if "layout" not in spec.table.model_fields_set and spec.keeps_history:
         spec = spec.model_copy(update={"table": spec.table.model_copy(update={"layout": "none"})})
-    return None if rule_problems(spec) else spec
+    return None if rule_problems(spec) else spec.for_feed()

@@ -27,7 +27,56 @@ JOIN_STEPS = {"periods", "changed", "boundaries", "spans"}
 
 def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
     """Return the broken rules of a spec whose fields are valid by themselves."""
-    return [problem for rule in RULES for problem in rule(spec)]
+    if "sources" not in spec.model_fields_set:
+        return [problem for rule in RULES for problem in rule(spec)]
+    of_feeds: dict[tuple[Location, str], list[str]] = {}
+    for feed in spec.feeds if spec.sources else ():
+        for place, message in rule_problems(feed):
+            of_feeds.setdefault((place_of_feed(place, feed.feed), message), []).append(feed.feed)
+    found = list(_feeds(spec))
+    for (place, message), names in of_feeds.items():
+        named = len(names) < len(spec.sources) and place[0] != "sources"
+        found.append((place, f"{message} (feed {', '.join(names)})" if named else message))
+    return found
+
+
+def place_of_feed(place: Location, feed: str) -> Location:
+    """Return the place in the file for one in the spec of a feed; the same for a spec with one source."""
+    if not feed:
+        return place
+    if place[0] == "source":
+        return ("sources", feed, *place[1:])
+    return (*place, feed) if place[0] == "columns" and place[-1] == "from" else place
+
+
+def _feeds(spec: Spec) -> Found:
+    """Yield broken rules of ``sources``; each source also follows the rules of a spec with only that one."""
+    if "source" in spec.model_fields_set:
+        yield ("source",), "source and sources exclude each other; move it into sources, under a name"
+    if not spec.sources:
+        yield ("sources",), "sources: is empty; name at least one, such as changes: {table: crm.changes}"
+    seen: dict[str, str] = {}
+    for name in spec.sources:
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' would have the same files; rename one"
+            yield ("sources", name), f"sources: {message}"
+        seen.setdefault(name.lower(), name)
+        if name.lower() == "script":
+            yield ("sources", name), f"sources: merge.{name}.sql is the name of another file; rename it"
+    for column, options in spec.columns.items():
+        place = ("columns", column, "from")
+        if isinstance(options.from_, dict):
+            for name in options.from_:
+                if name not in spec.sources:
+                    hint = nearest(name, spec.sources) or f"; the feeds are {', '.join(spec.sources)}"
+                    yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
+            if missing := [name for name in spec.sources if name not in options.from_]:
+                yield place, f"from: has no expression for {', '.join(missing)}; write one for each feed"
+        derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
+        if len(set(derived.values())) > 1:
+            other = next(name for name, text in derived.items() if text != derived[next(iter(derived))])
+            what = f"'{column}' depends on the start of a version alone, but differs for {next(iter(derived))} and"
+            yield place, f"from: {what} {other}; write one expression for all feeds"
 
 
 def _source(spec: Spec) -> Found:
@@ -170,17 +219,18 @@ def _joined_columns(spec: Spec) -> Found:
     known, listed, derived = {alias.lower() for alias in join}, ", ".join(join), spec.derived
     texts: list[tuple[Location, str]] = [(("source", "where"), spec.source.where)] if spec.source.where else []
     for name, column in spec.columns.items():
-        place, read = ("columns", name), sql.expression(column.from_) if column.from_ else None
+        text = column.expression
+        place, read = ("columns", name), sql.expression(text) if text else None
         if name in derived:
             continue
         if name in keyed.keys and name in spec.keys:
             own = f"{sql.quote(first)}.{sql.quote(keyed.keys[name])}"
             if read is None or read.text.replace("`", "").lower() != own.replace("`", "").lower():
                 yield place, f"'{name}' is a key, which {first} decides; write from: {own}"
-        elif read is None or column.from_ is None:
+        elif read is None or text is None:
             yield place, f"'{name}' has no from, which names its table; write for example from: {first}.{name}"
         else:
-            texts.append(((*place, "from"), column.from_))
+            texts.append(((*place, "from"), text))
     for where, text in texts:
         found = sql.expression(text)
         if found.tables:
@@ -264,6 +314,8 @@ def _columns(spec: Spec) -> Found:
             message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
             yield ("columns", name), message
         seen[name.lower()] = name
+        if isinstance(column.from_, dict):
+            yield ("columns", name, "from"), "from: an expression for each feed goes with 'sources:'; write one"
         if spec.keeps_history and column.track and "MAP<" in column.type:
             yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
     for option, name in spec.history_columns:
@@ -347,8 +399,8 @@ def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragme
     for index, text in enumerate(source.sequence_by):
         yield ("source", "sequence_by", index), sql.expression, text
     for name, column in spec.columns.items():
-        if column.from_ is not None:
-            yield ("columns", name, "from"), sql.expression, column.from_
+        if column.expression is not None:
+            yield ("columns", name, "from"), sql.expression, column.expression
         if column.compare is not None:
             yield ("columns", name, "compare"), sql.expression, column.compare
     if snapshot is not None:

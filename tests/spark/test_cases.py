@@ -66,7 +66,8 @@ class _Table:
         self.spec = self._spec(case.batches[0])
 
     def _spec(self, batch: Batch) -> Spec:
-        return runnable(self.spark, load_spec_text(self.case.spec_text(batch.options), name=self.case.name))
+        spec = load_spec_text(self.case.spec_text(batch.options), name=self.case.name).for_feed(batch.feed)
+        return runnable(self.spark, spec)
 
     def load(self, place: str, batch: Batch, again: bool) -> None:
         """Load a batch, and again if the case asks for it."""

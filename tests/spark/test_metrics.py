@@ -150,7 +150,7 @@ def test_wrong_metrics_table_stops_the_run(spark: Any, here: Called) -> None:
     spark.sql("CREATE TABLE measured.other (run STRING, target STRING) USING DELTA")
     for table, status, message in (
         ("measured.seen", 1, "--metrics measured.seen: is a view, which takes no rows; name another table"),
-        ("measured.other", 1, "--metrics measured.other: is there without 23 of the columns, such as spec; add what is "
+        ("measured.other", 1, "--metrics measured.other: is there without 24 of the columns, such as spec; add what is "
                               "missing, or name another table"),
         ("measured.people", 2, "--metrics measured.people: is the target of specs/people.yml; name another table"),
     ):  # fmt: skip

@@ -121,3 +121,34 @@ def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
         Runner(spark).stream([*given, other], rows, "cp")
     with pytest.raises(DataError, match="id is NULL"):
         Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
+
+
+def test_stream_keeps_rows_that_break_an_expectation_elsewhere(
+    spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch leaves them out, a batch that breaks a rule which stops leaves the table as it was."""
+    monkeypatch.chdir(tmp_path)
+    for table in ("web.priced", "web.priced_rejected"):
+        spark.sql(f"DROP TABLE IF EXISTS {table}")
+    spark.sql("CREATE SCHEMA IF NOT EXISTS web")
+    spark.sql("CREATE OR REPLACE TABLE web.prices (id INT, price INT, at TIMESTAMP) USING DELTA")
+    (tmp_path / "priced.yml").write_text(
+        "target: web.priced\npattern: scd2\nsource: {table: web.prices, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, price: int}\nquarantine: web.priced_rejected\n"
+        "expectations:\n  - {name: positive, expect: price > 0, on_violation: quarantine}\n"
+        "  - {name: small, expect: price < 100}\n"
+        f"stream: {{checkpoint: '{tmp_path}/c'}}\n"
+    )
+    first, second = "(1, 5, '2024-01-01'), (2, -1, '2024-01-01')", "(2, -1, '2024-01-01'), (2, 3, '2024-01-02')"
+    for number, rows in enumerate((first, second)):
+        spark.sql(f"INSERT INTO web.prices SELECT c1, c2, CAST(c3 AS TIMESTAMP) FROM VALUES {rows} AS v (c1, c2, c3)")
+        assert called("stream", "priced.yml")[0] == 0
+        assert len(rows_of(spark, "web.priced")) == number + 1
+    stored = rows_of(spark, "web.priced")
+    assert [row[:2] for row in stored] == [(1, 5), (2, 3)]
+    rejected = spark.table("web.priced_rejected").collect()
+    assert [(row.rule, row.target) for row in rejected] == [("positive", "web.priced")], "the same row is there once"
+    spark.sql("INSERT INTO web.prices VALUES (3, 7, TIMESTAMP '2024-01-03'), (1, 100, TIMESTAMP '2024-01-03')")
+    status, _, err = called("stream", "priced.yml")
+    assert status == 1 and "small" in err
+    assert rows_of(spark, "web.priced") == stored

@@ -171,6 +171,7 @@ class Batch(_Model):
 
     rows: str = ""
     tables: dict[str, str] = Field(default_factory=dict)
+    feed: str | None = None
     facts: str | None = None
     params: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
@@ -244,6 +245,9 @@ class Case(_Model):
     def spec_text(self, options: Mapping[str, Any]) -> str:
         """The spec as YAML text, with target, source table and the options of a batch filled in."""
         given = {"target": self.target, "pattern": "scd2", **_merged(self.spec, options)}
+        if "sources" in given:
+            given["sources"] = {name: {"table": "nowhere", **source} for name, source in given["sources"].items()}
+            return json.dumps(given, default=str)
         given["source"] = {**({} if self.tables else {"table": "nowhere"}), **given.get("source", {})}
         for alias in self.tables:
             given["source"]["join"][alias] = {"table": self.view(alias), **given["source"]["join"][alias]}

@@ -160,7 +160,8 @@ def test_example_specs_are_valid(path: Any) -> None:
 def test_every_option_is_valid() -> None:
     assert found(FULL) == []
     flag = {f"history.is_current.{name}" for name in ("name", "type", "open", "closed")}
-    other = {"source.query", "source.path", "source.format", "source.options"}  # only one of table, query, path, join
+    # Only one of table, query, path, join; and one of source, sources.
+    other = {"source.query", "source.path", "source.format", "source.options", "sources"}
     other |= {place for place in MEANINGS if place.startswith("source.join")}
     assert places(tree(FULL)) | flag | other == set(MEANINGS)
 
@@ -186,6 +187,11 @@ def test_random_specs_are_valid(seed: int) -> None:
         ("table: crm.s", "path: a.csv, format: csv, options: {header: true}"),
         ("table: crm.s", "join: {c: {table: crm.c, keys: {id: id}}}"),
         (
+            "source: {table: crm.s, effective_at: at}",
+            "sources: {a: {table: crm.s}, b: {query: SELECT 1, feed: snapshot}}",
+        ),
+        ("name: string", "name: {type: string, from: {a: n, b: upper(n)}}"),
+        (
             "table: crm.s",
             "join: {c: {table: crm.c, keys: {id: id}, valid_from: a, valid_to: b, open_end: 9999-12-31, gap: 1 day, "
             "where: x = 1}}",
@@ -202,6 +208,11 @@ def test_schema_accepts(was: str, becomes: str) -> None:
     [
         ("target: crm.t\n", ""),
         ("keys: [id]\n", ""),
+        ("source: {table: crm.s, effective_at: at}\n", ""),
+        ("keys:", "sources: {a: {table: crm.s}}\nkeys:"),
+        ("source: {table: crm.s, effective_at: at}", "sources: {a: {table: crm.s, query: SELECT 1}}"),
+        ("source: {table: crm.s, effective_at: at}", "sources: {a-b: {table: crm.s}}"),
+        ("name: string", "name: {type: string, from: [a]}"),
         ("keys: [id]", "keys: {id: int}"),
         ("keys: [id]", "keys: [_scd_id]"),
         ("keys: [id]", "keys: [1]"),
