@@ -2,7 +2,7 @@
 -- Facts, each once, with the version of their key.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The version that was valid at the time of the fact. The unknown member if there is none.
+-- The version that was valid at the time of the fact. The unknown member if none is found.
 CREATE OR REPLACE VIEW sales.orders_with_member AS
 SELECT
     f.*,

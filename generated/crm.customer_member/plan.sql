@@ -35,7 +35,7 @@ changes AS (
 ),
 timeline AS (
     -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
-    -- The start of an inferred member (0) is no event: no change of the source has opened it.
+    -- The start of an inferred member (0) is not an event: no change of the source has opened it.
     SELECT id, segment, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
     FROM changes
     UNION ALL
@@ -73,7 +73,7 @@ ranked AS (
 ),
 judged AS (
     -- One event per key and time; two changes that contradict each other stop the statement.
-    -- Of an inferred member the first change that is no delete, and whether a delete has its start.
+    -- Of an inferred member the first change that is not a delete, and whether a delete has its start.
     SELECT
         *,
         MIN(CASE WHEN NOT _scd_deleted AND _scd_inferred IS NOT NULL THEN _scd_at END)

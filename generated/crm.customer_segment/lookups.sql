@@ -2,7 +2,7 @@
 -- Facts, each once, with the version of their key.
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The version that was valid at the time of the fact. NULL if there is none.
+-- The version that was valid at the time of the fact. NULL if none is found.
 CREATE OR REPLACE VIEW sales.orders_as_was AS
 SELECT
     f.*,
@@ -22,7 +22,7 @@ LEFT JOIN (
         AND d._scd_from <= CAST(ordered_at AS TIMESTAMP)
         AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
 
--- The open version of the key. NULL if there is none.
+-- The open version of the key. NULL if none is found.
 CREATE OR REPLACE VIEW sales.orders_as_is AS
 SELECT
     f.*,

@@ -2,7 +2,7 @@
 -- Facts, each once, with the version of their key.
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
--- The version that was valid at the time of the fact; before the first, that one. The unknown member if there is none.
+-- The version that was valid at the time of the fact; before the first, that one. The unknown member if none is found.
 CREATE OR REPLACE VIEW retail.orders_as_was AS
 SELECT
     f.*,
@@ -34,7 +34,7 @@ LEFT JOIN (
         AND COALESCE(d._scd_from <= CAST(ordered_at AS TIMESTAMP), CAST(ordered_at AS TIMESTAMP) IS NOT NULL)
         AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
 
--- The open version of the key. The unknown member if there is none.
+-- The open version of the key. The unknown member if none is found.
 CREATE OR REPLACE VIEW retail.orders_as_is AS
 SELECT
     f.*,

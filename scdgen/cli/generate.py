@@ -202,7 +202,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
 
 
 def _read_stored(folder: Path) -> str:
-    """Read the ``spec.json`` in a folder; empty if there is none."""
+    """Read the ``spec.json`` in a folder; empty without one."""
     file = folder / SPEC_JSON
     return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
 

@@ -331,7 +331,7 @@ class _JarList:
         jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]
         if not jars or not all(Path(jar).is_file() for jar in jars):
             return
-        with suppress(OSError):  # no cache is no error
+        with suppress(OSError):  # a cache is optional
             self.file.parent.mkdir(parents=True, exist_ok=True)
             part = self.file.with_suffix(f".{os.getpid()}")
             part.write_text("\n".join(jars), encoding="utf-8")

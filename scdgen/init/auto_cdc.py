@@ -254,7 +254,7 @@ def _put_rules(draft: Draft, found: _Statement, stored: str) -> None:
     unmapped = {
         "COMMENT": (found.begin["comment"], "the text on a flow; a table has description"),
         "ONCE": (found.begin["once"], "each run is a batch"),
-        "STORED AS BITEMPORAL": (stored == "BITEMPORAL", "there is no system time; drafted as scd2"),
-        "SYSTEM SEQUENCE BY": ("SYSTEM SEQUENCE BY" in found.clauses, "there is no system time"),
+        "STORED AS BITEMPORAL": (stored == "BITEMPORAL", "scdgen keeps no system time; drafted as scd2"),
+        "SYSTEM SEQUENCE BY": ("SYSTEM SEQUENCE BY" in found.clauses, "scdgen keeps no system time"),
     }
     draft.left_out += [f"{clause}: {why}" for clause, (there, why) in unmapped.items() if there]

@@ -92,7 +92,7 @@ class _Changes:
         elif old.reads_snapshot or new.reads_snapshot:
             self.from_source = "only this table has their history"
         self.stored, self.wanted = Times(old), Times(new)
-        # If a column has become a key, or is no longer one, the line about keys covers its options.
+        # If a column has become a key, or is not one any more, the line about keys covers its options.
         names = dict.fromkeys([*old.columns, *new.columns])
         self.names = [name for name in names if (name in old.keys) == (name in new.keys)]
         self.both = [name for name in self.names if name in old.columns and name in new.columns]

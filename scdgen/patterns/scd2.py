@@ -299,7 +299,7 @@ def _merge(spec: Spec) -> Scd2Merge:
     history = _history(spec)
     times, columns = history.times, history.columns
     # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
-    # any age, so that there is no bound.
+    # any age, so that they have no bound.
     bounds = () if source.fills(spec) or spec.reads_versions else (times.reachable(source.batch_bound(spec)),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:

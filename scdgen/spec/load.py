@@ -366,7 +366,7 @@ def _shown(value: Any) -> str:
 
 
 def _model_at(place: Location) -> type[Model]:
-    """Return the model at a place; the spec itself if there is none."""
+    """Return the model at a place; the spec itself if it has none."""
     model: type[Model] | None = Spec
     many = False  # whether the next step is an entry of a mapping or a list
     for step in place:

@@ -401,7 +401,7 @@ class Overlay(Model):
 
     first: Name | None = Field(default=None, description="Type 0: the value in the first version of the key.")
     previous: Name | None = Field(
-        default=None, description="Type 3: the last different value before that of the version; NULL if there is none."
+        default=None, description="Type 3: the last different value before that of the version; otherwise NULL."
     )
     current: Name | None = Field(
         default=None, description="Type 6: the value in the open version of the key; NULL if the key is deleted."

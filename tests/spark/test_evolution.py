@@ -339,7 +339,11 @@ columns: {{{columns}}}
 # What changes -> the options of the spec before and after, and its columns after.
 REBUILDS = {
     "equal neighbours": ("unchanged: keep", "", OLD),
-    "a column that is no longer tracked": ("", "", OLD.replace("city: string", "city: {type: string, track: false}")),
+    "a column that is not tracked any more": (
+        "",
+        "",
+        OLD.replace("city: string", "city: {type: string, track: false}"),
+    ),
     "deletes as versions": ("", "on_delete: mark\nhistory: {deleted: gone}", OLD),
 }
 

@@ -257,7 +257,7 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
                 for earlier in life:
                     if earlier.values[column] is None:
                         earlier.values[column] = values[column]
-        # What is no change leaves a value as the change that opened the version gave it.
+        # What is not a change leaves a value as the change that opened the version gave it.
         if at in stored and meaning.same(stored[at], values):
             was = {c: stored[at][c] for c in meaning.compare}
             values |= {c: v for c, v in was.items() if v is not None or c not in meaning.nulls}

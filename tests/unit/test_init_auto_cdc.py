@@ -165,8 +165,11 @@ def test_clause_becomes_option(
             "COMMENT: the text on a flow; a table has description",
         ),
         (LISTED.replace("APPLY CHANGES", "CREATE FLOW f AS AUTO CDC ONCE"), "ONCE: each run is a batch"),
-        (LISTED.replace("SCD TYPE 2", "BITEMPORAL"), "STORED AS BITEMPORAL: there is no system time; drafted as scd2"),
-        (LISTED.replace(" COL", " SYSTEM SEQUENCE BY s COL"), "SYSTEM SEQUENCE BY: there is no system time"),
+        (
+            LISTED.replace("SCD TYPE 2", "BITEMPORAL"),
+            "STORED AS BITEMPORAL: scdgen keeps no system time; drafted as scd2",
+        ),
+        (LISTED.replace(" COL", " SYSTEM SEQUENCE BY s COL"), "SYSTEM SEQUENCE BY: scdgen keeps no system time"),
     ],
 )
 def test_clause_without_option_is_named(
