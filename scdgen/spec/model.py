@@ -335,6 +335,11 @@ class Table(Model):
         default=None, description="The folder of the table's files, if the catalog is not to choose it."
     )
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether other options than ``layout`` place the files of the table, so that it means nothing."""
+        return bool(self.partition_by or self.cluster_by or self.location)
+
 
 class Snapshot(Model):
     """What a full extract covers, and when to refuse it."""
@@ -713,8 +718,7 @@ class Spec(Model):
         flag, table = self.history.is_current, self.table
         if flag is None or not self.keeps_history or flag.name not in self.rules.added_columns(self):
             return False
-        own = table.partition_by or table.cluster_by or table.location
-        return table.layout == "auto" and not own and "" not in (flag.open, flag.closed)
+        return table.layout == "auto" and not table.is_laid_out and "" not in (flag.open, flag.closed)
 
     @property
     def tracked(self) -> list[str]:

@@ -40,6 +40,8 @@ def resolve(spec: Spec) -> dict[str, Any]:
     del found["sources"]
     found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
     found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
+    if spec.table.is_laid_out and "layout" not in spec.table.model_fields_set:
+        del found["table"]["layout"]
     for name, column in found["columns"].items():
         column |= {"from": spec.column_source(name), "nullable": column["nullable"] and name not in spec.keys}
         for option in ("track", "nulls", "merge"):
@@ -94,6 +96,6 @@ def from_json(text: str) -> Spec | None:
         spec = Spec.model_validate_json(text)
     except ValidationError:
         return None
-    if "layout" not in spec.table.model_fields_set and spec.keeps_history:
+    if "layout" not in spec.table.model_fields_set and spec.keeps_history and not spec.table.is_laid_out:
         spec = spec.model_copy(update={"table": spec.table.model_copy(update={"layout": "none"})})
     return None if rule_problems(spec) else spec.for_feed()
