@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix dbt bench docs test-docs site format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix dbt orchestrators bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -25,7 +25,7 @@ help:
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
 	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
-	@echo "make test-long  everything else: the long tests, and all targets from here to make dbt but make fuzz (one and a half hours)"
+	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (two and a half hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
@@ -38,6 +38,7 @@ help:
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (20 minutes)"
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
+	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
 	@echo "make bench   measurements, side by side in one run (two to three hours on 2 cores); PARTS='history replay' chooses some"
 
@@ -85,7 +86,7 @@ spark: $(JARS)
 
 test-long: INPUTS = 5000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers matrix dbt
+test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers matrix dbt orchestrators
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
@@ -123,6 +124,12 @@ DBT ?=
 
 dbt: $(JARS)
 	$(BIN)/python -m tests.tools.dbt_versions $(DBT)
+
+# Orchestrators for make orchestrators; all by default.
+TOOL ?=
+
+orchestrators: $(JARS)
+	$(BIN)/python -m tests.tools.orchestrators $(TOOL)
 
 lint: $(READY)
 	$(BIN)/ruff check .

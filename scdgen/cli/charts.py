@@ -1,7 +1,8 @@
-"""The order of specs (``scdgen graph``) and the lineage of columns (``scdgen explain``), as text or Mermaid."""
+"""The order of specs (``scdgen graph``) and the lineage of columns (``scdgen explain``), as text, Mermaid or JSON."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -17,7 +18,7 @@ _LEGEND = "─ the value is made of it, ┄ it decides"
 
 @click.command()
 @specs_argument
-@click.option("--format", "kind", type=click.Choice(["text", "mermaid"]), default="text", show_default=True)
+@click.option("--format", "kind", type=click.Choice(["text", "mermaid", "json"]), default="text", show_default=True)
 @click.option("--infer", is_flag=True, help="The order of run --infer, which also reads the facts of members.inferred.")
 def graph(specs: tuple[str, ...], kind: str, infer: bool, debug: bool) -> None:
     """Show the order in which `run` executes the specs, and what each reads. Needs no Spark and no Java.
@@ -25,9 +26,10 @@ def graph(specs: tuple[str, ...], kind: str, infer: bool, debug: bool) -> None:
     \b
     Examples:  scdgen graph specs
                scdgen graph specs --format mermaid      a flowchart
+               scdgen graph specs --format json         a line per table, for an orchestrator
     """
-    found = steps(load_specs(specs), infer)
-    click.echo(chart_graph(found) if kind == "mermaid" else format_graph(found))
+    write = {"text": format_graph, "mermaid": chart_graph, "json": list_graph}[kind]
+    click.echo(write(steps(load_specs(specs), infer)))
 
 
 def format_graph(steps: Sequence[Step]) -> str:
@@ -38,6 +40,25 @@ def format_graph(steps: Sequence[Step]) -> str:
         listed = ", ".join(_describe_read(step, read) for read in step.reads) or "no table"
         lines.append(f"{step.spec.target.ljust(widths[0])}  {step.spec.origin.ljust(widths[1])}  reads {listed}")
     return "\n".join(lines)
+
+
+def list_graph(steps: Sequence[Step]) -> str:
+    """Format a JSON object per table, in the order of a run.
+
+    ``after`` names the targets that must run before, ``reads`` the tables that none of the specs writes.
+    """
+    return "\n".join(
+        json.dumps(
+            {
+                "target": step.spec.target,
+                "spec": step.spec.origin,
+                "after": step.needs,
+                "reads": list(dict.fromkeys(read.name for read in step.reads if read.writer is None)),
+            },
+            ensure_ascii=False,
+        )
+        for step in steps
+    )
 
 
 def chart_graph(steps: Sequence[Step]) -> str:

@@ -1,7 +1,8 @@
 """The scenarios in tests/cases/rows; the README there describes the files.
 
-A batch with ``again`` is loaded twice. In the long tests so is the last batch of every case, and the second load must
-change nothing; then every check must pass. In `make test` the random histories prove both.
+A case with ``tier: long`` is not in `make test`. A batch with ``again`` is loaded twice. In the long tests so is the
+last batch of every case, and the second load must change nothing; then every check must pass. In `make test` the random
+histories prove both.
 """
 
 from __future__ import annotations
@@ -25,9 +26,13 @@ CASES = all_cases(ROOT / "tests" / "cases" / "rows")
 
 
 NAMES = [case.name if isinstance(case, Case) else "wrong" for case in CASES]
+CASES_OF_TIERS = [
+    pytest.param(case, id=name, marks=[pytest.mark.long] if isinstance(case, Case) and case.tier == "long" else [])
+    for case, name in zip(CASES, NAMES, strict=True)
+]
 
 
-@pytest.mark.parametrize("case", CASES, ids=NAMES)
+@pytest.mark.parametrize("case", CASES_OF_TIERS)
 def test_case(spark: SparkSession, warehouse: Path, case: Case | CaseError) -> None:
     _play(spark, warehouse, case, thorough=False)
 

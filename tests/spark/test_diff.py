@@ -61,6 +61,7 @@ def summarize(found: DiffResult, *columns: str) -> list[tuple[Any, ...]]:
     return [(row.change, *row.key.values(), row.since, *side(row)) for row in found.rows]
 
 
+@pytest.mark.long
 def test_changes_by_times_and_runs(
     spark: SparkSession, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_bytes_opened_do_not_grow_with_the_history(grown: SparkSession) -> None:
     assert late <= 1.05 * early, (early, late)
 
 
+@pytest.mark.long
 def test_batch_runs_without_the_files_of_closed_versions(spark: SparkSession) -> None:
     """In default settings, without OPTIMIZE: the MERGE opens no file that holds closed versions only."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS grown")

@@ -228,6 +228,7 @@ def test_commands_choose_and_show_the_feed(spark: Any, here: Called) -> None:
     assert (undone["undoes"], undone["feed"]) == (newest["run"], ""), "an undo reads no source"
 
 
+@pytest.mark.long
 def test_stream_reads_one_feed(spark: Any, here: Called, tmp_path: Path) -> None:
     """Each feed has its own checkpoint, so that two streams of one table do not share one."""
     for feed, rows in ((["--feed", "initial"], 2), ([], 1)):

@@ -123,6 +123,7 @@ def test_runner_refuses_specs_with_different_sources(spark: Any) -> None:
         Runner(spark).run(other, source=spark.sql("SELECT CAST(NULL AS INT) AS id"))
 
 
+@pytest.mark.long
 def test_stream_keeps_rows_that_break_an_expectation_elsewhere(
     spark: Any, called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
@@ -198,6 +198,7 @@ class Case(_Model):
     """One scenario."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    tier: Literal["test", "long"] = "test"
     why: Text
     spec: dict[str, Any]
     schema_: str = Field(default="", alias="source schema")

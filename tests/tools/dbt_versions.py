@@ -7,12 +7,11 @@ was run: dbt 1.12 needs a package that pip builds from a download of GitHub, whi
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 
-from tests.tools.matrix import PLACE, ROOT, VERSIONS, environment
+from tests.tools.matrix import PLACE, VERSIONS, environment, run_logged
 
 # dbt -> its packages, which choose no Spark of their own.
 DBT = {
@@ -31,15 +30,9 @@ def status(version: str) -> str:
         python = environment(f"dbt-{version}", [*DBT[version], *VERSIONS["4.2"]])
     except subprocess.CalledProcessError:
         return "not tried, because pip cannot install it here"
-    with (PLACE / f"dbt-{version}.log").open("w") as log:
-        statuses = [
-            subprocess.run(
-                [python, "-m", *command], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-                stdout=log, stderr=subprocess.STDOUT, check=False,
-            ).returncode
-            for command in (TESTS, *([PAGE] if version == _OF_PAGE else []))
-        ]  # fmt: skip
-    return f"failed, see {log.name}" if any(statuses) else "passed"
+    log = PLACE / f"dbt-{version}.log"
+    failed = run_logged(python, [TESTS, *([PAGE] if version == _OF_PAGE else [])], log)
+    return f"failed, see {log}" if failed else "passed"
 
 
 def main(versions: Sequence[str]) -> int:

@@ -51,18 +51,29 @@ def tried(version: str) -> Outcome:
     """Run the core on a version. The output of pytest goes to .build/matrix/VERSION.log."""
     python = environment(version, VERSIONS[version])
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, (PLACE / f"{version}.log").open("w") as log:
+    with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "core.xml")
         left_out = NOT_ON_SPARK_3 if version.startswith("3.") else ()
         tests = ["-m", "core", "tests/spark", *(f"--deselect=tests/spark/{name}" for name in left_out)]
-        command = [python, "-m", "pytest", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests]
-        subprocess.run(
-            list(map(str, command)), cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=log, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
+        pytest = ("pytest", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests)
+        run_logged(python, [pytest], PLACE / f"{version}.log")
         passed, failures = read_report(report)
     found = {name: _installed(python, name) for name in ("pyspark", "delta-spark")}
     return Outcome(found["pyspark"], found["delta-spark"], passed, failures, time.monotonic() - begin)
+
+
+def run_logged(python: Path, modules: Iterable[Sequence[str]], log: Path) -> bool:
+    """Run Python's modules with their arguments, with the output in ``log``; whether one of them failed."""
+    with log.open("w") as file:
+        return any(
+            [
+                subprocess.run(
+                    [python, "-m", *module], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    stdout=file, stderr=subprocess.STDOUT, check=False,
+                ).returncode
+                for module in modules
+            ]
+        )  # fmt: skip
 
 
 def environment(name: str, packages: Sequence[str]) -> Path:

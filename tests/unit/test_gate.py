@@ -183,6 +183,7 @@ def test_committed_files_parse_as_spark(path: Path) -> None:
     assert refused_by_spark(path.read_text()) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(1, 61))
 def test_random_specs_parse_as_spark(seed: int) -> None:
     for text in render(load_spec_text(make_case(seed, f"r.t{seed}", "data/x").text)).files().values():

@@ -131,6 +131,7 @@ def _structs(script: str) -> Iterator[tuple[list[str], list[str]]]:
                 yield _fields(sides[0]), _fields(sides[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(60))
 def test_compared_structs_have_the_same_field_names(seed: int) -> None:
     """Spark 3.5, and perhaps the Databricks runtimes based on it, cannot compare others."""

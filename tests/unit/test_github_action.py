@@ -95,6 +95,7 @@ def test_wrong_spec_fails_before_the_summary(origin: Path, act: Act) -> None:
     assert "specs/customer.yml:4:8: keys: 'idd' is not among the columns" in ended.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("before", ["", "0" * 40, "1" * 40])
 def test_without_a_base_the_committed_sql_is_compared(act: Act, before: str) -> None:
     """A run by hand, the first push of a branch, and a commit that the server does not have."""
@@ -103,6 +104,7 @@ def test_without_a_base_the_committed_sql_is_compared(act: Act, before: str) -> 
     assert ended.summary == "### scdgen\n\nThe SQL of the specs is that of the committed `generated/`.\n"
 
 
+@pytest.mark.long
 def test_folders_are_inputs(origin: Path, act: Act) -> None:
     base = git(origin, "rev-parse", "HEAD")
     (origin / "dwh").mkdir()

@@ -176,6 +176,13 @@ def test_graph_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monke
         'flowchart LR\n    t1["crm.customer"]\n    t2["crm.address"]\n    t1 --> t2\n',
         "",
     )
+    Path("specs/b.yml").write_text(text("crm.customer", table("crm.raw")))
+    assert run(capsys, "graph", "specs", "--format", "json") == (
+        0,
+        '{"target": "crm.customer", "spec": "specs/b.yml", "after": [], "reads": ["crm.raw"]}\n'
+        '{"target": "crm.address", "spec": "specs/a.yml", "after": ["crm.customer"], "reads": []}\n',
+        "",
+    )
     Path("specs/b.yml").write_text(text("crm.customer", table("crm.address")))
     status, out, err = run(capsys, "graph", "specs")
     assert (status, out) == (1, "")

@@ -22,7 +22,7 @@ from tests.tools.readme import filled
 README = (ROOT / "README.md").read_text()
 REFERENCE = (ROOT / "docs/reference.md").read_text()
 BLOCKS = [(name_of(page), block) for page in PAGES for block in blocks(page.read_text())]
-FOLDERS = ("specs/", "corrections/")
+FOLDERS = ("specs/", "corrections/", "move/")
 DBT_PROJECT = (
     "dbt_project.yml", "profiles.yml", "packages.yml", "models/sources.yml", "models/orders_history.yml",
     "snapshots/orders_snapshot.yml",
