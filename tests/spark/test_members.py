@@ -204,6 +204,7 @@ columns: {number: int, customer: int, ordered: timestamp}
 """
 
 
+@pytest.mark.long
 def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Called, tmp_path: Path) -> None:
     for name, text in (("customer.yml", DIMENSION), ("orders.yml", ORDERS)):
         (tmp_path / name).write_text(text)
