@@ -29,8 +29,7 @@ extract AS (
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
-            WHEN customer_no IS NULL
-                THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
+            WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
             ELSE _scd_kept
         END
     UNION ALL
@@ -109,11 +108,10 @@ versions AS (
         LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
     WHERE
         CASE
-            WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is not newer than a version that it closes: '
-                    || TO_JSON(STRUCT(customer_no, _scd_from))
-                )
+            WHEN _scd_action = 'close' AND _scd_at <= _scd_from THEN RAISE_ERROR(
+                '[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is not newer than a version that it closes: '
+                || TO_JSON(STRUCT(customer_no, _scd_from))
+            )
             ELSE TRUE
         END
 ),

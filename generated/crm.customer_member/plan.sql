@@ -26,8 +26,7 @@ changes AS (
     WHERE
         CASE
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_member: id is NULL')
-            WHEN id = -1
-                THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] crm.customer_member: a row has the reserved key')
+            WHEN id = -1 THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] crm.customer_member: a row has the reserved key')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_member: changed_at is NULL')
             WHEN _scd_at >= _scd_batch_from THEN _scd_kept
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_member: the source changed during the run')

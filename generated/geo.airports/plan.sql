@@ -62,12 +62,9 @@ snapshot AS (
     WHERE
         CASE
             WHEN _scd_before IS NULL THEN TRUE
-            WHEN _scd_before
-                <=> STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid)
-                THEN FALSE
+            WHEN _scd_before <=> STRUCT(iata, name, city, subd, country, elevation, lat, lon, tz, lid) THEN FALSE
             ELSE RAISE_ERROR(
-                '[SCDGEN_CONFLICT] geo.airports: two different rows of one key: '
-                || TO_JSON(STRUCT(icao))
+                '[SCDGEN_CONFLICT] geo.airports: two different rows of one key: ' || TO_JSON(STRUCT(icao))
             )
         END
 ),
@@ -134,17 +131,15 @@ versions AS (
         LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
     WHERE
         CASE
-            WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                THEN RAISE_ERROR(
-                    '[SCDGEN_TAKEN_AT] geo.airports: the snapshot is not newer than a version that it closes: '
-                    || TO_JSON(STRUCT(icao, _scd_from))
-                )
-            WHEN _scd_closing > 0.2 * _scd_current
-                THEN RAISE_ERROR(
-                    '[SCDGEN_MAX_DELETED] geo.airports: ' || _scd_closing
-                    || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
-                    || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 20 %)'
-                )
+            WHEN _scd_action = 'close' AND _scd_at <= _scd_from THEN RAISE_ERROR(
+                '[SCDGEN_TAKEN_AT] geo.airports: the snapshot is not newer than a version that it closes: '
+                || TO_JSON(STRUCT(icao, _scd_from))
+            )
+            WHEN _scd_closing > 0.2 * _scd_current THEN RAISE_ERROR(
+                '[SCDGEN_MAX_DELETED] geo.airports: ' || _scd_closing
+                || IF(_scd_closing = 1, ' key', ' keys') || ' deleted ('
+                || ROUND(100 * _scd_closing / _scd_current, 1) || ' %; limit 20 %)'
+            )
             ELSE TRUE
         END
 ),

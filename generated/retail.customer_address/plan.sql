@@ -27,8 +27,7 @@ changes AS (
         CASE
             WHEN customer_id IS NULL
                 THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.customer_address: customer_id is NULL')
-            WHEN _scd_at IS NULL
-                THEN RAISE_ERROR('[SCDGEN_NULL_TIME] retail.customer_address: moved_at is NULL')
+            WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] retail.customer_address: moved_at is NULL')
             WHEN _scd_at >= _scd_batch_from THEN _scd_kept
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] retail.customer_address: the source changed during the run')
         END

@@ -11,7 +11,7 @@ from scdgen.spec.model import Spec
 # The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
 
-_WIDTH = 80  # of a line in a refusal, which is indented
+_WIDTH = 80  # of a refusal, which may follow a condition
 
 EXPECTATION = "expectation_"  # and its name: the rule for rows that break an expectation
 
@@ -56,7 +56,7 @@ def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str
         return line
     lines = [parts[0]]
     for part in parts[1:]:
-        fits = "\n" not in part and len(lines[-1]) + len(part) <= _WIDTH
+        fits = "\n" not in part and len(lines[-1]) + len(part) <= _WIDTH + 8
         lines[-1:] = [f"{lines[-1]} || {part}"] if fits else [lines[-1], f"|| {part}"]
     return f"{call}(\n    " + "\n    ".join(lines) + "\n)"
 

@@ -60,14 +60,14 @@ def commented(text: str) -> str:
     return textwrap.fill(" ".join(text.split()), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
 
 
-def same(left: str, right: str) -> str:
-    """A NULL-safe comparison, on two lines if one is too long.
+def same(left: str, right: str, room: int = WIDTH - 40) -> str:
+    """A NULL-safe comparison, on two lines if one is longer than ``room``.
 
     >>> same("a", "b")
     'a <=> b'
     """
     line = f"{left} <=> {right}"
-    if "\n" not in line and len(line) <= WIDTH - 40:
+    if "\n" not in line and len(line) <= room:
         return line
     return f"{left}\n    <=> " + right.replace("\n", "\n    ")
 
@@ -80,7 +80,7 @@ def when(conditions: str | Iterable[str], value: str) -> str:
     """
     listed = [conditions] if isinstance(conditions, str) else list(conditions)
     line = f"WHEN {' AND '.join(listed)}"
-    if "\n" not in line and len(line) + len(value.partition("\n")[0]) <= WIDTH - 26:
+    if "\n" not in line and len(line) + len(value.partition("\n")[0]) <= WIDTH - 24:
         return f"{line} THEN {value}"
     head = line if len(line) <= WIDTH - 22 else "WHEN " + "\n    AND ".join(listed)
     return head + "\n    THEN " + value.replace("\n", "\n    ")

@@ -4,7 +4,7 @@
 -- MAGIC
 -- MAGIC `Customers, from a full extract; a customer that is gone from it is closed`
 -- MAGIC
--- MAGIC Generated from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
+-- MAGIC Generated from `../work/main/specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
 
 -- COMMAND ----------
 
@@ -17,7 +17,7 @@
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Creates the table if it does not exist.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS crm;
 
@@ -56,7 +56,7 @@ TBLPROPERTIES (
 -- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
 -- writes nothing if a key is NULL, rows of one key differ, the extract is empty, or a version to close is not older
 -- than the extract. The same extract again changes nothing.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- Every row of the extract takes effect at this time.
@@ -87,8 +87,7 @@ MERGE INTO crm.customer_full AS t USING (
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
-                WHEN customer_no IS NULL
-                    THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
+                WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
                 ELSE _scd_kept
             END
         UNION ALL
@@ -167,11 +166,10 @@ MERGE INTO crm.customer_full AS t USING (
             LATERAL VIEW EXPLODE(_scd_actions) p AS _scd_action
         WHERE
             CASE
-                WHEN _scd_action = 'close' AND _scd_at <= _scd_from
-                    THEN RAISE_ERROR(
-                        '[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is not newer than a version that it closes: '
-                        || TO_JSON(STRUCT(customer_no, _scd_from))
-                    )
+                WHEN _scd_action = 'close' AND _scd_at <= _scd_from THEN RAISE_ERROR(
+                    '[SCDGEN_TAKEN_AT] crm.customer_full: the snapshot is not newer than a version that it closes: '
+                    || TO_JSON(STRUCT(customer_no, _scd_from))
+                )
                 ELSE TRUE
             END
     ),
@@ -210,7 +208,7 @@ WHEN NOT MATCHED THEN
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Integrity checks: each query returns the rows that break its rule, so no rows is good.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
 SELECT
@@ -296,7 +294,7 @@ WHERE t.customer_no IS NULL
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Views of the table.
--- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_full_current AS
