@@ -36,7 +36,7 @@ help:
 	@echo "make site    the documentation as a site in .build/site, its links checked; open .build/site/index.html"
 	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
-	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (20 minutes)"
+	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (half an hour)"
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"

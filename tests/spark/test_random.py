@@ -47,12 +47,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _more() -> list[Any]:
-    """The seeds of the long tier: fifty with `compare`, and fifty with overlays, with those of ``FEW``."""
-    cases = {seed: make_case(seed, "r.t", "x") for seed in range(1, 301)}
-    compared = [seed for seed, case in cases.items() if case.meaning.compare and seed not in FEW][:49]
-    overlaid = [seed for seed, case in cases.items() if "overlays" in case.document and seed not in FEW]
-    chosen = dict.fromkeys([*compared, *sorted(overlaid, key=lambda seed: seed not in compared)[:45]])
-    return [pytest.param(seed, marks=pytest.mark.long) for seed in chosen]
+    """The seeds of the long tier: fifty with `compare`, and fifty of whole histories. Most of them have overlays."""
+    cases = {seed: make_case(seed, "r.t", "x") for seed in range(1, 601) if seed not in FEW}
+    compared = [seed for seed, case in cases.items() if case.meaning.compare][:50]
+    versions = [seed for seed, case in cases.items() if case.document["source"].get("feed") == "versions"][:50]
+    return [pytest.param(seed, marks=pytest.mark.long) for seed in sorted({*compared, *versions})]
 
 
 def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_property: Any) -> None:

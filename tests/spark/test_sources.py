@@ -36,7 +36,7 @@ VALUE = {"changes": "nm", "initial": "label", "corrections": "name"}  # feed -> 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
-        few: list[Any] = [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 31))]
+        few: list[Any] = [*range(1, 6), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(6, 36))]
         metafunc.parametrize("seed", seeds(metafunc.config, few))
 
 
@@ -147,14 +147,16 @@ def stored(spark: SparkSession, spec: Spec) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.table(spec.target).select(*names).collect()), key=repr)
 
 
-def test_random_feeds_equal_the_reference(spark: SparkSession, seed: int) -> None:
-    story = Story(seed)
+def test_random_feeds_equal_the_reference(spark: SparkSession, seed: int, request: pytest.FixtureRequest) -> None:
+    """A long test plans each batch, and loads each twice; the others do so with the last batch only."""
+    story, whole = Story(seed), request.node.get_closest_marker("long") is not None
     spec, runner, state = load_spec_text(story.text), Runner(spark), History()
     spark.sql(f"DROP TABLE IF EXISTS {spec.target}")
     for number, feed in enumerate(story.feeds()):
         rows, taken = story.batch(feed, number)
         source, params = frame_of(spark, feed, rows), {"taken": taken}
-        for turn in ("first", "again"):
+        thorough = whole or number == BATCHES - 1
+        for turn in ("first", "again") if thorough else ("first",):
             label = f"seed {seed}, batch {number} ({feed}), {turn}\n{story.text}"
             try:
                 after = story.meant(feed, state, rows, taken)
@@ -164,9 +166,9 @@ def test_random_feeds_equal_the_reference(spark: SparkSession, seed: int) -> Non
                 assert stopped.value.rule == str(refused), label
                 after = state
             else:
-                planned = runner.plan_counted(spec, source, params, feed=feed).counts.versions
+                plan = runner.plan_counted(spec, source, params, feed=feed) if thorough else None
                 result = runner.run(spec, source, params, feed=feed)
-                assert planned["opened"] == result.inserted, label
+                assert plan is None or plan.counts.versions["opened"] == result.inserted, label
                 if after == state:
                     assert (result.inserted, result.updated, result.deleted) == (0, 0, 0), label
             if number or after:
