@@ -76,6 +76,11 @@ def names(size: Size) -> list[str]:
 
 
 def spec_of(size: Size, table: str, source: str, snapshot: bool = False) -> Spec:
+    """The spec of :func:`spec_text`."""
+    return load_spec_text(spec_text(size, table, source, snapshot))
+
+
+def spec_text(size: Size, table: str, source: str, snapshot: bool = False) -> str:
     """What a user would write for this table, fed by changes or by full extracts."""
     columns = ", ".join(["id: bigint", "part: int", *(f"{name}: string" for name in names(size))])
     layouts = {
@@ -85,7 +90,7 @@ def spec_of(size: Size, table: str, source: str, snapshot: bool = False) -> Spec
     }
     feed = "feed: snapshot" if snapshot else "effective_at: changed_at"
     taken = "snapshot: {taken_at: \"TIMESTAMP '2026-01-01'\"}" if snapshot else ""
-    return load_spec_text(
+    return (
         f"target: {SCHEMA}.{table}\npattern: scd2\nsource: {{table: {source}, {feed}}}\n{taken}\n"
         f"keys: [id]\ncolumns: {{{columns}}}\n{layouts[size.layout]}\n"
     )
