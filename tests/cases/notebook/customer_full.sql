@@ -4,7 +4,7 @@
 -- MAGIC
 -- MAGIC `Customers, from a full extract; a customer that is gone from it is closed`
 -- MAGIC
--- MAGIC Generated from `../work/main/specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
+-- MAGIC Generated from `specs/customer_full.yml`; do not edit: change the spec and run `scdgen generate`.
 
 -- COMMAND ----------
 
@@ -17,7 +17,7 @@
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Creates the table if it does not exist.
--- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 CREATE SCHEMA IF NOT EXISTS crm;
 
@@ -56,7 +56,7 @@ TBLPROPERTIES (
 -- version and opens another, a missing key closes its version. Load extracts in the order of their times. Stops and
 -- writes nothing if a key is NULL, rows of one key differ, the extract is empty, or a version to close is not older
 -- than the extract. The same extract again changes nothing.
--- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 -- Set before this runs: DECLARE OR REPLACE VARIABLE taken TIMESTAMP DEFAULT ...;
 
 -- Every row of the extract takes effect at this time.
@@ -208,7 +208,7 @@ WHEN NOT MATCHED THEN
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Integrity checks: each query returns the rows that break its rule, so no rows is good.
--- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- one_current: at most one open version per key.
 SELECT
@@ -294,7 +294,7 @@ WHERE t.customer_no IS NULL
 
 -- crm.customer_full: Customers, from a full extract; a customer that is gone from it is closed
 -- Views of the table.
--- Generated from ../work/main/specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
+-- Generated from specs/customer_full.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The open versions.
 CREATE OR REPLACE VIEW crm.customer_full_current AS
