@@ -30,7 +30,7 @@ help:
 	@echo "make wheel   the wheel, built and installed in an empty environment"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
 	@echo "make seeds   20 random specs, and the plans of three, against the reference; SEED=N chooses others"
-	@echo "make fuzz    100 random specs, the plans of ten and the full streams, and counts the options; SEED=N chooses others"
+	@echo "make fuzz    100 random specs, the plans of ten and the full streams; SEED=N chooses others"
 	@echo "make fuzz-specs  100,000 hostile specs through the loader and the renderer"
 	@echo "make test-docs  every page's commands against what they print (minutes)"
 	@echo "make site    the documentation as a site in .build/site, its links checked; open .build/site/index.html"

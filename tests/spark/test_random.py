@@ -2,13 +2,11 @@
 
 The last batch is merged twice.
 
-To run one again: pytest tests/spark/test_random.py --seed N --specs 1. `make seeds` runs twenty; `make fuzz` runs a
-hundred, and counts their options.
+To run one again: pytest tests/spark/test_random.py --seed N --specs 1. `make seeds` runs twenty, `make fuzz` a hundred.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,10 +52,9 @@ def _more() -> list[Any]:
     return [pytest.param(seed, marks=pytest.mark.long) for seed in sorted({*compared, *versions})]
 
 
-def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int, record_property: Any) -> None:
+def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     target = f"random.t{seed}"
     whole = make_case(seed, target, str(tmp_path))
-    record_property("options", sorted(set(_options(whole.document))))
     state: Any = {}
     for number in range(BATCHES):
         case = whole.before() if whole.grows and number == 0 else whole
@@ -209,23 +206,3 @@ def _check_overlays(spark: SparkSession, case: Case, spec: Spec, state: History)
     names = ", ".join([*case.how.keys, "begins", *(name for name, _, _ in listed)])
     rows = spark.sql(f"SELECT {names} FROM {spec.views.overlay}").collect()
     assert sorted(map(tuple, rows), key=repr) == sorted(expected, key=repr), case.text
-
-
-def _options(document: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The options that a spec sets, ``*`` for user-chosen names; options with fixed choices include their value."""
-    for name, value in document.items():
-        place = f"{above}.{name}" if above else name
-        if above in {"columns", "params"}:
-            place = f"{above}.*"
-            value = value if isinstance(value, dict) else {"type": value}
-        if isinstance(value, dict):
-            yield place
-            if not place.endswith(("options", "properties")):
-                yield from _options(value, place)
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            yield place
-            for item in value:
-                yield from _options(item, f"{place}.*")
-        elif value is not None:
-            yield place
-            yield f"{place}={value}"
