@@ -25,6 +25,9 @@ PARTS = {
     "replay": (["replay", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "snapshot-scd1": (["snapshot_scd1"], ["20000", "1"]),
     "curves": (["curves", "--rounds", "2"], ["--keys", "3000", "--rounds", "1"]),
+    "lookups": (["lookups"], ["--facts", "20000", "--keys", "2000", "--rounds", "1"]),
+    "joined": (["joined"], ["--keys", "2000", "--rounds", "1"]),
+    "scale": (["scale"], ["--keys", "2000,4000", "--files", "0,10", "--rounds", "1"]),
     "specs": (["many_specs", "1000"], []),
 }
 RIVALS = ("history",)
