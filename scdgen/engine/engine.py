@@ -22,7 +22,9 @@ from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
 from scdgen.patterns.queries import bad_values, broken_rows, source_rows
 from scdgen.patterns.refusals import advise
-from scdgen.patterns.source import SourceCast, Variable, left_out, source_casts
+from scdgen.patterns.rows import left_out
+from scdgen.patterns.source import SourceCast, source_casts
+from scdgen.patterns.variables import Variable
 from scdgen.spec.model import Spec
 from scdgen.sql import text_literal
 from scdgen.sql.dates import find_patterns

@@ -18,7 +18,7 @@ from scdgen.patterns.members import Infer
 from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
 from scdgen.patterns.queries import run_counts
 from scdgen.patterns.render import render_template
-from scdgen.patterns.source import param_variables
+from scdgen.patterns.variables import param_variables
 from scdgen.spec.model import Spec
 from scdgen.sql.literal import find_form
 from scdgen.sql.tokens import with_table

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.errors import printable
-from scdgen.patterns import source
+from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, field_of, names_of
 from scdgen.patterns.history import History
 from scdgen.patterns.refusals import refusal, refuse_rows
-from scdgen.patterns.source import Expected, Rows, Variable
+from scdgen.patterns.rows import Expected, Rows, read_rows
+from scdgen.patterns.variables import Variable
 from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
@@ -65,11 +66,13 @@ class Session:
     @classmethod
     def of(cls, spec: Spec, rows: Rows) -> Session:
         """Return the variables of a spec; the batch's are computed from ``rows``."""
-        params, needed = source.param_variables(spec)
+        params, needed = variables.param_variables(spec)
         # The keys of a join are those of its first table.
         where = rows.join.tables[0].where if rows.join else tuple(source.predicates(spec))
-        taken_at, last_run = source.taken_at(spec), source.last_run(spec)
-        return cls(tuple(needed), tuple(params), taken_at, last_run, tuple(source.batch_variables(spec)), where, rows)
+        taken_at, last_run = variables.taken_at(spec), variables.last_run(spec)
+        return cls(
+            tuple(needed), tuple(params), taken_at, last_run, tuple(variables.batch_variables(spec)), where, rows
+        )
 
 
 @dataclass(frozen=True)
@@ -259,7 +262,7 @@ class Rejects:
     @classmethod
     def of(cls, spec: Spec) -> Rejects:
         """Return the facts of a spec with a quarantine; only params are variables of the statement."""
-        rows, parts = source.rows(spec, "changes"), sql.split_name(spec.quarantine or "")
+        rows, parts = read_rows(spec, "changes"), sql.split_name(spec.quarantine or "")
         session = replace(Session.of(spec, rows), taken_at=None, last_run=None, batch=())
         return cls(
             head=Head.of_feed(spec),

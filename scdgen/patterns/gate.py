@@ -19,7 +19,9 @@ from scdgen import sql
 from scdgen.errors import Problem, SpecError
 from scdgen.patterns.history import LAST_RUN
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.source import SOURCE_VIEW, TAKEN_AT, batch_variables
+from scdgen.patterns.rows import SOURCE_VIEW
+from scdgen.patterns.source import TAKEN_AT
+from scdgen.patterns.variables import batch_variables
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns import source
+from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, field_of
 from scdgen.patterns.facts import Evolve, PlanShape, Unknown, literals
 from scdgen.patterns.gate import judge, way_out
@@ -18,7 +18,8 @@ from scdgen.patterns.history import Times
 from scdgen.patterns.pattern import Read, Rendering, pattern_of
 from scdgen.patterns.refusals import EXPECTATION
 from scdgen.patterns.render import render_template
-from scdgen.patterns.source import Rows, SourceCast
+from scdgen.patterns.rows import Rows, left_out, read_rows
+from scdgen.patterns.source import SourceCast
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import definition
 from scdgen.sql.tokens import split_statements
@@ -38,7 +39,7 @@ class Source:
 
 def source_rows(spec: Spec) -> str:
     """Return the query of the source's typed rows, without the rules that stop a statement."""
-    return _query(Rendering("source_rows.sql.j2", Source(source.rows(spec, "incoming"))))
+    return _query(Rendering("source_rows.sql.j2", Source(read_rows(spec, "incoming"))))
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> str:
@@ -48,9 +49,9 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
     be evaluated again. Runs after the statements before the MERGE, in the same session.
     """
     counts = wanted and spec.source.query is None and not spec.source.join
-    if spec.bad_rows != "skip" and not source.left_out(spec) and not counts:
+    if spec.bad_rows != "skip" and not left_out(spec) and not counts:
         return ""
-    return _query(Rendering("source_counts.sql.j2", Source(source.rows(spec, "incoming"))))
+    return _query(Rendering("source_counts.sql.j2", Source(read_rows(spec, "incoming"))))
 
 
 def run_counts(spec: Spec) -> str | None:
@@ -144,7 +145,7 @@ def taken_query(spec: Spec) -> str | None:
 
     Runs after the statements before the MERGE, in the same session.
     """
-    variable = source.taken_at(spec)
+    variable = variables.taken_at(spec)
     return _query(Rendering("taken_at.sql.j2", variable)) if variable else None
 
 
@@ -313,7 +314,7 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     Runs in the session of the failed statement, whose variables are still set.
     """
     has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
-    pattern, rows = pattern_of(spec), source.rows(spec, "incoming")
+    pattern, rows = pattern_of(spec), read_rows(spec, "incoming")
     # The rules for the versions of a join are in its steps, and their message has a sample.
     broken = () if rows.join else tuple(found.broken for found in rows.rules if found.name == rule)
     broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
@@ -347,5 +348,5 @@ def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterabl
 
     ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
     """
-    rows = source.rows(spec, "incoming")
+    rows = read_rows(spec, "incoming")
     return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))

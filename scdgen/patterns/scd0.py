@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
-from scdgen.patterns import source
+from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, equal, names_of
 from scdgen.patterns.facts import (
     Head,
@@ -20,7 +20,7 @@ from scdgen.patterns.facts import (
     values_of,
 )
 from scdgen.patterns.pattern import Pattern, Rendering
-from scdgen.patterns.source import Rows
+from scdgen.patterns.rows import Rows, read_rows
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import register
 
@@ -115,7 +115,7 @@ class Scd0(Pattern):
 
 
 def _merge(spec: Spec) -> Scd0Merge:
-    rows = source.rows(spec, "changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
+    rows = read_rows(spec, "changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
     has_time = spec.source.effective_at is not None
     conflict = refuse_conflict(spec, "key and time" if has_time else "key", source.own_time(spec))
     fields = fields_of(spec)
@@ -125,7 +125,7 @@ def _merge(spec: Spec) -> Scd0Merge:
         session=Session.of(spec, rows),
         target=sql.quote_parts(spec.target_parts),
         staging=Scd0Rows(rows, keys, fields, has_time, conflict if values_of(fields) else None),
-        on=(*equal(keys, "t", "s"), *source.in_partitions(spec)),
+        on=(*equal(keys, "t", "s"), *variables.in_partitions(spec)),
         columns=tuple(names_of(fields)),
     )
 

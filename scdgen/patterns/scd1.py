@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.patterns import source
+from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, equal
 from scdgen.patterns.facts import (
     Guards,
@@ -28,7 +28,7 @@ from scdgen.patterns.facts import (
 )
 from scdgen.patterns.pattern import Pattern, Rendering
 from scdgen.patterns.refusals import refuse_rows
-from scdgen.patterns.source import Rows
+from scdgen.patterns.rows import Rows, read_rows
 from scdgen.patterns.words import ROW_CHANGES
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register
@@ -266,15 +266,15 @@ class Scd1(Pattern):
 def _merge(spec: Spec) -> Scd1Merge:
     target = sql.quote_parts(spec.target_parts)
     if spec.reads_snapshot:
-        rows = source.rows(spec, "extract", empty=refuse_empty(spec))
+        rows = read_rows(spec, "extract", empty=refuse_empty(spec))
         batch = Scd1Batch.of(spec, rows)
         removes = spec.deletes == "remove"
         early = refuse_early(spec, "row that it removes", "_scd_updated_at")
-        early_if_timed = early if removes and source.taken_at(spec) else None
+        early_if_timed = early if removes and variables.taken_at(spec) else None
         staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
         steps = "scd1/snapshot.sql.j2"
     else:
-        rows = source.rows(spec, "changes")
+        rows = read_rows(spec, "changes")
         batch = Scd1Batch.of(spec, rows)
         tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time(spec))
         taken = spec.conflicts == "any"
@@ -288,7 +288,7 @@ def _merge(spec: Spec) -> Scd1Merge:
         batch=batch,
         staging=staging,
         steps=steps,
-        on=(*equal(batch.keys, "t", "s"), *source.in_partitions(spec)),
+        on=(*equal(batch.keys, "t", "s"), *variables.in_partitions(spec)),
         columns=(*names, *([batch.updated_at] if batch.adds_time and batch.updated_at else [])),
     )
 

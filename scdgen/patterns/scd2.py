@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.patterns import source
+from scdgen.patterns import source, variables
 from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, field_of, names_of
 from scdgen.patterns.facts import Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read, Rendering
+from scdgen.patterns.rows import read_rows
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.scd2_versions import Scd2Versions
@@ -180,7 +181,7 @@ class Scd2(Pattern):
 
         Only a plan can count a snapshot that fills: one UPDATE may close a version and write a value back.
         """
-        if spec.reads_snapshot and source.fills(spec):
+        if spec.reads_snapshot and variables.fills(spec):
             return None
         return Rendering("scd2/counts.sql.j2", _merge(spec))
 
@@ -202,15 +203,15 @@ class Scd2(Pattern):
             late=late,
             inferred=merge.staging.inferred,
             # A first known value also fills earlier versions, which does not make a change late.
-            finds_first_change=late and source.fills(spec),
+            finds_first_change=late and variables.fills(spec),
             # Without deletes, and where every version of a key is read, the steps know all keys of the table.
             finds_returned=merge.deletes != "none"
             and not spec.reads_versions
-            and (spec.reads_snapshot or not source.fills(spec)),
+            and (spec.reads_snapshot or not variables.fills(spec)),
             joins_extract=spec.reads_snapshot,
             scope=Guards.of(spec).scope,
         )
-        return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, source.fills(spec)))
+        return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, variables.fills(spec)))
 
     def read(self, spec: Spec) -> Read:
         """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
@@ -300,16 +301,16 @@ def _merge(spec: Spec) -> Scd2Merge:
     times, columns = history.times, history.columns
     # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
     # any age, so that they have no bound.
-    bounds = () if source.fills(spec) or spec.reads_versions else (times.reachable(source.batch_bound(spec)),)
+    bounds = () if variables.fills(spec) or spec.reads_versions else (times.reachable(variables.batch_bound(spec)),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
-        rows = source.rows(spec, "given")
+        rows = read_rows(spec, "given")
         staging, steps = Scd2Versions.of(spec, rows, history), "scd2/versions.sql.j2"
     elif spec.reads_snapshot:
-        rows = source.rows(spec, "extract", empty=refuse_empty(spec))
+        rows = read_rows(spec, "extract", empty=refuse_empty(spec))
         staging, steps = Scd2Snapshot.of(spec, rows, history), "scd2/snapshot.sql.j2"
     else:
-        rows = source.rows(spec, "changes")
+        rows = read_rows(spec, "changes")
         staging, steps = Scd2Changes.of(spec, rows, history, bounds), "scd2/changes.sql.j2"
     updated, closed = _assigned(staging.values, columns, spec.reads_snapshot)
     if isinstance(staging, Scd2Snapshot) and not staging.corrects_values:
@@ -330,7 +331,7 @@ def _merge(spec: Spec) -> Scd2Merge:
             *equal(staging.keys, "t", "s"),
             f"t.{times.start} = s.{'_scd_from' if moves else times.start}",
             *bounds,
-            *source.in_partitions(spec),
+            *variables.in_partitions(spec),
         ),
         columns=(*map(sql.quote, spec.columns), *columns.values()),
         updated=updated,

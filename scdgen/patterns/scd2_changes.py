@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns import source
+from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, names_of
 from scdgen.patterns.facts import VersionSteps, fields_of, refuse_conflict
 from scdgen.patterns.history import History
 from scdgen.patterns.refusals import refuse_rows
-from scdgen.patterns.source import Rows
+from scdgen.patterns.rows import Rows
 from scdgen.spec.model import Spec
 
 
@@ -46,7 +46,7 @@ class Scd2Changes(VersionSteps):
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
             # The action of a version before a delete closed it is found only by replaying the whole history of its key.
-            reachable=(*(() if "action" in history.columns else bounds), *source.in_partitions(spec)),
+            reachable=(*(() if "action" in history.columns else bounds), *variables.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns import source
+from scdgen.patterns import variables
 from scdgen.patterns.columns import names_of, struct
 from scdgen.patterns.facts import Guards, VersionSteps, fields_of, refuse_conflict, refuse_early
 from scdgen.patterns.history import History
 from scdgen.patterns.refusals import refusal
-from scdgen.patterns.source import Rows
+from scdgen.patterns.rows import Rows
 from scdgen.spec.model import Spec
 
 
@@ -49,8 +49,8 @@ class Scd2Snapshot(VersionSteps):
             keeps=spec.unchanged == "keep",
             closes_missing=spec.deletes in {"close", "mark"},
             late=spec.late,
-            reachable=history.times.reachable(source.batch_bound(spec)),
-            in_partitions=tuple(source.in_partitions(spec)),
+            reachable=history.times.reachable(variables.batch_bound(spec)),
+            in_partitions=tuple(variables.in_partitions(spec)),
             conflict=refuse_conflict(spec, "key", []),
             early=refuse_early(spec, "version that it closes", "_scd_from"),
             late_refusal=refusal(spec, "late", "a late row", [sample]),

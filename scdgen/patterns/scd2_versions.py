@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns import source
+from scdgen.patterns import variables
 from scdgen.patterns.columns import names_of
 from scdgen.patterns.facts import VersionSteps, fields_of
 from scdgen.patterns.history import History
 from scdgen.patterns.refusals import refuse_rows
-from scdgen.patterns.source import Rows
+from scdgen.patterns.rows import Rows
 from scdgen.spec.model import Spec
 
 
@@ -39,7 +39,7 @@ class Scd2Versions(VersionSteps):
             history=history,
             closes_missing=spec.deletes != "ignore",
             keeps=spec.unchanged == "keep",
-            in_partitions=tuple(source.in_partitions(spec)),
+            in_partitions=tuple(variables.in_partitions(spec)),
             conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
             overlap=refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"]),
         )

@@ -22,7 +22,8 @@ from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts, taken_query, unknown_script
-from scdgen.patterns.source import RUN, Variable, unknown_key
+from scdgen.patterns.source import RUN, unknown_key
+from scdgen.patterns.variables import Variable
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import ansi, refuses
-from scdgen.patterns import source
+from scdgen.patterns import variables
 from scdgen.patterns.compile import Compiled, bind, compile_spec
 from scdgen.patterns.queries import source_rows
 from scdgen.spec import graph
@@ -85,7 +85,7 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
     Returns ``None`` if the session cannot keep rows, or if two columns have the same name, which a view cannot have.
     """
     with ansi(engine.spark), engine.translated(bound):
-        for variable in source.param_variables(bound)[0]:
+        for variable in variables.param_variables(bound)[0]:
             engine.declare(variable)
         rows = engine.spark.sql(sql.query(bound.source.query or "").text)
         if len({name.lower() for name in rows.columns}) < len(rows.columns):

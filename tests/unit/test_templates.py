@@ -24,10 +24,12 @@ from scdgen.patterns.macro import Macro
 from scdgen.patterns.members import Infer
 from scdgen.patterns.pattern import Lookups, Pattern, Read, Views, pattern_of
 from scdgen.patterns.render import environment
+from scdgen.patterns.rows import Rows
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.script import Script
-from scdgen.patterns.source import Rows, SourceCast, Variable
+from scdgen.patterns.source import SourceCast
+from scdgen.patterns.variables import Variable
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.spec.rules import JOIN_STEPS, STEPS
 from tests.conftest import ROOT
