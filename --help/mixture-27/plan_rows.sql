@@ -1,1 +1,0 @@
-SELECT _scd_action AS action, COALESCE(_scd_new, _scd_old).id AS id, COALESCE(_scd_new, _scd_old).region AS region, COALESCE(_scd_new, _scd_old).name AS name, COALESCE(_scd_new, _scd_old).city AS city, COALESCE(_scd_new, _scd_old).bucket AS bucket FROM _scd_plan WHERE _scd_action <> 'unchanged' ORDER BY id, region, _scd_action

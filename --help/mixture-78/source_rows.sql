@@ -1,9 +1,0 @@
-WITH incoming AS (
-    SELECT
-        CAST(id AS INT) AS id,
-        CAST(region AS STRING) AS region,
-        CAST(name AS STRING) AS name,
-        CAST(town AS STRING) AS city
-    FROM raw.rows
-)
-SELECT * FROM incoming

@@ -1,6 +1,0 @@
-SELECT
-    id, region, name, city, bucket, begins, until, is_current
-FROM crm.customer AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.until IS NULL
-ORDER BY id, region, begins

@@ -1,7 +1,0 @@
-SELECT
-    id, region, a, b, c, bucket, begins, ends, is_deleted
-FROM r.t126 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.ends = 9999999999
-    AND NOT t.is_deleted
-ORDER BY id, region, begins

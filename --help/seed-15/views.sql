@@ -1,9 +1,0 @@
--- r.t15: it's \ number 15 -- of */ many
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t15_now AS
-SELECT
-    id, a, b, c
-FROM r.t15 AS t;

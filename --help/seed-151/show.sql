@@ -1,5 +1,0 @@
-SELECT
-    id, a, b, c, changed
-FROM r.t151 AS t
-WHERE t.id = CAST('1' AS INT)
-ORDER BY id

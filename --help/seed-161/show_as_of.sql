@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, bucket, begins, ends, current_flag
-FROM r.t161 AS t
-WHERE t.begins <= CAST('2024-01-01' AS BIGINT)
-    AND t.ends > CAST('2024-01-01' AS BIGINT)
-ORDER BY id, region, begins

@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current
-FROM r.t168 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.ends = 9999999999
-ORDER BY id, region, begins

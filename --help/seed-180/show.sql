@@ -1,7 +1,0 @@
-SELECT
-    id, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, is_deleted
-FROM r.t180 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.ends = TIMESTAMP '9999-12-31 23:59:59.999'
-    AND NOT t.is_deleted
-ORDER BY id, begins

@@ -1,7 +1,0 @@
-SELECT
-    id, a, b, c, begins, ends, current_flag, the_row_hash, is_deleted
-FROM r.t182 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.ends IS NULL
-    AND NOT t.is_deleted
-ORDER BY id, begins

@@ -1,5 +1,0 @@
-SELECT
-    id, a, b, c, bucket, changed
-FROM r.t219 AS t
-WHERE t.id = CAST('1' AS INT)
-ORDER BY id

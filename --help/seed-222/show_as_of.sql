@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current, the_action
-FROM r.t222 AS t
-WHERE t.begins <= CAST('2024-01-01' AS TIMESTAMP)
-    AND (t.is_current = 1 OR t.ends > CAST('2024-01-01' AS TIMESTAMP) - INTERVAL '1' MICROSECOND)
-ORDER BY id, region, begins

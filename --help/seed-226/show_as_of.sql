@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current, is_deleted
-FROM r.t226 AS t
-WHERE t.begins <= CAST('2024-01-01' AS DATE)
-    AND t.ends > CAST('2024-01-01' AS DATE)
-ORDER BY id, region, begins

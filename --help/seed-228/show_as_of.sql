@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, bucket, begins, ends, current_flag
-FROM r.t228 AS t
-WHERE t.begins <= CAST('2024-01-01' AS BIGINT)
-    AND (t.ends IS NULL OR t.ends > CAST('2024-01-01' AS BIGINT) - 10)
-ORDER BY id, region, begins

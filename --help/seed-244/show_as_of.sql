@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, current_flag, the_row_hash, is_deleted
-FROM r.t244 AS t
-WHERE t.begins <= CAST('2024-01-01' AS BIGINT)
-    AND (t.current_flag = 'Y' OR t.ends > CAST('2024-01-01' AS BIGINT) - 1)
-ORDER BY id, region, begins

@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, the_row_hash, is_deleted
-FROM r.t258 AS t
-WHERE t.begins <= CAST('2024-01-01' AS BIGINT)
-    AND (t.ends IS NULL OR t.ends > CAST('2024-01-01' AS BIGINT))
-ORDER BY id, region, begins

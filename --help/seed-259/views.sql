@@ -1,9 +1,0 @@
--- r.t259
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t259_now AS
-SELECT
-    id, a, b, c, bucket, changed
-FROM r.t259 AS t;

@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current, is_deleted
-FROM r.t262 AS t
-WHERE t.begins <= CAST('2024-01-01' AS DATE)
-    AND (t.is_current = 1 OR t.ends > CAST('2024-01-01' AS DATE) - INTERVAL '1' DAY)
-ORDER BY id, region, begins

@@ -1,1 +1,0 @@
-SELECT _scd_action AS action, COALESCE(_scd_new, _scd_old).id AS id, COALESCE(_scd_new, _scd_old).a AS a, COALESCE(_scd_new, _scd_old).b AS b, COALESCE(_scd_new, _scd_old).c AS c, COALESCE(_scd_new, _scd_old).changed AS changed FROM _scd_plan WHERE _scd_action <> 'unchanged' ORDER BY id, _scd_action

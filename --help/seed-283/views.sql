@@ -1,9 +1,0 @@
--- r.t283
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t283_now AS
-SELECT
-    id, a, b, c
-FROM r.t283 AS t;

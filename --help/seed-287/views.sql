@@ -1,9 +1,0 @@
--- r.t287: it's \ number 287 -- of */ many
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t287_now AS
-SELECT
-    id, a, b, c
-FROM r.t287 AS t;

@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current
-FROM r.t292 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.ends IS NULL
-ORDER BY id, region, begins

@@ -1,6 +1,0 @@
-SELECT
-    id, a, b, c, begins, ends, current_flag, is_deleted
-FROM r.t294 AS t
-WHERE t.begins <= CAST('2024-01-01' AS TIMESTAMP)
-    AND (t.current_flag = 'Y' OR t.ends > CAST('2024-01-01' AS TIMESTAMP))
-ORDER BY id, begins

@@ -1,5 +1,0 @@
-SELECT
-    id, a, b, c, bucket
-FROM r.t299 AS t
-WHERE t.id = CAST('1' AS INT)
-ORDER BY id

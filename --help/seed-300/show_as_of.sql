@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, the_surrogate_key, begins, ends, is_current, the_row_hash, the_action, is_deleted
-FROM r.t300 AS t
-WHERE t.begins <= CAST('2024-01-01' AS BIGINT)
-    AND (t.is_current OR t.ends > CAST('2024-01-01' AS BIGINT) - 1)
-ORDER BY id, region, begins

@@ -1,9 +1,0 @@
--- r.t31
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t31_now AS
-SELECT
-    id, a, b, c, bucket, changed
-FROM r.t31 AS t;

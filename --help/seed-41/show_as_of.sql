@@ -1,6 +1,0 @@
-SELECT
-    id, a, b, c, bucket, begins, ends, current_flag, the_row_hash
-FROM r.t41 AS t
-WHERE t.begins <= CAST('2024-01-01' AS DATE)
-    AND (t.ends IS NULL OR t.ends > CAST('2024-01-01' AS DATE) - INTERVAL '1' DAY)
-ORDER BY id, begins

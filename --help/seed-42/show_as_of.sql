@@ -1,6 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current, the_action
-FROM r.t42 AS t
-WHERE t.begins <= CAST('2024-01-01' AS BIGINT)
-    AND (t.ends IS NULL OR t.ends > CAST('2024-01-01' AS BIGINT))
-ORDER BY id, region, begins

@@ -1,9 +1,0 @@
--- r.t51
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t51_now AS
-SELECT
-    id, a, b, c, changed
-FROM r.t51 AS t;

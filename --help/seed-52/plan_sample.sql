@@ -1,1 +1,0 @@
-SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY _scd_action, _scd_deletes ORDER BY id, _scd_start) AS _scd_row FROM _scd_plan WHERE _scd_action <> 'unchanged') WHERE _scd_row <= 5 ORDER BY id, _scd_start, _scd_action

@@ -1,9 +1,0 @@
--- r.t67: it's \ number 67 -- of */ many
--- Views of the table.
--- Generated from inline. To change it, edit the spec and run `scdgen generate`.
-
--- The rows of the table.
-CREATE OR REPLACE VIEW r.t67_now AS
-SELECT
-    id, a, b, c
-FROM r.t67 AS t;

@@ -1,7 +1,0 @@
-SELECT
-    id, region, a, b, c, begins, ends, is_current, the_action, is_deleted
-FROM r.t72 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.is_current = 1
-    AND NOT t.is_deleted
-ORDER BY id, region, begins

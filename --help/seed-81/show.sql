@@ -1,7 +1,0 @@
-SELECT
-    id, region, a, b, c, the_surrogate_key, begins, ends, current_flag, the_action, is_deleted
-FROM r.t81 AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.current_flag = 'Y'
-    AND NOT t.is_deleted
-ORDER BY id, region, begins

@@ -1,6 +1,0 @@
-SELECT
-    company, customer_no, name, city, valid_from, valid_to, is_current, action
-FROM crm.customer_cdc AS t
-WHERE t.valid_from <= CAST('2024-01-01' AS TIMESTAMP)
-    AND (t.valid_to IS NULL OR t.valid_to > CAST('2024-01-01' AS TIMESTAMP))
-ORDER BY company, customer_no, valid_from

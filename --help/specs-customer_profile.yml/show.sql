@@ -1,6 +1,0 @@
-SELECT
-    id, name, address, segment, valid_from, valid_to, is_current
-FROM crm.customer_profile AS t
-WHERE t.id = CAST('1' AS INT)
-    AND t.valid_to IS NULL
-ORDER BY id, valid_from

@@ -1,1 +1,0 @@
-SELECT _scd_action AS action, COALESCE(_scd_new, _scd_old).customer_id AS customer_id, COALESCE(_scd_new, _scd_old).channel AS channel, COALESCE(_scd_new, _scd_old).campaign AS campaign, COALESCE(_scd_new, _scd_old).contacted_at AS contacted_at FROM _scd_plan WHERE _scd_action <> 'unchanged' ORDER BY customer_id, _scd_action

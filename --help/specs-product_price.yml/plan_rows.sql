@@ -1,1 +1,0 @@
-SELECT _scd_action AS action, COALESCE(_scd_new, _scd_old).product_id AS product_id, COALESCE(_scd_new, _scd_old).name AS name, COALESCE(_scd_new, _scd_old).price AS price, COALESCE(_scd_new, _scd_old).updated_at AS updated_at FROM _scd_plan WHERE _scd_action <> 'unchanged' ORDER BY product_id, _scd_action

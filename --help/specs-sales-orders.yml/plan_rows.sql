@@ -1,1 +1,0 @@
-SELECT _scd_action AS action, COALESCE(_scd_new, _scd_old).order_id AS order_id, COALESCE(_scd_new, _scd_old).customer_id AS customer_id, COALESCE(_scd_new, _scd_old).ordered_at AS ordered_at, COALESCE(_scd_new, _scd_old).amount AS amount FROM _scd_plan WHERE _scd_action <> 'unchanged' ORDER BY order_id, _scd_action

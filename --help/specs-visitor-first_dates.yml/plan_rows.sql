@@ -1,1 +1,0 @@
-SELECT _scd_action AS action, COALESCE(_scd_new, _scd_old).visitor_cookie_id AS visitor_cookie_id, COALESCE(_scd_new, _scd_old).first_date AS first_date, COALESCE(_scd_new, _scd_old).first_day AS first_day, COALESCE(_scd_new, _scd_old).vcid_first_two AS vcid_first_two FROM _scd_plan WHERE _scd_action <> 'unchanged' ORDER BY visitor_cookie_id, _scd_action
