@@ -186,11 +186,23 @@ def describe_one_name(name: str) -> str | None:
     "the header is a single name, 'id;name'; ';' looks like the separator"
     >>> describe_one_name("id")
     """
-    found = re.search(r"[;,|\t^~]", name)
-    if found is None:
-        return None
-    sep = found[0].replace("\t", "\\t")
-    return f"the header is a single name, {quoted(name)}; '{sep}' looks like the separator"
+    sep = _find_separator(name)
+    return sep and f"the header is a single name, {quoted(name)}; '{sep}' looks like the separator"
+
+
+def ask_for_separator(name: str) -> str | None:
+    """The description of :func:`describe_one_name`, and the option that names the separator.
+
+    >>> ask_for_separator("id;name")
+    "the header is a single name, 'id;name'; ';' looks like the separator; give --source-option sep=';'"
+    """
+    described = describe_one_name(name)
+    return described and f"{described}; give --source-option sep='{_find_separator(name)}'"
+
+
+def _find_separator(name: str) -> str | None:
+    found = re.search(r"[;,|\t^~#]", name)
+    return found[0].replace("\t", "\\t") if found else None
 
 
 def quoted(text: str, width: int = 60) -> str:

@@ -79,7 +79,10 @@ def diff(
             click.echo(f"{found.target}: {_describe_sides(found)}", err=True)
         click.echo(format_diff(found, spec, kind))
     if found.is_cut:
-        click.echo(f"… more than {limit} changes: narrow it with --key, or give --limit", err=True)
+        click.echo(
+            f"… more than {limit} {'change' if limit == 1 else 'changes'}: narrow it with --key, or give --limit",
+            err=True,
+        )
 
 
 def describe_diff(found: DiffResult) -> str:

@@ -38,8 +38,17 @@ def optimize(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, vacuu
             if as_json:
                 click.echo(output.format_json(dataclasses.asdict(done)))
             else:
-                before, after = (f"{size / 1e6:,.1f} MB" for size in (done.bytes_before, done.bytes_after))
+                before, after = map(_size, (done.bytes_before, done.bytes_after))
                 output.say(f"{spec.target}: {done.files_before} files ({before}) -> {done.files_after} ({after})")
+
+
+def _size(count: int) -> str:
+    """A number of bytes.
+
+    >>> _size(41_234), _size(2_400_000)
+    ('41 kB', '2.4 MB')
+    """
+    return f"{count / 1e3:,.0f} kB" if count < 1e6 else f"{count / 1e6:,.1f} MB"
 
 
 COMMANDS = (optimize,)

@@ -201,6 +201,13 @@ def parse_source_options(
     return found
 
 
+def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str]) -> None:
+    """Raise :class:`ScdgenError`, before Spark starts, if a CSV among the inputs lacks a column."""
+    for given in inputs:
+        if given.source is not None:
+            files_errors.check_source(spec, given.source, options)
+
+
 def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """--format, as the argument ``as_json``: ``other``, or one JSON object per ``what``; --json is its older name."""
     text = f"json: one JSON object per {what}."

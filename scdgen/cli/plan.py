@@ -12,6 +12,7 @@ from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
     bind_inputs,
+    check_headers,
     csv_options,
     engine_options,
     feed_option,
@@ -68,6 +69,7 @@ def plan(
             f"them; plan one, such as {first.source}"
         )
     options = parse_source_options(source_option, [first.source])
+    check_headers(loaded[0], [first], options)
     failures = []
     with open_runner(loaded, engine) as runner:
         for spec in loaded:

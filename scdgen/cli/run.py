@@ -15,6 +15,7 @@ from scdgen.cli.options import (
     EngineOptions,
     Input,
     bind_inputs,
+    check_headers,
     csv_options,
     engine_options,
     feed_option,
@@ -84,6 +85,7 @@ def run(
     if from_file is not None:
         inputs = skip_inputs(inputs, from_file, source if by_file else None)
     options = parse_source_options(source_option, [given.source for given in inputs])
+    check_headers(loaded[0], inputs, options)
     measured = open_metrics(metrics, loaded)
     events = None if openlineage is None else OpenLineage(openlineage)
     if infer and not any(spec.members.inferred for spec in loaded):
@@ -192,7 +194,8 @@ def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input],
 def summarize_inputs(outcomes: Sequence[Outcome], count: int) -> str:
     """How many files are done, and the one to go on from."""
     done = len(outcomes) - 1
-    return f"{done} of {count} files done; fix the cause and go on with --from {outcomes[-1].source}"
+    again = f"go on with --from {outcomes[-1].source}" if done else "run it again"
+    return f"{done} of {count} files done; fix the cause and {again}"
 
 
 def summarize(outcomes: Sequence[Outcome]) -> str:

@@ -234,7 +234,9 @@ def _hint(parts: list[str]) -> str:
         return f"; {likely}; set it in source.options.sep"
     last = {name.rpartition(".")[2]: name for name in names}
     found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
-    return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}"
+    most = 5  # names that Spark lists
+    others = " and maybe others" if len(names) == most else ""
+    return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}{others}"
 
 
 def _where(spec: Spec, word: str) -> str:

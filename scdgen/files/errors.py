@@ -13,6 +13,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from scdgen.engine.engine import BadValue, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, translate
 from scdgen.engine.session import ansi
-from scdgen.errors import DataError, ScdgenError, UsageError, nearest, of_system, quoted
+from scdgen.errors import DataError, ScdgenError, UsageError, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
 from scdgen.files.find import Files, find
-from scdgen.files.read import Opened, opened, read_columns, taken_types
+from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns, taken_types
 from scdgen.patterns.compile import bind
 from scdgen.spec.model import Spec
 
@@ -42,13 +43,26 @@ def find_files(path: str) -> Files:
         raise DataError(of_system(error, error.filename or path)) from error
 
 
+def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None) -> None:
+    """Raise :class:`DataError`, without Spark, if a CSV lacks a column that the spec reads.
+
+    Spark finds what else is wrong with a file, such as broken rows; a file that Python cannot read is left to it.
+    """
+    with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error):
+        check_header(spec, _described(spec, path, options))
+
+
+def _described(spec: Spec, path: str, options: Mapping[str, str] | None) -> Files:
+    likely = spec.source.options if spec.source.format == "csv" else {}
+    return replace(find_files(path), given=options or {}, likely=likely)
+
+
 def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str, str] | None = None) -> Opened:
     """Open the files of a path. Raises :class:`ScdgenError`, with the line of the mistake if it is known.
 
     ``options`` are those of Spark's CSV reader, as :func:`scdgen.files.dialect.check_options` returns them.
     """
-    likely = spec.source.options if spec.source.format == "csv" else {}
-    files = replace(find_files(path), given=options or {}, likely=likely)
+    files = _described(spec, path, options)
     try:
         with ansi(spark):
             source = opened(spark, spec, files)
@@ -76,9 +90,7 @@ def explained(
     text = str(error.__cause__ or error)
     missing = re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^`]*`([^`]+)`", text)
     if missing and missing[1].lower() in read_columns(spec):
-        names = source.rows.columns
-        hint = nearest(missing[1], names) or f"; its columns are {', '.join(names)}"
-        return DataError(f"{source.files.named(None)[0]}: no column {missing[1]}{hint}")
+        return missing_column(source.files.named(None)[0], missing[1], source.rows.columns)
     message = _describe_unreadable(source.files, text)
     if message is not None:
         mistake = find_mistake(source.files.kind, source.files.local, source.files.dialect)

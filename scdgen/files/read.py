@@ -7,14 +7,14 @@ does not convert. The types of other columns are inferred from their values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.engine import FILE
-from scdgen.errors import DataError, describe_one_name, nearest
+from scdgen.errors import DataError, ask_for_separator, nearest
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.patterns.source import time_texts, time_type
@@ -151,12 +151,34 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
 
 def _require_names(place: str, names: tuple[str, ...], wanted: set[str]) -> None:
     """Raise :class:`DataError` for a header of one name that was not split, unless the spec reads that name."""
-    likely = describe_one_name(names[0]) if len(names) == 1 else None
+    likely = ask_for_separator(names[0]) if len(names) == 1 else None
     if likely and names[0].lower() not in wanted:
-        raise DataError(f"{place}: {likely}; give --source-option sep=CHARACTER")
+        raise DataError(f"{place}: {likely}")
 
 
 Head = tuple[Dialect, tuple[str, ...]]
+
+
+def check_header(spec: Spec, files: Files) -> None:
+    """Raise :class:`DataError` if a local CSV file lacks a column that the spec reads.
+
+    A folder may give columns by the names of its folders (``day=1``), so its files are not tested here.
+    """
+    if files.kind != "csv" or len(files.local) != 1 or files.folder:
+        return
+    texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
+    for (_, names), (file, *_) in csv_heads(files.local, files.dialect).items():
+        _require_names(str(file), names, read_columns(spec))
+        known = {name.lower() for name in names}
+        for name in filter(None, (sql.expression(text).bare for text in texts)):
+            if name.lower() not in known:
+                raise missing_column(str(file), name, names)
+
+
+def missing_column(place: str, name: str, names: Sequence[str]) -> DataError:
+    """The error of a column that the source does not have."""
+    hint = nearest(name, names) or f"; its columns are {', '.join(names)}"
+    return DataError(f"{place}: no column {name}{hint}")
 
 
 def csv_heads(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
-from scdgen.errors import UsageError, describe_one_name, nearest, quoted
+from scdgen.errors import UsageError, ask_for_separator, nearest, quoted
 from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding
 from scdgen.init.draft import Draft, join_name
@@ -111,8 +111,8 @@ def read_sample(
     dialect = {**_find_options(found), **found.given}
     reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
     text = reader.csv(where)
-    if len(text.columns) == 1 and (likely := describe_one_name(text.columns[0])):
-        raise UsageError(f"{path}: {likely}; give --source-option sep=CHARACTER")
+    if len(text.columns) == 1 and (likely := ask_for_separator(text.columns[0])):
+        raise UsageError(f"{path}: {likely}")
     sample = _read_rows(text, path, found.kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
     return replace(sample, options=tuple(dialect.items()))
 

@@ -265,7 +265,9 @@ class _Changes:
             }.get(new.source.feed, f"a missing {'period' if old.reads_versions else 'key'} is not a delete any more")
             yield _line("source.feed", old.source.feed, new.source.feed, f"stored rows stay; {why}")
         gone = (
-            "; a stored key that is not in the next snapshot any more goes by on_delete" if new.reads_snapshot else ""
+            "; a stored key that is not in the next snapshot any more is handled by on_delete"
+            if new.reads_snapshot
+            else ""
         )
         stay = f"stored rows stay, and rows of before are not read again{gone}"
         if _place(old.source) != _place(new.source) or not _same(old.source.query, new.source.query):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,10 +17,11 @@ from scdgen.patterns.words import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.table import find_missing
-from scdgen.run.versions import Rows, Tables, list_keys, resolve_word
+from scdgen.run.versions import Rows, Tables, list_keys, require_forms, resolve_word, wrong_order
 from scdgen.spec.model import Spec
 
 _ANY = TableVersion(0)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,19 @@ class DiffFilter:
             return diff_run_query(spec, self.keys, *versions, unchanged, templates)
         if self.from_time is None:
             raise UsageError("--from: is missing; give the time to compare with, or a run with --run")
-        return diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged, templates)
+        text = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged, templates)
+        given = self.list_given(spec)
+        require_forms(given)
+        times = [text for option, text, _ in given if option in {"--from", "--to"}]
+        if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
+            raise wrong_order(given)  # times in other forms are compared by the engine
+        return text
+
+    def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
+        """(option, text, type) of each given value, for :func:`require_valid`."""
+        times, kind = {"--from": self.from_time, "--to": self.to_time}, spec.history.type.upper()
+        given = [(option, str(time), kind) for option, time in times.items() if time is not None]
+        return [*list_keys(spec, self.keys), *given]
 
 
 def read_diff(
@@ -61,9 +75,7 @@ def read_diff(
         DataError, EngineError: the table, the key or the run does not exist, or the engine failed.
     """
     wanted.render_query(spec, templates=templates)
-    given, kind = list_keys(spec, wanted.keys), spec.history.type.upper()
-    times = {"--from": wanted.from_time, "--to": wanted.to_time}
-    given += [(option, str(time), kind) for option, time in times.items() if time is not None]
+    given = wanted.list_given(spec)
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
 
     def select(unchanged: bool) -> Rows:

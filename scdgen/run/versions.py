@@ -22,6 +22,7 @@ from scdgen.patterns.queries import given_query, versions_query
 from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
+from scdgen.sql.literal import find_form
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,8 +52,10 @@ class VersionFilter:
         return self.as_of is None and not self.current
 
     def render_query(self, spec: Spec, templates: str | None = None) -> str:
-        """Render the SQL. Raises :class:`UsageError` for a key or time that the spec does not have."""
-        return versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
+        """Render the SQL. Raises :class:`UsageError` for an invalid key or time, or one that the spec does not have."""
+        text = versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
+        require_forms(self.list_given(spec))
+        return text
 
     def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
         """(option, text, type) of each given value, for :func:`require_valid`."""
@@ -198,6 +201,17 @@ def resolve_word(given: object, value: str) -> object:
     return value if str(given).strip()[:1].isalpha() else given
 
 
+def require_forms(given: Sequence[tuple[str, str, str]]) -> None:
+    """Raise the :class:`UsageError` of :func:`require_valid` for texts that no engine can convert, without one."""
+    for name, text, kind in given:
+        if find_form(text, kind):
+            raise _invalid(name, text, kind)
+
+
+def _invalid(name: str, text: str, kind: str) -> UsageError:
+    return UsageError(f"{name}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
+
+
 def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
     """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
 
@@ -211,11 +225,16 @@ def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], or
     values = list(row)[: len(given)]
     for (option, text, kind), value in zip(given, values, strict=True):
         if value is None:
-            raise UsageError(f"{option}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
+            raise _invalid(option, text, kind)
     if ordered and not row[-1]:
-        (option, text, _), (other, bound, _) = given[-2:]
-        raise UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
+        raise wrong_order(given)
     return values
+
+
+def wrong_order(given: Sequence[tuple[str, str, str]]) -> UsageError:
+    """The error of a second-last value that is not less than the last one."""
+    (option, text, _), (other, bound, _) = given[-2:]
+    return UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
 
 
 def read_versions(

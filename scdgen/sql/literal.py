@@ -68,7 +68,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    if text.lower() in _DAY_WORDS or re.fullmatch(rf"T?{_CLOCK}(?:{_ZONE})?", text):
+    if text.lower() in _DAY_WORDS or re.fullmatch(rf"(?:T|(?=\d+:)){_CLOCK}(?:{_ZONE})?", text):
         return True
     found = re.fullmatch(rf"{_DATE}(?:[ T](?:{_CLOCK})?(?:{_ZONE})?)?", text)
     if found is None:

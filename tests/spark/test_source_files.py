@@ -443,7 +443,7 @@ def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called)
     assert (status, out) == (1, "") and err.splitlines()[1:] == [
         "in/sub-9.csv:2: the byte 0xEB is not UTF-8; save the file as UTF-8, or give --source-option "
         "encoding=ISO-8859-1",
-        "0 of 2 files done; fix the cause and go on with --from in/sub-9.csv",
+        "0 of 2 files done; fix the cause and run it again",
     ]
     assert here(*given, "--source-option", "encoding=ISO-8859-1")[0] == 0
     assert rows_of(spark, "files.extracts") == [(1, "Zoé", 10, None), (1, "Zoë", 9, 10)]

@@ -31,7 +31,7 @@ def filled(text: str) -> str:
         file = ROOT / found[2]
         lines = file.read_text().rstrip().splitlines()
         start = next(at for at, line in enumerate(lines) if line.startswith(found[3]))
-        shown = "\n".join(["-- …", *lines[start:]])
+        shown = "\n".join(["# …" if file.suffix == ".yml" else "-- …", *lines[start:]])
         return f"{found[1]}\n```{LANGUAGES[file.suffix]}\n{shown}\n```\n<!-- end -->"
 
     text = re.sub(r"<!-- file: (\S+) -->\n.*?<!-- end -->", block, text, flags=re.DOTALL)

@@ -292,7 +292,7 @@ def test_diff_explains_each_feed() -> None:
     columns = copy.deepcopy(DOCUMENT["columns"])
     columns["city"]["from"] = {"changes": "town", "initial": "city", "other": "city"}
     lines = explain_changes(spec_of(), spec_of(sources=sources, columns=columns))
-    gone = "; a stored key that is not in the next snapshot any more goes by on_delete"
+    gone = "; a stored key that is not in the next snapshot any more is handled by on_delete"
     assert lines == [
         f"feed initial: source.where: none -> id > 0: stored rows stay, and rows of before are not read again{gone}",
         "feed initial: columns.city.from: trim(city) -> city: stored values are made by the old one; only this table "

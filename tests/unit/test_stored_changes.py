@@ -91,7 +91,7 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2v", "source.effective_until", "until", ["source.effective_until: ended -> until: stored ends are of the old "
      "one, until the source names their key again"], []),
     ("2s", "source.where", "x > 1", ["source.where: none -> x > 1: stored rows stay, and rows of before are not read "
-     "again; a stored key that is not in the next snapshot any more goes by on_delete"], []),
+     "again; a stored key that is not in the next snapshot any more is handled by on_delete"], []),
     ("1c", "columns.city.merge", "min", ["columns.city.merge: last -> min: what is stored came about by the old one, "
      "and goes into the new one as one value"], []),
     ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
