@@ -233,7 +233,12 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
     undone = next((commit for commit in log if commit.undoes == run), None)
     if undone is not None:
         raise DataError(f"{spec.target}: the run {run} was undone by version {undone.version}")
-    taken_back = {commit.undoes for commit in log if commit.undoes}
+    # A run that fails after it has changed columns restores the table by itself.
+    last = {commit.run: commit for commit in reversed(log) if commit.run}
+    failed = {name for name, commit in last.items() if commit.operation == "RESTORE" and not commit.undoes}
+    if run in failed:
+        raise DataError(f"{spec.target}: the run {run} failed, and took itself back by version {last[run].version}")
+    taken_back = {commit.undoes for commit in log if commit.undoes} | failed
     for commit in log:
         in_effect = not (commit.undoes or commit.run in taken_back or commit.operation in _HARMLESS)
         if commit.version > made[0].version and in_effect:

@@ -35,6 +35,8 @@ def log(*made: str) -> list[Commit]:
         (["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "OPTIMIZE", "VACUUM_START", "VACUUM_END"], "r2", 1),
         (["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "RESTORE r3 r2"], "r1", 0),
         (["CREATE_TABLE", "WRITE", "MERGE r2"], "r2", 1),
+        (["CREATE_TABLE r1", "MERGE r1", "ADD_COLUMNS r2", "RESTORE r2"], "r1", 0),  # r2 failed
+        (["CREATE_TABLE r1", "ADD_COLUMNS r2", "RESTORE r2", "ADD_COLUMNS r2", "MERGE r2"], "r2", 0),  # tried again
     ],
 )
 def test_undo_restores_the_version_before(made: list[str], run: str, back_to: int) -> None:
@@ -65,6 +67,15 @@ def test_undo_restores_the_version_before(made: list[str], run: str, back_to: in
             "later runs first, or RESTORE the table by hand",
         ),
         (["CREATE_TABLE r1", "MERGE r1", "RESTORE r2 r1"], "r1", "a.b: the run r1 was undone by version 2"),
+        (
+            ["CREATE_TABLE r1", "MERGE r1", "ADD_COLUMNS r2", "RESTORE r2"], "r2",
+            "a.b: the run r2 failed, and took itself back by version 3",
+        ),
+        (
+            ["CREATE_TABLE r1", "MERGE r1", "RESTORE"], "r1",
+            "a.b: version 2 (RESTORE, by no run) came after the run r1, and would be undone with it; undo the "
+            "later runs first, or RESTORE the table by hand",
+        ),
         (["CREATE_TABLE r1"], "r1", "a.b: the run r1 made the table and merged nothing; there is nothing to undo"),
     ],
 )  # fmt: skip
