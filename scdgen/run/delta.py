@@ -245,7 +245,7 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
             by = f"the run {commit.run}" if commit.run else "no run"
             raise DataError(
                 f"{spec.target}: version {commit.version} ({commit.operation}, by {by}) came after the run {run}, and "
-                "would be undone with it; undo the later runs first, or RESTORE the table by hand"
+                "would be undone with it; undo the later runs first, or restore an earlier version by hand"
             )
     rows = [commit for commit in made if commit.merges]
     first = made[-1].version

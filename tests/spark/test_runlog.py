@@ -98,7 +98,7 @@ def test_runs_are_listed_and_undone(
     status, out, err = called("undo", "people.yml", "--run", second, "--yes")
     assert err == (
         f"log.people: version {version} (MERGE, by the run {third}) came after the run {second}, and would be undone "
-        "with it; undo the later runs first, or RESTORE the table by hand\n"
+        "with it; undo the later runs first, or restore an earlier version by hand\n"
     )
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
     before = rows_of(spark, "log.people")

@@ -17,6 +17,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from scdgen import DataError, load_spec_text
 from scdgen.cli.main import main
+from scdgen.errors import UsageError
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import VersionFilter, read_history, read_versions
 
@@ -162,8 +163,10 @@ def test_error_about_the_table_does_not_start_spark(folder: Path, capsys: pytest
 
 def test_what_might_differ_is_left_to_spark(folder: Path) -> None:
     tables, spec = LocalTables("warehouse"), load_spec_text(SPEC)
-    for text in (" 1", "1.0", "99999999999", "one"):
-        with pytest.raises(UnreadableError, match="may not be a INT"):
+    with pytest.raises(UnreadableError, match="may not be a INT"):
+        read_versions(tables, spec, VersionFilter({"id": " 1"}))
+    for text in ("1.0", "99999999999", "one"):
+        with pytest.raises(UsageError, match=f"--key id: '{text}' is not a valid INT"):
             read_versions(tables, spec, VersionFilter({"id": text}))
     for time in ("2024", "2024-01-01T00:00:00", "2024-01-01 00:00:00+02:00", "yesterday", "now"):
         with pytest.raises(UnreadableError, match="may not be a TIMESTAMP"):

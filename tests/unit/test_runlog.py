@@ -59,12 +59,12 @@ def test_undo_restores_the_version_before(made: list[str], run: str, back_to: in
         (
             ["CREATE_TABLE r1", "MERGE r1", "MERGE r2"], "r1",
             "a.b: version 2 (MERGE, by the run r2) came after the run r1, and would be undone with it; undo the "
-            "later runs first, or RESTORE the table by hand",
+            "later runs first, or restore an earlier version by hand",
         ),
         (
             ["CREATE_TABLE r1", "MERGE r1", "MERGE r2", "DELETE"], "r2",
             "a.b: version 3 (DELETE, by no run) came after the run r2, and would be undone with it; undo the "
-            "later runs first, or RESTORE the table by hand",
+            "later runs first, or restore an earlier version by hand",
         ),
         (["CREATE_TABLE r1", "MERGE r1", "RESTORE r2 r1"], "r1", "a.b: the run r1 was undone by version 2"),
         (
@@ -74,7 +74,7 @@ def test_undo_restores_the_version_before(made: list[str], run: str, back_to: in
         (
             ["CREATE_TABLE r1", "MERGE r1", "RESTORE"], "r1",
             "a.b: version 2 (RESTORE, by no run) came after the run r1, and would be undone with it; undo the "
-            "later runs first, or RESTORE the table by hand",
+            "later runs first, or restore an earlier version by hand",
         ),
         (["CREATE_TABLE r1"], "r1", "a.b: the run r1 made the table and merged nothing; there is nothing to undo"),
     ],
