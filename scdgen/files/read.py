@@ -162,12 +162,15 @@ Head = tuple[Dialect, tuple[str, ...]]
 def check_header(spec: Spec, files: Files) -> None:
     """Raise :class:`DataError` if a local CSV file lacks a column that the spec reads.
 
-    A folder may give columns by the names of its folders (``day=1``), so its files are not tested here.
+    A folder may give columns by the names of its folders (``day=1``), so its files are not tested here. A header with a
+    NUL character is not text, which the search for a mistake explains.
     """
     if files.kind != "csv" or len(files.local) != 1 or files.folder:
         return
     texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
     for (_, names), (file, *_) in csv_heads(files.local, files.dialect).items():
+        if any("\0" in name for name in names):
+            continue
         _require_names(str(file), names, read_columns(spec))
         known = {name.lower() for name in names}
         for name in filter(None, (sql.expression(text).bare for text in texts)):
