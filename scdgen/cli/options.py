@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # as map()
 Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
+_SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _MANY = 50  # for fewer specs, processes cost more than they save
 _OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
 _CHUNK = 4  # specs per task of a process
@@ -86,6 +87,10 @@ class EngineOptions:
     warehouse: str
     conf: tuple[str, ...]
     templates: str | None = None
+
+    def with_settings(self, settings: Mapping[str, str]) -> EngineOptions:
+        """Return the options with settings that those of the user override."""
+        return replace(self, conf=(*(f"{name}={value}" for name, value in settings.items()), *self.conf))
 
 
 def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -336,13 +341,15 @@ def open_session(
 @contextlib.contextmanager
 def open_runner(
     specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, needs_tables: bool = False,
-    **limits: Any,
+    files: Iterable[str | None] | None = (), **limits: Any,
 ) -> Iterator[Runner]:  # fmt: skip
     """Open a session as :func:`open_session` does, and yield a runner on it.
 
-    ``limits`` are ``retries`` and ``retry_for`` of :class:`Runner`.
+    ``files`` are the sources of the command line; ``None`` if the command goes on without end. ``limits`` are
+    ``retries`` and ``retry_for`` of :class:`Runner`.
     """
     from scdgen.cli import output
+    from scdgen.engine.jvm import QUICK
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
     from scdgen.spec.graph import find_table_names
@@ -351,10 +358,25 @@ def open_runner(
     if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind
         output.print_hint(f"no {folder.absolute()} yet; --warehouse names the folder of earlier runs")
     names = [*find_table_names(specs), *([metrics.parts] if metrics else [])]
+    read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
+    if files is not None and not options.remote and not options.conf and are_small(filter(None, read)):
+        options = options.with_settings(QUICK)
     with open_session(options, names, needs_tables) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)
+
+
+def are_small(paths: Iterable[str]) -> bool:
+    """Whether local files and folders have little enough data that starting and compiling take most of a command."""
+    size = 0
+    for path in paths:
+        for file in Path(path).rglob("*") if Path(path).is_dir() else [Path(path)]:
+            with contextlib.suppress(OSError):  # such as a file that has just been removed
+                size += file.stat().st_size if file.is_file() else 0
+            if "://" in path or size > _SMALL:
+                return False
+    return True
 
 
 @contextlib.contextmanager
@@ -365,7 +387,7 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
     embedded session's tables must exist.
     """
     from scdgen.cli import output
-    from scdgen.engine.session import QUICK
+    from scdgen.engine.jvm import QUICK
     from scdgen.run.local import LocalTables
     from scdgen.run.versions import SparkTables
 
@@ -381,8 +403,7 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
                 except Exception as error:
                     logging.getLogger(__name__).debug("%s: Spark reads it: %s", spec.target, error)
             if not started:
-                quick = () if options.remote else (f"{name}={value}" for name, value in QUICK.items())
-                looking = replace(options, conf=(*quick, *options.conf))
+                looking = options if options.remote else options.with_settings(QUICK)
                 started.append(SparkTables(stack.enter_context(open_runner(specs, looking, needs_tables=True)).spark))
             with output.progress(f"reading {spec.target}"):
                 return ask(started[0])

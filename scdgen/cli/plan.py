@@ -71,7 +71,7 @@ def plan(
     options = parse_source_options(source_option, [first.source])
     check_headers(loaded[0], [first], options)
     failures = []
-    with open_runner(loaded, engine) as runner:
+    with open_runner(loaded, engine, files=[first.source]) as runner:
         for spec in loaded:
             values = first.params[spec.target]
             with (

@@ -90,7 +90,7 @@ def stream(
     batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
     if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()
-    with open_runner(loaded, engine, metrics=measured) as runner:
+    with open_runner(loaded, engine, metrics=measured, files=None) as runner:
         try:
             rows = open_stream(runner.spark, batch.fed, source, collect_options(batch.fed))
             targets = [step.spec.target for step in batch.steps]

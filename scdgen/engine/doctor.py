@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from scdgen.engine.session import INSTALL_JAVA, find_java, local_session, remote_session, require_folder
+from scdgen.engine.jvm import INSTALL_JAVA, find_java
+from scdgen.engine.session import local_session, remote_session, require_folder
 from scdgen.errors import ScdgenError, line_and_status
 
 _SPARK = "pip install delta-spark==4.4.0"

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from importlib.metadata import version
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.failures import translate_without_spec
+from scdgen.engine.jvm import (
+    JAVA_OPTIONS,
+    QUICK,
+    ClassArchive,
+    JarList,
+    explain_start,
+    find_java,
+    takes_class_path,
+)
 from scdgen.errors import DEBUG, EngineError, UsageError
 from scdgen.sql import quote_parts, text_literal
 from scdgen.sql.tokens import first_line
@@ -56,20 +61,6 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 
-# For a command that reads little: the quick compiler and the simple collector. A long MERGE needs the others.
-QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
-# Settings by which a user chooses JARs; Ivy then resolves all of them together.
-_OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
-
-INSTALL_JAVA = "install Java 17 or 21"
-# What the JVM prints if it does not start -> the message.
-_NO_START = (
-    (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
-     "Java got too little memory; give less, as in --conf spark.driver.memory=1g"),
-    (r"Invalid maximum heap size|Invalid initial heap size|Failed to parse byte string|NumberFormatException: .*size",
-     "a size in its settings is none; write it as in --conf spark.driver.memory=2g"),
-    (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
-)  # fmt: skip
 # Errors of a refused setting: the condition of Databricks, those of Spark 4, the texts of Spark 3.
 _REFUSED = re.compile(
     r"\[(CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b|Cannot modify the value of a (?:static|Spark) config"
@@ -89,7 +80,7 @@ def local_session(
     if needs_tables and not may_be_elsewhere and not Path(warehouse).exists():
         message = f"--warehouse {warehouse}: the folder {Path(warehouse).absolute()} does not exist"
         raise UsageError(f"{message}; name the folder of earlier runs, or run the spec first")
-    find_java()
+    java = find_java()
     try:
         from delta import configure_spark_with_delta_pip
         from pyspark import __file__ as pyspark_file
@@ -101,13 +92,16 @@ def local_session(
     require_folder(folder, warehouse)
     builder: Any = SparkSession.builder
     builder = builder.master("local[*]").appName("scdgen").config("spark.sql.warehouse.dir", str(folder))
-    for key, value in {**_SETTINGS, **(conf or {})}.items():
-        builder = builder.config(key, value)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Run Python functions with the packages of this process, not those of the first python3 on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    known = _JarList.of_environment() if _takes_class_path(conf or {}) else None
+    known = JarList.of_environment() if takes_class_path(conf or {}) else None
     jars = known.read() if known else []
+    settings = {**_SETTINGS, **(conf or {})}
+    if jars and settings.get(JAVA_OPTIONS) in {None, *QUICK.values()}:
+        settings[JAVA_OPTIONS] = f"{settings.get(JAVA_OPTIONS, '')} {ClassArchive.of(java, jars).options()}".strip()
+    for key, value in settings.items():
+        builder = builder.config(key, value)
     builder = (
         builder.config("spark.driver.extraClassPath", os.pathsep.join(jars))
         if jars
@@ -117,7 +111,7 @@ def local_session(
         with _quiet_start() as noise:
             spark: SparkSession = builder.getOrCreate()
     except Exception as error:
-        raise EngineError(_start_problem(noise.text() + str(error))) from error
+        raise EngineError(explain_start(noise.text() + str(error))) from error
     if known and not jars:
         known.write(str(spark.conf.get("spark.jars", "")), Path(pyspark_file).parent / "jars")
     try:
@@ -264,80 +258,6 @@ def require_folder(folder: Path, shown: str | Path) -> None:
         raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
 
 
-def find_java() -> tuple[int, str]:
-    """Find the Java that starts Spark: its version and its path.
-
-    Raises :class:`EngineError` if it is missing, does not run, or is too old.
-    """
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if java is None or not shutil.which(java):
-        where = f"JAVA_HOME is {home}, but no bin/java in it" if home else "no java on the PATH"
-        raise EngineError(f"Java was not found ({where}); {INSTALL_JAVA}")
-    try:
-        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise EngineError(f"{java}: cannot be run ({error.strerror}); {INSTALL_JAVA}") from error
-    if done.returncode:
-        said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
-        raise EngineError(f"{java}: cannot be run ({said}); {INSTALL_JAVA}")
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    number = int(found[1]) if found else 0
-    if found and number < 17:
-        raise EngineError(f"Java {number} at {java} is too old for Spark 4; {INSTALL_JAVA}")
-    return number, java
-
-
-def _takes_class_path(conf: Mapping[str, str]) -> bool:
-    """Whether all of Spark is in this JVM, and the user chooses no JARs.
-
-    >>> _takes_class_path({"spark.master": "local[2]"}), _takes_class_path({"spark.master": "local-cluster[2,1,1024]"})
-    (True, False)
-    """
-    in_process = re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local"))
-    return bool(in_process) and not any(key.startswith(_OWN_JARS) for key in conf)
-
-
-@dataclass(frozen=True)
-class _JarList:
-    """A file in the user's cache with the JARs of Delta that Ivy has found, because it takes seconds to look again."""
-
-    file: Path
-
-    @classmethod
-    def of_environment(cls) -> _JarList:
-        """The list for the installed versions of pyspark and delta-spark."""
-        versions = "-".join(version(package) for package in ("pyspark", "delta-spark"))
-        return cls(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scdgen", f"jars-{versions}.txt"))
-
-    def read(self) -> list[str]:
-        """The paths; none if the list or one of them is missing."""
-        try:
-            jars = self.file.read_text(encoding="utf-8").split("\n")
-        except OSError:
-            return []
-        return jars if all(Path(jar).is_file() for jar in jars) else []
-
-    def write(self, found: str, shipped: Path) -> None:
-        """Save the paths of ``spark.jars``, except JARs that Spark has too, in the folder ``shipped``.
-
-        On the class path they would come before Spark's own, which are of other versions.
-        """
-        own = {re.sub(r"-\d.*", "", jar.name) for jar in shipped.glob("*.jar")}
-        if "jcl-over-slf4j" in own:  # which has the same classes
-            own.add("commons-logging")
-        paths = [re.sub("^file:/+", "/", jar) for jar in found.split(",") if jar]
-        # Ivy's file names are <group>_<artifact>-<version>.jar
-        jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]
-        if not jars or not all(Path(jar).is_file() for jar in jars):
-            return
-        with suppress(OSError):  # a cache is optional
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            part = self.file.with_suffix(f".{os.getpid()}")
-            part.write_text("\n".join(jars), encoding="utf-8")
-            part.replace(self.file)
-
-
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
     """Capture what the JVM and Ivy print while Spark starts."""
 
@@ -361,26 +281,3 @@ class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)
     def text(self) -> str:
         """Return what was printed."""
         return self._text
-
-
-def _start_problem(noise: str) -> str:
-    """Explain on one line why Spark did not start."""
-    failed = sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise)))
-    if failed:
-        return (
-            f"the package {failed[0]} could not be copied from the local Maven repository, which has its description "
-            "but not its JAR; remove its folder below ~/.m2/repository and run again"
-        )
-    missing = sorted(set(re.findall(r":: ([\w.-]+#[\w.-]+;[\w.]+): not found", noise)))
-    if missing:
-        return (
-            f"the package {missing[0]} could not be downloaded; check the network or the Maven mirror settings, and "
-            "that delta-spark fits pyspark (pip install delta-spark==4.4.0 brings one that does)"
-        )
-    if "UnsupportedClassVersionError" in noise:
-        return f"this Java is too old for Spark; {INSTALL_JAVA}"
-    for pattern, message in _NO_START:
-        if re.search(pattern, noise):
-            return f"Spark did not start: {message}"
-    lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
-    return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"

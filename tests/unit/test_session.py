@@ -1,12 +1,15 @@
-"""The JARs of the embedded session, which Ivy looks for only once. No Spark."""
+"""What the embedded session keeps in the user's cache: the list of its JARs, and its classes. No Spark."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from scdgen.engine.session import _JarList
+from scdgen.cli.options import EngineOptions, are_small
+from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def found(tmp_path: Path) -> list[Path]:
 
 def test_jars_are_listed_once(tmp_path: Path, found: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    jars = _JarList.of_environment()
+    jars = JarList.of_environment()
     assert jars.read() == []
     jars.write(",".join(jar.as_uri() for jar in found), tmp_path / "shipped")
     assert jars.read() == [str(found[0])], "Spark has the others"
@@ -41,10 +44,44 @@ def test_jars_are_listed_once(tmp_path: Path, found: list[Path], monkeypatch: py
 
 def test_list_that_cannot_be_kept_is_no_error(tmp_path: Path, found: list[Path]) -> None:
     (tmp_path / "file").touch()
-    jars = _JarList(tmp_path / "file" / "jars.txt")
+    jars = JarList(tmp_path / "file" / "jars.txt")
     jars.write(found[0].as_uri(), tmp_path / "shipped")
     assert jars.read() == []
-    kept = _JarList(tmp_path / "jars.txt")
+    kept = JarList(tmp_path / "jars.txt")
     for text in ("", "s3://bucket/io.delta_delta-spark-4.4.0.jar"):
         kept.write(text, tmp_path / "shipped")
         assert not kept.file.exists(), text
+
+
+def test_archive_is_written_once_then_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    archive = ClassArchive.of((17, sys.executable), ["a.jar"])
+    assert archive.options() == f"-XX:ArchiveClassesAtExit={archive.file}"
+    archive.file.write_bytes(bytes(100))
+    assert archive.options() == "", "another process is writing it: the header comes last"
+    os.utime(archive.file, (0, 0))
+    assert archive.options() == f"-XX:ArchiveClassesAtExit={archive.file}", "its writer was stopped"
+    archive.file.write_bytes(b"\xf0" + bytes(100))
+    assert archive.options() == f"-XX:SharedArchiveFile={archive.file}"
+    others = [ClassArchive.of((21, sys.executable), ["a.jar"]), ClassArchive.of((17, sys.executable), ["b.jar"])]
+    assert all(other.options().startswith("-XX:ArchiveClassesAtExit=") for other in others)
+
+
+def test_archive_that_cannot_be_kept_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert ClassArchive(tmp_path / "file" / "classes.jsa").options() == ""
+
+
+def test_little_data_is_local_and_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scdgen.cli.options._SMALL", 10)
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "file").write_bytes(bytes(6))
+    (tmp_path / "rows.csv").write_bytes(bytes(4))
+    assert are_small([str(tmp_path / "a"), str(tmp_path / "rows.csv"), str(tmp_path / "missing")])
+    assert not are_small([str(tmp_path / "a"), str(tmp_path / "rows.csv"), str(tmp_path / "rows.csv")])
+    assert not are_small(["s3://bucket/rows.csv"])
+
+
+def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
+    given = EngineOptions(None, "warehouse", (f"{JAVA_OPTIONS}=-Xmx1g",)).with_settings(QUICK).conf
+    assert dict(text.split("=", 1) for text in given) == {JAVA_OPTIONS: "-Xmx1g"}

@@ -1,0 +1,180 @@
+"""Java as the embedded session starts it: which one, with which options and class path, and why it did not start."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from scdgen.errors import DEBUG, EngineError
+from scdgen.sql.tokens import first_line
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# For a command that reads little: the quick compiler and the simple collector. A long MERGE needs the others.
+QUICK = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"}
+# Settings by which a user chooses JARs; Ivy then resolves all of them together.
+_OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
+
+_ARCHIVE_SPACE = 1 << 30  # bytes that must be free; an archive has 200 MB
+_WRITTEN_AFTER = 600  # seconds after which an incomplete archive is no longer being written
+
+INSTALL_JAVA = "install Java 17 or 21"
+# What the JVM prints if it does not start -> the message.
+_NO_START = (
+    (r"Could not reserve enough space|Cannot allocate memory|insufficient memory",
+     "Java got too little memory; give less, as in --conf spark.driver.memory=1g"),
+    (r"Invalid maximum heap size|Invalid initial heap size|Failed to parse byte string|NumberFormatException: .*size",
+     "a size in its settings is none; write it as in --conf spark.driver.memory=2g"),
+    (r"No space left on device", "no space is left on the disk; free some, or set spark.local.dir to another one"),
+)  # fmt: skip
+
+
+def find_java() -> tuple[int, str]:
+    """Find the Java that starts Spark: its version and its path.
+
+    Raises :class:`EngineError` if it is missing, does not run, or is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None or not shutil.which(java):
+        where = f"JAVA_HOME is {home}, but no bin/java in it" if home else "no java on the PATH"
+        raise EngineError(f"Java was not found ({where}); {INSTALL_JAVA}")
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise EngineError(f"{java}: cannot be run ({error.strerror}); {INSTALL_JAVA}") from error
+    if done.returncode:
+        said = first_line(Exception(done.stderr or done.stdout or f"it ends with status {done.returncode}"))
+        raise EngineError(f"{java}: cannot be run ({said}); {INSTALL_JAVA}")
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    number = int(found[1]) if found else 0
+    if found and number < 17:
+        raise EngineError(f"Java {number} at {java} is too old for Spark 4; {INSTALL_JAVA}")
+    return number, java
+
+
+def cache_folder() -> Path:
+    """The folder of scdgen in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scdgen")
+
+
+def takes_class_path(conf: Mapping[str, str]) -> bool:
+    """Whether all of Spark is in this JVM, and the user chooses no JARs.
+
+    >>> takes_class_path({"spark.master": "local[2]"}), takes_class_path({"spark.master": "local-cluster[2,1,1024]"})
+    (True, False)
+    """
+    in_process = re.fullmatch(r"local(\[.*\])?", conf.get("spark.master", "local"))
+    return bool(in_process) and not any(key.startswith(_OWN_JARS) for key in conf)
+
+
+@dataclass(frozen=True)
+class JarList:
+    """A file in the user's cache with the JARs of Delta that Ivy has found, because it takes seconds to look again."""
+
+    file: Path
+
+    @classmethod
+    def of_environment(cls) -> JarList:
+        """The list for the installed versions of pyspark and delta-spark."""
+        versions = "-".join(version(package) for package in ("pyspark", "delta-spark"))
+        return cls(cache_folder() / f"jars-{versions}.txt")
+
+    def read(self) -> list[str]:
+        """The paths; none if the list or one of them is missing."""
+        try:
+            jars = self.file.read_text(encoding="utf-8").split("\n")
+        except OSError:
+            return []
+        return jars if all(Path(jar).is_file() for jar in jars) else []
+
+    def write(self, found: str, shipped: Path) -> None:
+        """Save the paths of ``spark.jars``, except JARs that Spark has too, in the folder ``shipped``.
+
+        On the class path they would come before Spark's own, which are of other versions.
+        """
+        own = {re.sub(r"-\d.*", "", jar.name) for jar in shipped.glob("*.jar")}
+        if "jcl-over-slf4j" in own:  # which has the same classes
+            own.add("commons-logging")
+        paths = [re.sub("^file:/+", "/", jar) for jar in found.split(",") if jar]
+        # Ivy's file names are <group>_<artifact>-<version>.jar
+        jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]
+        if not jars or not all(Path(jar).is_file() for jar in jars):
+            return
+        with suppress(OSError):  # a cache is optional
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            part = self.file.with_suffix(f".{os.getpid()}")
+            part.write_text("\n".join(jars), encoding="utf-8")
+            part.replace(self.file)
+
+
+@dataclass(frozen=True)
+class ClassArchive:
+    """A file in the user's cache with Spark's classes as Java has loaded them, which makes the next start faster.
+
+    Java writes it when the session ends (class data sharing), and does not use one of another Java or class path.
+    """
+
+    file: Path
+
+    @classmethod
+    def of(cls, java: tuple[int, str], jars: Sequence[str]) -> ClassArchive:
+        """The archive for a Java, as :func:`find_java` returns it, and the JARs on the class path of this Spark."""
+        program = Path(shutil.which(java[1]) or java[1]).resolve()
+        known = [
+            str(java),
+            str(program.stat().st_mtime_ns),
+            version("pyspark"),
+            str(Path(sys.prefix).absolute()),
+            *jars,
+        ]
+        return cls(cache_folder() / f"classes-{hashlib.sha256(chr(10).join(known).encode()).hexdigest()[:12]}.jsa")
+
+    def options(self) -> str:
+        """The option of Java that uses the archive, or that writes it; none while another process may write it."""
+        try:
+            with self.file.open("rb") as archive:
+                complete = any(archive.read(4))  # Java writes the header last
+            if not complete and time.time() - self.file.stat().st_mtime < _WRITTEN_AFTER:
+                return ""
+        except OSError:
+            complete = False
+        if complete:
+            return f"-XX:SharedArchiveFile={self.file}"
+        with suppress(OSError):  # a cache is optional
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            if os.access(self.file.parent, os.W_OK) and shutil.disk_usage(self.file.parent).free > _ARCHIVE_SPACE:
+                return f"-XX:ArchiveClassesAtExit={self.file}"
+        return ""
+
+
+def explain_start(noise: str) -> str:
+    """Explain on one line why Spark did not start."""
+    failed = sorted(set(re.findall(r"download failed: ([\w.:#;!()-]+)", noise)))
+    if failed:
+        return (
+            f"the package {failed[0]} could not be copied from the local Maven repository, which has its description "
+            "but not its JAR; remove its folder below ~/.m2/repository and run again"
+        )
+    missing = sorted(set(re.findall(r":: ([\w.-]+#[\w.-]+;[\w.]+): not found", noise)))
+    if missing:
+        return (
+            f"the package {missing[0]} could not be downloaded; check the network or the Maven mirror settings, and "
+            "that delta-spark fits pyspark (pip install delta-spark==4.4.0 brings one that does)"
+        )
+    if "UnsupportedClassVersionError" in noise:
+        return f"this Java is too old for Spark; {INSTALL_JAVA}"
+    for pattern, message in _NO_START:
+        if re.search(pattern, noise):
+            return f"Spark did not start: {message}"
+    lines = [line for line in noise.splitlines() if "Exception" in line or "Error" in line]
+    return f"Spark did not start: {lines[-1].strip() if lines else 'no reason given'}; {DEBUG}"
