@@ -31,7 +31,7 @@ def optimize(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, vacuu
                scdgen optimize specs/customer.yml --vacuum 168
     """
     loaded = load_specs(specs)
-    with open_runner(loaded, engine) as runner:
+    with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"optimizing {spec.target}"):
                 done = runner.optimize(spec, vacuum)

@@ -25,7 +25,7 @@ QUICK = {JAVA_OPTIONS: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCod
 _OWN_JARS = ("spark.jars", "spark.driver.extraClassPath", "spark.driver.userClassPathFirst")
 
 _ARCHIVE_SPACE = 1 << 30  # bytes that must be free; an archive has 200 MB
-_WRITTEN_AFTER = 600  # seconds after which an incomplete archive is no longer being written
+_WRITTEN_AFTER = 600  # seconds after which an incomplete archive has no writer
 
 INSTALL_JAVA = "install Java 17 or 21"
 # What the JVM prints if it does not start -> the message.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest
+from scdgen.errors import UsageError, nearest, option
 from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, field_of
 from scdgen.patterns.facts import Evolve, PlanShape, Unknown, literals
@@ -115,12 +115,21 @@ def versions_query(
     return _query(Rendering("show.sql.j2", facts), templates)
 
 
+def name_key(column: str) -> str:
+    """How a message names the value of a key: the option, or in Python the argument.
+
+    >>> name_key("id")
+    "keys['id']"
+    """
+    return option(f"--key {column}", f"keys[{column!r}]")
+
+
 def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
     """(quoted column, type, text) of each key. Raises :class:`UsageError` for a column that is not a key."""
     for name in keys:
         if name not in spec.keys:
             hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
-            raise UsageError(f"--key {name}: is not a key of {spec.target}{hint}")
+            raise UsageError(f"{name_key(name)}: is not a key of {spec.target}{hint}")
     return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
 
 
@@ -180,7 +189,8 @@ def diff_times_query(
     read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
     if read.times is None:
         raise UsageError(
-            f"--from: {spec.target} is {spec.pattern}, which keeps no history; give a run with --run instead of times"
+            f"{option('--from', 'from_time')}: {spec.target} is {spec.pattern}, which keeps no history; give a run "
+            f"with {option('--run', 'run_id')} instead of times"
         )
     fields = tuple(field_of(spec, name) for name in spec.columns)
     facts = DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)

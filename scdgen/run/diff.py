@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
-from scdgen.errors import DataError, UsageError
+from scdgen.errors import DataError, UsageError, option
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import TableVersion, diff_run_query, diff_times_query
 from scdgen.patterns.words import CHANGES, ROW_CHANGES, VERSIONS
@@ -22,6 +22,18 @@ from scdgen.spec.model import Spec
 
 _ANY = TableVersion(0)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times
+
+
+def _from() -> str:
+    return option("--from", "from_time")
+
+
+def _to() -> str:
+    return option("--to", "to_time")
+
+
+def _run() -> str:
+    return option("--run", "run_id")
 
 
 @dataclass(frozen=True)
@@ -45,23 +57,23 @@ class DiffFilter:
         Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
         if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
-            raise UsageError("--run: goes without --from and --to; give a run, or the times to compare")
+            raise UsageError(f"{_run()}: goes without {_from()} and {_to()}; give a run, or the times to compare")
         if self.run_id is not None:
             return diff_run_query(spec, self.keys, *versions, unchanged, templates)
         if self.from_time is None:
-            raise UsageError("--from: is missing; give the time to compare with, or a run with --run")
+            raise UsageError(f"{_from()}: is missing; give the time to compare with, or a run with {_run()}")
         text = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged, templates)
         given = self.list_given(spec)
         require_forms(given)
-        times = [text for option, text, _ in given if option in {"--from", "--to"}]
+        times = [text for name, text, _ in given if name in {_from(), _to()}]
         if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
             raise wrong_order(given)  # times in other forms are compared by the engine
         return text
 
     def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
         """(option, text, type) of each given value, for :func:`require_valid`."""
-        times, kind = {"--from": self.from_time, "--to": self.to_time}, spec.history.type.upper()
-        given = [(option, str(time), kind) for option, time in times.items() if time is not None]
+        times, kind = {_from(): self.from_time, _to(): self.to_time}, spec.history.type.upper()
+        given = [(name, str(time), kind) for name, time in times.items() if time is not None]
         return [*list_keys(spec, self.keys), *given]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import log, sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
-from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status
+from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, option
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.words import KEYS, VERSIONS
 from scdgen.run.delta import RetryLimit, hash_spec, retry
@@ -116,16 +116,21 @@ class Metrics:
         try:
             self.parts = sql.split_name(table)
         except ValueError as error:
-            raise UsageError(f"--metrics: {error}") from error
+            raise UsageError(f"{option('--metrics', 'metrics')}: {error}") from error
         self.table = table
         self._name = sql.quote_parts(self.parts)
         self._ready = False
+
+    @property
+    def label(self) -> str:
+        """How messages name the table."""
+        return f"{option('--metrics', 'metrics')} {self.table}"
 
     def require_not_target(self, specs: Iterable[Spec]) -> None:
         """Raise :class:`UsageError` if the table is the target of a spec."""
         for spec in specs:
             if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
-                raise UsageError(f"--metrics {self.table}: is the target of {spec.origin}; name another table")
+                raise UsageError(f"{self.label}: is the target of {spec.origin}; name another table")
 
     def prepare(self, spark: SparkSession) -> None:
         """Create the table if it does not exist, on the first call.
@@ -143,16 +148,16 @@ class Metrics:
                 for statement in self.render_create():
                     spark.sql(statement).collect()
             if spark.catalog.getTable(self._name).tableType in {"VIEW", "TEMPORARY"}:
-                raise DataError(f"--metrics {self.table}: is a view, which takes no rows; name another table")
+                raise DataError(f"{self.label}: is a view, which takes no rows; name another table")
             existing = {name.lower() for name in spark.table(self._name).columns}
         except ScdgenError:
             raise
         except Exception as error:
-            raise translate_at(f"--metrics {self.table}", error) from error
+            raise translate_at(self.label, error) from error
         missing = [name for name, _, _ in COLUMNS if name not in existing]
         if missing:
             raise DataError(
-                f"--metrics {self.table}: is there without {len(missing)} of the columns, such as {missing[0]}; add "
+                f"{self.label}: is there without {len(missing)} of the columns, such as {missing[0]}; add "
                 "what is missing, or name another table"
             )
 
@@ -178,7 +183,7 @@ class Metrics:
         try:
             spark.sql(self.render_insert(row)).collect()
         except Exception as error:
-            what = line_and_status(translate_at(f"--metrics {self.table}", error))[0].partition("; ")[0]
+            what = line_and_status(translate_at(self.label, error))[0].partition("; ")[0]
             log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
 
 

@@ -18,7 +18,7 @@ from scdgen.engine.engine import Engine
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, UsageError, quoted
 from scdgen.patterns.history import Times
-from scdgen.patterns.queries import given_query, versions_query
+from scdgen.patterns.queries import given_query, name_key, versions_query
 from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable
 from scdgen.spec.model import Spec
@@ -182,7 +182,7 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
 
 def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, str]]:
     """(option, text, type) of each key, for :func:`require_valid`."""
-    return [(f"--key {name}", str(value), spec.columns[name].type) for name, value in keys.items()]
+    return [(name_key(name), str(value), spec.columns[name].type) for name, value in keys.items()]
 
 
 def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
