@@ -39,7 +39,7 @@ def shop_history() -> None:
         spec = shlex.quote(step["spec"])
         with TaskGroup(step["target"].replace(".", "__")):
             plan = scdgen("plan", f"plan {spec} {GATE}")
-            # After an error of the engine, the same run again adds nothing twice.
+            # For errors of the engine: the same run again adds nothing twice. Bad data fails again with the same line.
             runs[step["target"]] = scdgen("run", f"run {spec}", retries=2)
         [runs[target] for target in step["after"]] >> plan >> runs[step["target"]]
 

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 
-from dagster import AssetsDefinition, Definitions, Failure, MaterializeResult, asset
+from dagster import AssetsDefinition, Definitions, Failure, MaterializeResult, RetryPolicy, asset
 
 PROJECT = os.environ.get("SCDGEN_PROJECT", "/opt/shop")  # the folder with specs/ and scdgen.toml
 SCDGEN = os.environ.get("SCDGEN", "scdgen")
@@ -27,7 +27,7 @@ def make_asset(step: dict) -> AssetsDefinition:
     """The asset of a target, which depends on all tables that its spec reads."""
     reads = [name.split(".") for name in (*step["after"], *step["reads"])]
 
-    @asset(key=step["target"].split("."), deps=reads, group_name="history")
+    @asset(key=step["target"].split("."), deps=reads, group_name="history", retry_policy=RetryPolicy(max_retries=2))
     def table() -> MaterializeResult:
         call("plan", step["spec"], "--fail-on", GATE)
         return MaterializeResult(metadata=json.loads(call("run", step["spec"], "--format", "json")))
