@@ -21,10 +21,10 @@ MORE = COLUMNS + ", email: string, visits: {type: int, track: false}"
 SCHEMA = "id int, name string, city string, email string, visits int, at timestamp"
 
 
-def spec_of(columns: str = COLUMNS, rest: str = "", feed: str = "changes") -> Spec:
+def spec_of(columns: str = COLUMNS, rest: str = "", feed: str = "changes", keys: str = "id") -> Spec:
     return load_spec_text(
         f"target: evolve.dim\npattern: scd2\nsource: {{table: nowhere, feed: {feed}, effective_at: at}}\n"
-        f"keys: [id]\ncolumns: {{{columns}}}\n{rest}\n"
+        f"keys: [{keys}]\ncolumns: {{{columns}}}\n{rest}\n"
     )
 
 
@@ -267,6 +267,17 @@ MOVES: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
         (OLD, "history: {row_hash: h, surrogate_key: sk}"),
         ("id: int, name: string, town: {type: string, from: city}, visits: int",
          "history: {row_hash: h, surrogate_key: sk}"),
+        True,
+    ),
+    "a key's name": (
+        (OLD, "history: {surrogate_key: sk}"),
+        ("customer: {type: int, from: id}, name: string, city: string, visits: int",
+         "history: {surrogate_key: sk}", "changes", "customer"),
+        True,
+    ),
+    "another column in the key": (
+        (OLD,),
+        ("id: int, name: string, city: string, visits: int", "", "changes", "id, name"),
         True,
     ),
     "a wider type": ((OLD,), ("id: bigint, name: string, city: string, visits: bigint",), False),
