@@ -523,9 +523,24 @@ def _expectations(spec: Spec) -> Found:
     if spec.quarantine is not None:
         if not wanted:
             yield ("quarantine",), "quarantine: no expectation has on_violation: quarantine; remove it or write one"
-        source = (sql.split_name(spec.source.table),) if spec.source.table else ()
-        if sql.split_name(spec.quarantine) in (spec.target_parts, *source):
-            yield ("quarantine",), "quarantine: is the target or the source itself; name another table"
+        parts = sql.split_name(spec.quarantine.lower())
+        if what := next((what for what, name in _tables(spec) if sql.split_name(name.lower()) == parts), None):
+            yield ("quarantine",), f"quarantine: '{spec.quarantine}' is already {what}; name another table"
+
+
+def _tables(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield what a spec names besides its quarantine, and the name of each."""
+    yield "the target", spec.target
+    if spec.source.table:
+        yield "the source", spec.source.table
+    yield from (("a table of source.join", joined.table) for joined in spec.source.join.values())
+    yield from ((f"views.{option}", name) for option, name in spec.views if name)
+    for view, lookup in spec.lookups.items():
+        yield "a view of lookups", view
+        if lookup.fact:
+            yield "a table of lookups", lookup.fact
+    if spec.members.inferred:
+        yield "the table of members.inferred", spec.members.inferred.fact
 
 
 def _members(spec: Spec) -> Found:
