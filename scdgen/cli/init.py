@@ -73,6 +73,7 @@ def init(
                scdgen init --auto-cdc users.sql --columns userId:int,name:string,sequenceNum:bigint
     """
     from scdgen.init.draft import Given, parse_columns, split_list
+    from scdgen.sql.dates import check_pattern
 
     _require_one(path=path, table=table, dbt=dbt, auto_cdc=auto_cdc)
     for option, value in (
@@ -85,6 +86,8 @@ def init(
         raise UsageError("--feed versions: goes with --pattern scd2; scd1 keeps no versions")
     if name is not None and dbt is None:
         raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
+    if date_format is not None:
+        check_pattern(date_format, "--date-format")
     if target is not None:
         _require_table_name(target, "--target")
     if out is not None and Path(out).exists() and not force:

@@ -9,6 +9,7 @@ from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
 from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.literal import find_form, length_of, value_text
 
 Location = tuple[int | str, ...]
@@ -382,6 +383,14 @@ def _params(spec: Spec) -> Found:
             yield place, f"{place[-1]}: the param :{name} is not declared{hint}"
 
 
+def _dates(spec: Spec) -> Found:
+    for place, _, text in sql_texts(spec):
+        for pattern in find_literal_patterns(text):
+            if mistake := find_mistake(pattern):
+                option = next(part for part in reversed(place) if isinstance(part, str))
+                yield place, f"{option}: '{pattern}': {mistake}"
+
+
 def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragment], str]]:
     """Yield every piece of SQL in a spec: its place, the function that parses it, its text."""
     source, snapshot = spec.source, spec.snapshot
@@ -591,8 +600,8 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params, _names,
-    _overlays, _lookups, _expectations, _members,
+    _source, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params, _dates,
+    _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

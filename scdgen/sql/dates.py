@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
+
 from scdgen.errors import UsageError, quoted
+from scdgen.sql.tokens import tokens
 
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _LONG_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -41,6 +44,7 @@ _SECONDS = (10**9, 4 * 10**9)
 _UNITS = (("timestamp_seconds", 1), ("timestamp_millis", 10**3), ("timestamp_micros", 10**6))
 
 
+_READS = re.compile(r"(try_)?to_(date|timestamp)(_ntz|_ltz)?|(to_)?unix_timestamp", re.IGNORECASE)
 _PART = re.compile(r"'(?P<quoted>[^']*)'|(?P<letters>([A-Za-z])\3*)|(?P<other>.)", re.DOTALL)
 
 
@@ -67,6 +71,49 @@ def to_regex(pattern: str) -> str:
 @functools.cache
 def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(to_regex(pattern), re.IGNORECASE)
+
+
+_MISTAKEN = {"m": "minutes", "Y": "the week-based year", "D": "the day of the year"}
+
+
+def find_mistake(pattern: str) -> str | None:
+    """Describe letters that mean something else than a month, a year or a day, and the pattern to write instead.
+
+    >>> find_mistake("dd/mm/yyyy"), find_mistake("DD.MM.yyyy HH:mm")
+    ('mm is minutes; write dd/MM/yyyy', 'DD is the day of the year; write dd.MM.yyyy HH:mm')
+    >>> [find_mistake(right) for right in ("HH:mm dd.MM.yyyy", "yyyyMMddHHmmss", "yyyy-DDD", "mm:ss")]
+    [None, None, None, None]
+    """
+    parts = [part[0] for part in _PART.finditer(pattern)]
+    places = [place for place, part in enumerate(parts) if part[0].isalpha()]
+    letters = "".join(parts[place][0] for place in places)
+    said: dict[str, None] = {}
+    for index, (place, letter) in enumerate(zip(places, letters, strict=True)):
+        sides = {*letters[max(index - 1, 0) : index], *letters[index + 1 : index + 2]}
+        is_month = letter == "m" and bool(sides & set("dDyY")) and not sides & set("HhKks")
+        is_day = letter == "D" and ("M" in letters or "m" in sides)
+        if is_month or is_day or letter == "Y":
+            said[f"{parts[place]} is {_MISTAKEN[letter]}"] = None
+            parts[place] = parts[place].swapcase()
+    return f"{' and '.join(said)}; write {''.join(parts)}" if said else None
+
+
+def find_literal_patterns(text: str) -> list[str]:
+    """Return the patterns in calls that read times, if they are literals.
+
+    >>> find_literal_patterns("coalesce(to_date(trim(a), 'dd/MM/yyyy'), try_to_timestamp(a, 'yyyy'))")
+    ['dd/MM/yyyy', 'yyyy']
+    """
+    found, calls = [], []  # calls: whether each open bracket is that of such a call
+    listed = tokens(text) if _READS.search(text) else []
+    for place, token in enumerate(listed):
+        if token.token_type is TokenType.L_PAREN:
+            calls.append(place > 0 and bool(_READS.fullmatch(listed[place - 1].text)))
+        elif token.token_type is TokenType.R_PAREN and calls and calls.pop():
+            comma, last = listed[place - 2 : place]
+            if comma.token_type is TokenType.COMMA and last.token_type is TokenType.STRING:
+                found.append(last.text)
+    return found
 
 
 def find_order(pattern: str) -> str:
@@ -97,12 +144,20 @@ def find_patterns(values: Iterable[str], order: str = "") -> tuple[str, ...]:
     return (chosen,) if chosen else tuple(found.values())
 
 
-def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: str) -> list[str]:
-    """Return the columns whose texts a pattern reads. Raises :class:`UsageError` if it is invalid, or reads none."""
+def check_pattern(pattern: str, option: str) -> None:
+    """Raise :class:`UsageError` if a pattern is not one of a date, or its letters mean something else."""
+    if mistake := find_mistake(pattern):
+        raise UsageError(f"{option} {pattern}: {mistake}")
     try:
-        read = _compile(pattern).fullmatch
+        _compile(pattern)
     except ValueError as error:
         raise UsageError(f"{option} {pattern}: {error}; write it as dd/MM/yyyy or yyyy-MM-dd HH:mm:ss") from error
+
+
+def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: str) -> list[str]:
+    """Return the columns whose texts a pattern reads. Raises :class:`UsageError` if it is invalid, or reads none."""
+    check_pattern(pattern, option)
+    read = _compile(pattern).fullmatch
     fits = [name for name, texts in columns.items() if texts and all(map(read, texts))]
     if not fits:
         like = re.compile(r"\d{1,4}[-/. ]\w{1,3}[-/. ]\d.*")

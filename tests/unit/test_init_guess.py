@@ -151,7 +151,8 @@ def test_order_of_day_and_month_is_that_of_the_other_dates() -> None:
     ("pattern", "says"),
     [
         ("dd.MM.yyyy", "no column has dates in this format; changed_at holds '01/02/2024'"),
-        ("dd/mm/jjjj", "'jjjj' is not a known part of a date; write it as dd/MM/yyyy"),
+        ("dd/MM/jjjj", "'jjjj' is not a known part of a date; write it as dd/MM/yyyy"),
+        ("dd/mm/yyyy", "mm is minutes; write dd/MM/yyyy"),
     ],
 )
 def test_date_format_that_fits_nothing(pattern: str, says: str) -> None:
