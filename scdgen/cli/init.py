@@ -49,6 +49,7 @@ def schema(debug: bool) -> None:
 @click.option("--feed", type=click.Choice(["changes", "snapshot", "versions"]),
               help="With data: needed if it cannot be guessed.")  # fmt: skip
 @click.option("--keys", metavar="A,B", help="With data: guessed by default.")
+@click.option("--effective-at", metavar="COLUMN", help="With data: the time of a change; guessed by default.")
 @click.option("--date-format", metavar="PATTERN", help="The format of the dates in the data, such as dd/MM/yyyy.")
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not have.")
 @click.option("--out", metavar="FILE", help="Where to write the spec; stdout by default.")
@@ -58,8 +59,9 @@ def schema(debug: bool) -> None:
 @common_options
 def init(
     path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None, name: str | None, target: str | None,
-    pattern: str | None, feed: str | None, keys: str | None, date_format: str | None, columns: str | None,
-    source_option: tuple[str, ...], out: str | None, force: bool, engine: EngineOptions, debug: bool,
+    pattern: str | None, feed: str | None, keys: str | None, effective_at: str | None, date_format: str | None,
+    columns: str | None, source_option: tuple[str, ...], out: str | None, force: bool, engine: EngineOptions,
+    debug: bool,
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement.
 
@@ -77,13 +79,16 @@ def init(
 
     _require_one(path=path, table=table, dbt=dbt, auto_cdc=auto_cdc)
     for option, value in (
-        ("--pattern", pattern), ("--feed", feed), ("--keys", keys), ("--date-format", date_format),
+        ("--pattern", pattern), ("--feed", feed), ("--keys", keys), ("--effective-at", effective_at),
+        ("--date-format", date_format),
     ):  # fmt: skip
         if value is not None and (dbt or auto_cdc):
             what = "a dbt snapshot" if dbt else "an AUTO CDC statement"
             raise UsageError(f"{option}: goes with data alone; {what} says it itself")
     if feed == "versions" and pattern == "scd1":
         raise UsageError("--feed versions: goes with --pattern scd2; scd1 keeps no versions")
+    if feed == "versions" and effective_at is not None:
+        raise UsageError("--effective-at: goes with changes and snapshots; versions have a start and an end")
     if name is not None and dbt is None:
         raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
     if date_format is not None:
@@ -102,7 +107,9 @@ def init(
         from scdgen.init.data import draft_from_sample
 
         assert sample is not None
-        draft = draft_from_sample(sample, target, pattern or "scd2", feed, split_list(keys or ""), given, date_format)
+        draft = draft_from_sample(
+            sample, target, pattern or "scd2", feed, split_list(keys or ""), given, date_format, effective_at
+        )
     else:
         draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
     text = draft.text()

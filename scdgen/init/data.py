@@ -162,12 +162,12 @@ def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[s
     return Sample(origin, kind, tuple(seen), min(len(rows), ROWS), len(rows) <= ROWS, tuple(left_out))
 
 
-def find_forms(columns: Sequence[Seen], pattern: str | None = None) -> list[Seen]:
+def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | None = None) -> list[Seen]:
     """Return the columns with the expressions that read their texts and numbers as times, or as numbers.
 
     ``pattern`` is that of the dates, as ``--date-format`` gives it; without it, dates that can be read in two ways are
     read as the others of the source, if those can be read in one way. Raises :class:`UsageError` for a pattern that
-    is wrong.
+    is wrong. ``time`` is the column of ``--effective-at``.
     """
     given, order = [], ""
     texts = {
@@ -184,13 +184,14 @@ def find_forms(columns: Sequence[Seen], pattern: str | None = None) -> list[Seen
             name: tuple(p for p in listed if len(listed) == 1 or find_order(p) in orders)
             for name, listed in found.items()
         }
-    return [_with_form(c, found.get(c.name, ()), c.name in given) for c in columns]
+    return [_with_form(c, found.get(c.name, ()), c.name in given, c.name == time) for c in columns]
 
 
-def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool) -> Seen:
+def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time: bool) -> Seen:
     """Return a column with the expressions for its patterns, its seconds since 1970 or its decimal commas."""
+    is_time = is_time or bool(_CLOCK.search(column.name))
     text, is_text = _quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
-    if patterns and (not patterns[0].isalpha() or is_given or _CLOCK.search(column.name)):
+    if patterns and (not patterns[0].isalpha() or is_given or is_time):
         source = text if is_text else cast(text, "STRING")
         moments = tuple(f"to_timestamp({source}, {sql.text_literal(pattern)})" for pattern in patterns)
         column = replace(column, moments=moments, patterns=patterns)
@@ -199,7 +200,7 @@ def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool) -> Seen:
             return column
         read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
         return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
-    if column.type in _WHOLE and _CLOCK.search(column.name) and (call := find_epoch(column.values)):
+    if column.type in _WHOLE and is_time and (call := find_epoch(column.values)):
         number = cast(text, "BIGINT") if is_text else text
         return replace(column, moments=(f"{call}({number})",))
     if column.type == "STRING" and _has_decimal_commas(column.values):
@@ -222,15 +223,17 @@ def _has_decimal_commas(values: Iterable[Any]) -> bool:
 
 def draft_from_sample(
     sample: Sample, target: str | None, pattern: str, feed: str | None, keys: Sequence[str], given: Mapping[str, str],
-    date_format: str | None = None,
+    date_format: str | None = None, effective_at: str | None = None,
 ) -> Draft:  # fmt: skip
-    """Draft a spec. ``feed`` and ``keys`` are guessed if not given; ``given`` are types that override the sample's.
+    """Draft a spec. ``feed``, ``keys`` and the column ``effective_at`` are guessed if not given.
+
+    ``given`` are types that override the sample's.
 
     Raises :class:`UsageError` if the feed or the key cannot be guessed, if a column does not exist, or if day and
     month of the effective time are ambiguous.
     """
-    columns = find_forms(sample.columns, date_format)
-    for name in [*keys, *given]:
+    columns = find_forms(sample.columns, date_format, effective_at)
+    for name in [*keys, *given, *([effective_at] if effective_at else [])]:
         if name not in {c.name for c in columns}:
             hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
             raise UsageError(f"{sample.origin}: has no column '{name}'{hint}")
@@ -242,18 +245,18 @@ def draft_from_sample(
     draft.put("pattern", pattern)
     _put_relation(draft, sample)
     free = [c for c in columns if c.name not in keys]
-    time = guess_time(free, feed == "snapshot")
-    period = guess_period(free)
+    time = find_time(free, effective_at) if effective_at else guess_time(free, feed == "snapshot")
+    period = None if effective_at else guess_period(free)
     if feed is None and pattern == "scd2" and period is not None and _VALIDITY.search(period[0].name):
         meant, said = "versions", f"{period[0].name} and {period[1].name} say when a row was valid"
     else:
-        meant = feed or _guess_feed(sample, free, time)
+        meant = feed or _guess_feed(sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
     if meant == "versions":
         beside = _put_period(draft, sample, free, period)
     else:
-        beside = _put_meanings(draft, sample, free, time, meant, pattern)
+        beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
     _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
@@ -273,17 +276,26 @@ def draft_from_sample(
     return draft
 
 
-def _guess_feed(sample: Sample, columns: Sequence[Seen], time: Seen | None) -> str:
+def _guess_feed(sample: Sample, columns: Sequence[Seen], time: Seen | None, pattern: str) -> str:
     """Return ``changes`` if a column has the time of a change or marks deletes; otherwise nothing can be guessed.
 
     A list of changes that is run as a snapshot would close every key that is not in it.
     """
     if time is not None or guess_deletes(columns) is not None:
         return "changes"
-    raise UsageError(
-        f"{sample.origin}: cannot tell changes from a snapshot; give --feed snapshot if a missing key means a delete, "
-        "otherwise --feed changes"
-    )
+    if pattern == "scd2":
+        raise UsageError(_ask_for_time(sample, columns))
+    what = "give --feed changes if each row is a change, or --feed snapshot if a missing key means a delete"
+    raise UsageError(f"{sample.origin}: nothing says whether rows are changes or a full extract; {what}")
+
+
+def _ask_for_time(sample: Sample, columns: Sequence[Seen]) -> str:
+    dates = [c.name for c in columns if _is_moment(c)]
+    if not dates:
+        hint = "give --feed snapshot if this is a full extract, otherwise --effective-at COLUMN --date-format PATTERN"
+        return f"{sample.origin}: no column looks like a date or a time; {hint}"
+    hint = f"give --effective-at COLUMN (dates: {', '.join(dates)}), or --feed snapshot if this is a full extract"
+    return f"{sample.origin}: cannot tell which column has the time of a change; {hint}"
 
 
 def _describe_order(column: Seen) -> str:
@@ -323,14 +335,16 @@ def _put_relation(draft: Draft, sample: Sample) -> None:
 
 
 def _put_meanings(
-    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str
+    draft: Draft, sample: Sample, free: Sequence[Seen], time: Seen | None, feed: str, pattern: str, chosen: bool
 ) -> list[Seen]:
     """Write effective_at, sequence_by and delete_when, and return the columns that are used only for these."""
     used = []
     if time is not None:
         stays = "history.valid_from" if pattern == "scd2" else "updated_at"
-        seen = f" and the values, {time.patterns[0]}" if time.patterns else ""
-        note = f"Guessed from the name{seen}; {stays} keeps it, so it is not among the columns."
+        guessed = [] if chosen else ["the name"]
+        guessed += [f"the values, {time.patterns[0]}"] if time.patterns else []
+        said = f"Guessed from {' and '.join(guessed)}; " if guessed else ""
+        note = f"{said}{stays} keeps it, so it is not among the columns."
         draft.put("source.effective_at", _read_moment(sample, time), note)
         used.append(time)
         if pattern == "scd1":
@@ -338,8 +352,7 @@ def _put_meanings(
         elif time.type == "DATE" and not time.moments and feed == "changes":
             draft.put("history.type", "date", f"{time.name} is a date.")
     elif feed == "changes" and pattern == "scd2":
-        hint = "give --feed snapshot for a full extract, or add such a column"
-        raise UsageError(f"{sample.origin}: no column says when a row changed, which changes need; {hint}")
+        raise UsageError(_ask_for_time(sample, free))
     if feed == "snapshot":
         if pattern == "scd2" or time is not None:
             draft.put("snapshot.taken_at", ":taken")
@@ -456,8 +469,7 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
     """Guess the column with the effective time; for a snapshot only a column with the time of the last change."""
 
     def likely(column: Seen) -> int:
-        is_moment = bool(column.moments) or column.type.startswith(_MOMENT)
-        if not is_moment or None in column.values or _ANOTHER_TIME.search(column.name):
+        if not _is_moment(column) or None in column.values or _ANOTHER_TIME.search(column.name):
             return 0
         if _CHANGED.search(column.name):
             return 3
@@ -467,9 +479,24 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
     return best if best is not None and likely(best) else None
 
 
+def find_time(columns: Sequence[Seen], name: str) -> Seen:
+    """Return the column of ``--effective-at``. Raises :class:`UsageError` if its values are not known as times."""
+    column = next((c for c in columns if c.name == name), None)
+    if column is None:
+        raise UsageError(f"--effective-at {name}: is one of --keys too; choose another column")
+    if not _is_moment(column):
+        shown = next((f"holds {quoted(str(v))}" for v in column.values if v is not None), "is empty")
+        raise UsageError(f"--effective-at {name}: {shown}, not a known form of a date; give --date-format PATTERN")
+    return column
+
+
+def _is_moment(column: Seen) -> bool:
+    return bool(column.moments) or column.type.startswith(_MOMENT)
+
+
 def guess_period(columns: Sequence[Seen]) -> tuple[Seen, Seen] | None:
     """Guess the columns with the start and the end of a version: times whose names differ only in that."""
-    moments = {c.name.lower(): c for c in columns if c.moments or c.type.startswith(_MOMENT)}
+    moments = {c.name.lower(): c for c in columns if _is_moment(c)}
     for name, start in moments.items():
         for begins, ends in _PERIODS:
             end = moments.get(name.replace(begins, ends))

@@ -181,7 +181,7 @@ def drafted(
 ) -> Spec:
     seen = [Seen(name, "STRING" if isinstance(v[0], str) else "BIGINT", v) for name, v in columns.items()]
     sample = Sample("a.csv", "csv", tuple(seen), len(next(iter(columns.values()))), True)
-    text = draft_from_sample(sample, "a.b", pattern, feed, [], {}, options.pop("date_format", None)).text()
+    text = draft_from_sample(sample, "a.b", pattern, feed, options.pop("keys", []), {}, **options).text()
     return load_spec_text(text)
 
 
@@ -206,11 +206,16 @@ def test_changes_with_dates_as_text_are_changes() -> None:
     assert spec.source.effective_at == "to_timestamp(CAST(changed_at AS STRING), 'yyyyMMdd')"
 
 
-@pytest.mark.parametrize("pattern", ["scd2", "scd1"])
-def test_nothing_says_which_feed_it_is(pattern: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("scd2", "no column looks like a date or a time; give --feed snapshot if .*, otherwise --effective-at COLUMN "),
+        ("scd1", "nothing says whether rows are changes or a full extract; give --feed changes if .*, or --feed snap"),
+    ],
+)
+def test_nothing_says_which_feed_it_is(pattern: str, says: str) -> None:
     columns = {"id": ("1", "2"), "name": ("a", "b")}
-    says = r"^a\.csv: cannot tell changes from a snapshot; give --feed snapshot if .*, otherwise --feed changes$"
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=rf"^a\.csv: {says}"):
         drafted(columns, pattern=pattern)
     spec = drafted(columns, "snapshot", pattern)
     assert spec.snapshot is not None and spec.snapshot.max_deleted == 0.1
@@ -219,6 +224,43 @@ def test_nothing_says_which_feed_it_is(pattern: str) -> None:
     else:
         assert (drafted(columns, "changes", pattern).source.feed, dict(spec.params)) == ("changes", {})
         assert drafted({**columns, "op": ("I", "D")}, pattern=pattern).source.delete_when == "op = 'D'"
+
+
+DATES = {"id": ("1", "1"), "created": ("2024-01-13", "2024-01-13"), "ended": ("2024-02-13", "2024-03-13")}
+
+
+def test_time_of_a_change_is_asked_for_and_chosen() -> None:
+    dates = {name: tuple(text.replace("-", "/") for text in texts) for name, texts in DATES.items()}
+    says = (
+        r"^a\.csv: cannot tell which column has the time of a change; give --effective-at COLUMN \(dates: created, end"
+    )
+    for feed in (None, "changes"):
+        with pytest.raises(UsageError, match=says):
+            drafted(dates, feed)
+    spec = drafted(dates, effective_at="ended")
+    assert (spec.source.feed, spec.source.effective_at) == ("changes", "to_timestamp(ended, 'yyyy/MM/dd')")
+    assert (spec.keys, list(spec.columns)) == (("id",), ["id", "created"])
+    spec = drafted({"id": ("1", "1"), "t": (1704067200, 1704067201)}, effective_at="t")
+    assert spec.source.effective_at == "timestamp_seconds(t)"
+    assert drafted(dates, "snapshot", effective_at="ended", keys=["id"]).source.effective_at is not None
+    period = {**dates, "valid_from": dates["created"], "valid_to": dates["ended"]}
+    assert drafted(period, effective_at="valid_to").source.feed == "changes"
+    sample = Sample("a.csv", "csv", tuple(Seen(n, "DATE", v) for n, v in DATES.items()), 2, True)
+    text = draft_from_sample(sample, "a.b", "scd2", None, ["id"], {}, effective_at="ended").text()
+    assert "  # history.valid_from keeps it, so it is not among the columns.\n  effective_at: ended\n" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("name", "--effective-at name: holds 'a', not a known form of a date; give --date-format PATTERN"),
+        ("id", "--effective-at id: is one of --keys too; choose another column"),
+        ("nam", r"a\.csv: has no column 'nam'; did you mean 'name'\?"),
+    ],
+)
+def test_column_that_is_no_time_is_refused(name: str, says: str) -> None:
+    with pytest.raises(UsageError, match=f"^{says}$"):
+        drafted({"id": ("1", "2"), "name": ("a", "b")}, effective_at=name, keys=["id"])
 
 
 def test_date_that_is_not_the_time_and_can_be_read_in_two_ways() -> None:
