@@ -27,6 +27,8 @@ PARTS = {
     "curves": (["curves", "--rounds", "2"], ["--keys", "3000", "--rounds", "1"]),
     "lookups": (["lookups"], ["--facts", "20000", "--keys", "2000", "--rounds", "1"]),
     "joined": (["joined"], ["--keys", "2000", "--rounds", "1"]),
+    "backfill": (["backfill"], ["--keys", "500", "--versions", "4", "--rounds", "1"]),
+    "script": (["script"], ["--keys", "2000", "--rounds", "1"]),
     "scale": (["scale"], ["--keys", "2000,4000", "--files", "0,10", "--rounds", "1"]),
     "specs": (["many_specs", "1000"], []),
 }
