@@ -99,17 +99,25 @@ def init(
         raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
     options = parse_source_options(source_option, [path], "--from")
+
+    def draft_data(sample: Sample) -> Draft:
+        from scdgen.init.data import draft_from_sample
+
+        listed = split_list(keys or "")
+        return draft_from_sample(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
+
+    if path is not None and not dbt and not auto_cdc:
+        from scdgen.init.early import read_early
+
+        if early := read_early(path, options):
+            draft_data(early)  # asks before Spark starts
     sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
     if auto_cdc is not None:
         draft = _read_auto_cdc(Path(auto_cdc), target, Given(given, sample.types() if sample else {}))
     elif dbt is None:
-        from scdgen.init.data import draft_from_sample
-
         assert sample is not None
-        draft = draft_from_sample(
-            sample, target, pattern or "scd2", feed, split_list(keys or ""), given, date_format, effective_at
-        )
+        draft = draft_data(sample)
     else:
         draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
     text = draft.text()

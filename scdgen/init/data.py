@@ -141,24 +141,30 @@ def _infer_csv_types(text: DataFrame, typed: DataFrame) -> dict[str, str]:
 
 
 def _read_rows(frame: DataFrame, origin: str, kind: str | None, types: Mapping[str, str]) -> Sample:
-    if not frame.columns:
+    rows = frame.limit(ROWS + 1).collect() if frame.columns else []
+    fields = [(field.name, types.get(field.name, field.dataType.simpleString())) for field in frame.schema.fields]
+    return build_sample(fields, rows, origin, kind)
+
+
+def build_sample(
+    fields: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], origin: str, kind: str | None
+) -> Sample:  # fmt: skip
+    """Build a sample from names and types, and up to ``ROWS`` + 1 rows. Raises :class:`UsageError` without names."""
+    if not fields:
         raise UsageError(f"{origin}: is empty; give one whose columns have names")
-    rows = frame.limit(ROWS + 1).collect()
     seen, left_out = [], []
-    for place, field in enumerate(frame.schema.fields):
+    for place, (name, given) in enumerate(fields):
         values = tuple(row[place] for row in rows[:ROWS])
-        written = types.get(field.name, field.dataType.simpleString())
-        if written.upper() in {"VOID", "NULL"}:
-            written = "STRING"
+        written = "STRING" if given.upper() in {"VOID", "NULL"} else given
         try:
             sql_type = data_type(written)
             if sql_type == "STRING" and kind != "csv":
                 sql_type = guess_type_of_text(values) or sql_type
-            if field.name != field.name.strip() or not field.name or field.name.lower().startswith("_scd_"):
+            if name != name.strip() or not name or name.lower().startswith("_scd_"):
                 raise ValueError("its name cannot be a column of a spec")
-            seen.append(Seen(field.name, sql_type, values))
+            seen.append(Seen(name, sql_type, values))
         except ValueError:
-            left_out.append(f"the column '{field.name}' of type {written}: give it a name and a type that a spec has")
+            left_out.append(f"the column '{name}' of type {written}: give it a name and a type that a spec has")
     return Sample(origin, kind, tuple(seen), min(len(rows), ROWS), len(rows) <= ROWS, tuple(left_out))
 
 
@@ -229,8 +235,8 @@ def draft_from_sample(
 
     ``given`` are types that override the sample's.
 
-    Raises :class:`UsageError` if the feed or the key cannot be guessed, if a column does not exist, or if day and
-    month of the effective time are ambiguous.
+    Raises :class:`UsageError` if a column does not exist, or with a line for each question that is open: the feed or
+    the key cannot be guessed, or day and month of the effective time are ambiguous.
     """
     columns = find_forms(sample.columns, date_format, effective_at)
     for name in [*keys, *given, *([effective_at] if effective_at else [])]:
@@ -250,7 +256,7 @@ def draft_from_sample(
     if feed is None and pattern == "scd2" and period is not None and _VALIDITY.search(period[0].name):
         meant, said = "versions", f"{period[0].name} and {period[1].name} say when a row was valid"
     else:
-        meant = feed or _guess_feed(sample, free, time, pattern)
+        meant = feed or _guess_feed(draft, sample, free, time, pattern)
         said = "a column marks deletes" if time is None else f"{time.name} says when a row changed"
     draft.put("source.feed", meant, f"Guessed: {said}." if feed is None else None)
     if meant == "versions":
@@ -258,6 +264,8 @@ def draft_from_sample(
     else:
         beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
     _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
+    if draft.questions:
+        raise UsageError("\n".join(f"{sample.origin}: {question}" for question in draft.questions))
     types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
     for c in columns:
@@ -276,26 +284,26 @@ def draft_from_sample(
     return draft
 
 
-def _guess_feed(sample: Sample, columns: Sequence[Seen], time: Seen | None, pattern: str) -> str:
+def _guess_feed(draft: Draft, sample: Sample, columns: Sequence[Seen], time: Seen | None, pattern: str) -> str:
     """Return ``changes`` if a column has the time of a change or marks deletes; otherwise nothing can be guessed.
 
     A list of changes that is run as a snapshot would close every key that is not in it.
     """
     if time is not None or guess_deletes(columns) is not None:
         return "changes"
-    if pattern == "scd2":
-        raise UsageError(_ask_for_time(sample, columns))
     what = "give --feed changes if each row is a change, or --feed snapshot if a missing key means a delete"
-    raise UsageError(f"{sample.origin}: nothing says whether rows are changes or a full extract; {what}")
+    asked = f"nothing says whether rows are changes or a full extract; {what}"
+    draft.questions.append(_ask_for_time(columns) if pattern == "scd2" else asked)
+    return "snapshot"
 
 
-def _ask_for_time(sample: Sample, columns: Sequence[Seen]) -> str:
+def _ask_for_time(columns: Sequence[Seen]) -> str:
     dates = [c.name for c in columns if _is_moment(c)]
     if not dates:
         hint = "give --feed snapshot if this is a full extract, otherwise --effective-at COLUMN --date-format PATTERN"
-        return f"{sample.origin}: no column looks like a date or a time; {hint}"
+        return f"no column looks like a date or a time; {hint}"
     hint = f"give --effective-at COLUMN (dates: {', '.join(dates)}), or --feed snapshot if this is a full extract"
-    return f"{sample.origin}: cannot tell which column has the time of a change; {hint}"
+    return f"cannot tell which column has the time of a change; {hint}"
 
 
 def _describe_order(column: Seen) -> str:
@@ -345,14 +353,14 @@ def _put_meanings(
         guessed += [f"the values, {time.patterns[0]}"] if time.patterns else []
         said = f"Guessed from {' and '.join(guessed)}; " if guessed else ""
         note = f"{said}{stays} keeps it, so it is not among the columns."
-        draft.put("source.effective_at", _read_moment(sample, time), note)
+        draft.put("source.effective_at", _read_moment(draft, time), note)
         used.append(time)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
         elif time.type == "DATE" and not time.moments and feed == "changes":
             draft.put("history.type", "date", f"{time.name} is a date.")
     elif feed == "changes" and pattern == "scd2":
-        raise UsageError(_ask_for_time(sample, free))
+        draft.questions.append(_ask_for_time(free))
     if feed == "snapshot":
         if pattern == "scd2" or time is not None:
             draft.put("snapshot.taken_at", ":taken")
@@ -388,11 +396,12 @@ def _put_period(draft: Draft, sample: Sample, free: Sequence[Seen], period: tupl
     """Write the start and the end of versions, and return the columns that are used only for these, the start first."""
     if period is None:
         hint = "name them as in valid_from and valid_to, or give --feed changes"
-        raise UsageError(f"{sample.origin}: no two columns say from when to when a row was valid; {hint}")
+        draft.questions.append(f"no two columns say from when to when a row was valid; {hint}")
+        return []
     start, end = period
-    draft.put("source.effective_at", _read_moment(sample, start), "Guessed from the name; history.valid_from keeps it.")
+    draft.put("source.effective_at", _read_moment(draft, start), "Guessed from the name; history.valid_from keeps it.")
     note = "Guessed from the name: the start of the next version; if it is earlier, history.gap says by how much."
-    draft.put("source.effective_until", _read_moment(sample, end), note)
+    draft.put("source.effective_until", _read_moment(draft, end), note)
     if start.type == end.type == "DATE" and not start.moments and not end.moments:
         draft.put("history.type", "date", f"{start.name} and {end.name} are dates.")
     if last := next((str(value) for value in end.values if str(value).startswith("9999")), None):
@@ -402,11 +411,11 @@ def _put_period(draft: Draft, sample: Sample, free: Sequence[Seen], period: tupl
     return [start, end, *flags]
 
 
-def _read_moment(sample: Sample, column: Seen) -> str:
-    """Return the expression that reads a column as a time; raises :class:`UsageError` if there are several."""
+def _read_moment(draft: Draft, column: Seen) -> str:
+    """Return the expression that reads a column as a time; the first, and a question, if there are several."""
     if len(column.moments) > 1:
         choices = " or ".join(column.patterns)
-        raise UsageError(f"{sample.origin}: {column.name}: {_describe_order(column)}; give --date-format {choices}")
+        draft.questions.append(f"{column.name}: {_describe_order(column)}; give --date-format {choices}")
     return next(iter(column.moments), _quote_column(column.name))
 
 
@@ -430,9 +439,14 @@ def _put_keys(
         draft.put("keys", list(keys), note)
         return
     found = guess_keys(columns, timed, gone, entity)
+    if found is None and draft.questions:  # the time of a change may be one of the dates
+        dates = [c for c in columns if _is_moment(c)]
+        found = guess_keys([c for c in columns if c not in dates], [*dates, *timed], gone, entity)
     if found is None:
-        why = f"no columns stand out as unique{together} {read}" if sample.rows else "there are no rows"
-        raise UsageError(f"{sample.origin}: no key can be guessed, because {why}; give --keys")
+        rows_read = f"{sample.rows} row{'' if sample.rows == 1 else 's'}"
+        draft.questions.append(f"cannot guess the keys from {rows_read}; give --keys A,B")
+    if found is None or draft.questions:
+        return
     why = f"unique{together} {read}" if found.tested else f"the name; {timed[-1].name} differs in all rows by itself"
     draft.put("keys", list(found.names), f"Guessed: {why}.")
 
@@ -557,7 +571,7 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     out = set(skip)
     every = [*columns, *beside]
     values = zip(*(make_hashable(c.values) for c in every), strict=True)
-    rows = [row for place, row in enumerate(values) if place not in out]
+    rows = dict.fromkeys(row for place, row in enumerate(values) if place not in out)
     if not rows:
         return None
     fit = [c for c in columns if c.type == "STRING" or c.type in _WHOLE or c.type.startswith("DECIMAL")]
@@ -567,13 +581,24 @@ def guess_keys(columns: Sequence[Seen], beside: Sequence[Seen], skip: Iterable[i
     place = {c.name: index for index, c in enumerate(every)}
     timed = [place[c.name] for c in beside]
     named = sorted((c for c in fit if likely[c.name]), key=lambda c: (-likely[c.name], place[c.name]))
-    if timed and count_shared(rows, timed) == 0:
+    if timed and _are_unique(rows, timed):
         return Key((named[0].name,), False) if named else None
     for some in (named, [*named, *(c for c in fit if c not in named)]):
         for group in _combine(some[:8]):
-            if count_shared(rows, [*(place[c.name] for c in group), *timed]) == 0:
+            if _are_unique(rows, [*(place[c.name] for c in group), *timed]):
                 return Key(tuple(c.name for c in sorted(group, key=lambda c: place[c.name])), True)
     return None
+
+
+def _are_unique(rows: Iterable[tuple[Any, ...]], places: Sequence[int]) -> bool:
+    """Whether no two of the rows have the same values at ``places``."""
+    seen = set()
+    for row in rows:
+        part = tuple(row[place] for place in places)
+        if part in seen:
+            return False
+        seen.add(part)
+    return True
 
 
 def _combine(columns: Sequence[Seen]) -> Iterator[tuple[Seen, ...]]:

@@ -51,6 +51,7 @@ class Draft:
     notes: dict[Place, list[str]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)  # what the draft cannot express
     left_title: str = "Not mapped:"
+    questions: list[str] = field(default_factory=list)  # what only the user knows
 
     def put(self, place: str, value: Any, note: str | None = None) -> None:
         """Set the option at a dotted place, with an optional comment above it."""

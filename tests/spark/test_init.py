@@ -243,13 +243,11 @@ def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
 def test_source_without_a_key_is_refused(here: Called) -> None:
     Path("empty.csv").write_text("id,name\n")
     status, _, err = here("init", "--from", "empty.csv", "--feed", "snapshot")
-    assert (status, err) == (2, "empty.csv: no key can be guessed, because there are no rows; give --keys\n")
+    assert (status, err) == (2, "empty.csv: cannot guess the keys from 0 rows; give --keys A,B\n")
     assert (
         load_spec_text(here("init", "--from", "empty.csv", "--keys", "id", "--feed", "snapshot")[1]).columns["id"].type
         == "STRING"
     )
     Path("same.csv").write_text("a,b\n1,x\n1,y\n2,x\n2,y\n".replace("x", "0.5").replace("y", ""))
     status, _, err = here("init", "--from", "same.csv", "--feed", "snapshot")
-    assert (status, err) == (
-        2, "same.csv: no key can be guessed, because no columns stand out as unique in all 4 rows; give --keys\n"
-    )  # fmt: skip
+    assert (status, err) == (2, "same.csv: cannot guess the keys from 4 rows; give --keys A,B\n")
