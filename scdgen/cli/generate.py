@@ -35,12 +35,13 @@ NOTEBOOK = "notebook.sql"
 _HEADER = "-- Databricks notebook source"
 _SEPARATOR = "-- COMMAND ----------"
 _MAGIC = "-- MAGIC"
-# --format -> the file that it adds.
-ADDED = {"notebook": NOTEBOOK, "script": "merge.script.sql"}
+_SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"}
+# --format -> the files that it adds.
+ADDED = {"notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),)}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
 # The files that each of several sources has; the others are about the table, whatever its source.
-OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", *ADDED.values())
+OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
 
 # The files in a notebook, in the order in which they run. plan.sql is left out: it computes the MERGE a second time.
 _INTRODUCTIONS = {
@@ -83,8 +84,8 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     default="sql",
     show_default=True,
     help="notebook: also write a notebook.sql for Databricks. script: also write merge.script.sql, which is "
-    "merge.sql in one statement. Every format updates those that exist. dbt: SPEC is a dbt project or its "
-    "manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
+    "merge.sql in one statement, and the same of rejects.sql. Every format updates those that exist. dbt: SPEC is a "
+    "dbt project or its manifest.json; write the macros of its models to DIR, by default macros/scdgen of the project.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 with a diff if the files differ.")
 @click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
@@ -121,10 +122,10 @@ def generate(
         shown = [spec.placed_at(Path(os.path.relpath(spec.origin, parent)).as_posix()) for spec in loaded]
         # Update existing notebooks and scripts with every format: an outdated one would look right.
         added = frozenset(
-            (spec.folder, name)
+            (spec.folder, format_)
             for spec in shown
-            for format_, name in ADDED.items()
-            if kind == format_ or Path(out, spec.folder, name).is_file()
+            for format_, names in ADDED.items()
+            if kind == format_ or any(Path(out, spec.folder, name).is_file() for name in names)
         )
         made = each(partial(render_files, templates=templates, added=added), shown)
         for spec, files in zip(shown, made, strict=True):
@@ -197,7 +198,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
     old = from_json(stored) if '"sources": {' in stored else None
     feeds = [*spec.feeds, *(old.feeds if old is not None else ())]
     shared = [f"{script}.sql" for script in Scripts.__dataclass_fields__]
-    names = [*shared, *ADDED.values(), *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
+    names = [*shared, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
     return [*dict.fromkeys(names), SPEC_JSON]
 
 
@@ -210,15 +211,16 @@ def _read_stored(folder: Path) -> str:
 def render_files(
     spec: Spec, templates: str | None = None, added: Collection[tuple[str, str]] = frozenset()
 ) -> dict[str, str]:
-    """Render the files of a spec: name -> text. ``added`` are the (folder, name) of notebooks and scripts to write."""
+    """Render the files of a spec: name -> text. ``added`` are (folder, format) of notebooks and scripts to write."""
     found: dict[str, str] = {}
     for feed, scripts in render_feeds(spec, templates):
         files = scripts.files()
         more = {}
-        if (spec.folder, ADDED["notebook"]) in added:
-            more[ADDED["notebook"]] = render_notebook(feed, files)
-        if (spec.folder, ADDED["script"]) in added:
-            more[ADDED["script"]] = render_script(files["merge.sql"], templates, feed.file_name("merge.sql"))
+        if (spec.folder, "notebook") in added:
+            more[NOTEBOOK] = render_notebook(feed, files)
+        if (spec.folder, "script") in added:
+            for name in [name for name in _SCRIPTS if name in files]:
+                more[_SCRIPTS[name]] = render_script(files[name], templates, feed.file_name(name))
         files |= more
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
     found[SPEC_JSON] = to_json(spec)

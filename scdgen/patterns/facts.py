@@ -27,7 +27,8 @@ from scdgen.sql.layout import all_true, named_as, negated
 class Head:
     """The header of a file: its table and its spec.
 
-    ``feed`` is the one of several sources that the file reads, ``merge`` the name of its merge.sql.
+    ``feed`` is the one of several sources that the file reads, ``merge`` the name of its merge.sql, and ``rejects``
+    that of its rejects.sql, empty without a quarantine.
     """
 
     target: str
@@ -35,6 +36,7 @@ class Head:
     origin: str
     feed: str = ""
     merge: str = "merge.sql"
+    rejects: str = ""
 
     @classmethod
     def of(cls, spec: Spec) -> Head:
@@ -45,7 +47,8 @@ class Head:
     @classmethod
     def of_feed(cls, spec: Spec) -> Head:
         """Return the header of a file that reads the source."""
-        return replace(cls.of(spec), feed=spec.feed, merge=spec.file_name("merge.sql"))
+        rejects = spec.file_name("rejects.sql") if spec.quarantine else ""
+        return replace(cls.of(spec), feed=spec.feed, merge=spec.file_name("merge.sql"), rejects=rejects)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""merge.script.sql: the statements of merge.sql as one ``BEGIN … END`` block, for clients that send one at a time."""
+"""merge.script.sql and rejects.script.sql: a file's statements as one ``BEGIN … END`` block.
+
+For clients that send one statement at a time.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column wo
 
 @dataclass(frozen=True)
 class Script:
-    """merge.sql: its name, its head (comments), its variables (name and type), its statements without semicolons."""
+    """A file: its name, its head (comments), its variables (name and type), its statements without semicolons."""
 
     file: str
     head: str
@@ -23,27 +26,27 @@ class Script:
     statements: tuple[str, ...]
 
 
-def render_script(merge: str, templates: str | None = None, file: str = "merge.sql") -> str:
-    """Render the script of a ``merge.sql``, which is in ``file``.
+def render_script(text: str, templates: str | None = None, file: str = "merge.sql") -> str:
+    """Render the script of the SQL ``text``, which is in ``file``.
 
     Spark declares local variables before any other statement of a block. A param without a default stays a session
     variable, which the caller declares.
     """
-    split = list(_split(merge))
+    split = list(_split(text))
     declared = {found[place].text for _, found in split if (place := _named(found, TokenType.DECLARE)) is not None}
     params = {name for name in declared if not name.startswith("_scd_")}
     variables, statements = [], []
-    head, _, comments = merge[: split[0][1][0].start].strip().partition("\n\n")
+    head, _, comments = text[: split[0][1][0].start].strip().partition("\n\n")
     for number, (start, found) in enumerate(split):
         # The comments of a declaration are those of the statement that sets the variable.
-        comments += merge[start : found[0].start].strip("\n") if number else ""
+        comments += text[start : found[0].start].strip("\n") if number else ""
         place = _named(found, TokenType.DECLARE)
         if place is None:
-            statements.append(f"{comments}\n{_localized(merge, found, params)}".lstrip("\n"))
+            statements.append(f"{comments}\n{_localized(text, found, params)}".lstrip("\n"))
             comments = ""
         else:
-            text = merge[found[place].start : found[-1].end + 1]
-            variables.append(f"{_PARAM}{text}" if found[place].text in params else text)
+            declaration = text[found[place].start : found[-1].end + 1]
+            variables.append(f"{_PARAM}{declaration}" if found[place].text in params else declaration)
     return render_template("script.sql.j2", Script(file, head, tuple(variables), tuple(statements)), templates)
 
 

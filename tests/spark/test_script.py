@@ -94,3 +94,21 @@ def test_column_does_not_hide_the_param(spark: SparkSession) -> None:
     # Other tests may leave _scd_batch_from in this session: they run merge.sql.
     with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
         spark.sql("SELECT _scd_param_since").collect()
+
+
+def test_script_keeps_rejected_rows_once(spark: SparkSession) -> None:
+    spec = load_spec_text(
+        SPEC.replace("t\n", "kept\n", 1)
+        + "expectations: [{name: small, expect: since < 9, on_violation: quarantine}]\nquarantine: script.rejected\n"
+    )
+    for name in (spec.target, spec.quarantine):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+    scripts = render(spec)
+    run_statements(spark, scripts.create)
+    rows = [(1, 1, "2024-01-01"), (2, 2, "2024-01-01"), (3, 9, "2024-01-01")]
+    spark.createDataFrame(rows, "id int, since int, at string").createOrReplaceTempView("script_source")
+    for script in (scripts.rejects, scripts.merge, scripts.rejects):
+        spark.sql(render_script(script)).collect()
+    assert [row.id for row in spark.table(spec.target).collect()] == [2]
+    found = spark.table("script.rejected").selectExpr("rule", "get_json_object(row_json, '$.id')", "run IS NOT NULL")
+    assert [tuple(row) for row in found.collect()] == [("small", "3", True)]

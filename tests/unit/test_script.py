@@ -119,3 +119,33 @@ def test_generate_writes_and_checks_the_script(capsys: pytest.CaptureFixture[str
         said == f"wrote {file.with_name('notebook.sql')}\n"
         and "merge.script" not in file.with_name("notebook.sql").read_text()
     )
+
+
+def test_script_of_rejects_is_written_with_that_of_the_merge(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    spec, folder = tmp_path / "spec.yml", tmp_path / "out/crm.t"
+    spec.write_text(PLAIN)
+    given = ("generate", spec, "--out", tmp_path / "out")
+    run(capsys, *given, "--format", "script")
+    before = (folder / "merge.sql").read_text()
+    assert (folder / "merge.script.sql").exists() and not (folder / "rejects.script.sql").exists()
+    spec.write_text(PLAIN + RULES)
+    run(capsys, *given)
+    rejects, script = ((folder / name).read_text() for name in ("rejects.sql", "rejects.script.sql"))
+    assert script == render_script(rejects, file="rejects.sql") and script.endswith("\nEND;\n")
+    assert "BEGIN\nDECLARE _scd_run STRING;\n" in script and "SET _scd_run = UUID();\n" in script
+    line = " Run rejects.sql before it: it keeps the rows that are rejected."
+    for name in ("merge.sql", "merge.script.sql"):
+        head = (folder / name).read_text().split("-- Generated from")[0]
+        assert line in head.replace("\n-- ", " ")
+    assert "rejects.sql" not in before + (folder / "plan.sql").read_text()
+    spec.write_text(PLAIN)
+    run(capsys, *given)
+    assert not (folder / "rejects.script.sql").exists() and (folder / "merge.sql").read_text() == before
+
+
+PLAIN = "target: crm.t\npattern: scd1\nsource: {table: crm.s}\nkeys: [id]\ncolumns: {id: int, price: int}\n"
+RULES = """expectations: [{name: positive, expect: price > 0, on_violation: quarantine}]
+quarantine: crm.rejected
+"""

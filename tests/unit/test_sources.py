@@ -179,11 +179,11 @@ def test_files_of_each_feed_are_written_and_removed(tmp_path: Path, capsys: pyte
     }
     assert generate(tmp_path, document, "--format", "script") == 0
     assert generate(tmp_path, document, "--format", "notebook") == 0
-    of_feed = ("merge", "plan", "rejects", "notebook", "merge.script")
+    of_feed = ("merge", "plan", "rejects", "notebook", "merge.script", "rejects.script")
     names = {f"{name}.sql" for name in (*of_feed, "create", "checks", "views")} | {"spec.json"}
     for feed in ("initial", "fixes"):
         names |= {f"{stem}.{feed}{rest}.sql" for stem, _, rest in ((*n.partition("."),) for n in of_feed) if not rest}
-        names.add(f"merge.{feed}.script.sql")
+        names |= {f"merge.{feed}.script.sql", f"rejects.{feed}.script.sql"}
     assert {path.name for path in folder.iterdir()} == names
     spec = load_spec(tmp_path / "customer.yml")
     merge = (folder / "merge.initial.sql").read_text()
@@ -192,7 +192,9 @@ def test_files_of_each_feed_are_written_and_removed(tmp_path: Path, capsys: pyte
     assert "Shows what merge.fixes.sql would do" in (folder / "plan.fixes.sql").read_text()
     assert "those of merge.fixes.sql." in (folder / "plan.fixes.sql").read_text()
     assert "Runs before merge.initial.sql" in (folder / "rejects.initial.sql").read_text()
+    assert "Run rejects.initial.sql before it" in merge
     assert "The statements of merge.initial.sql as one" in (folder / "merge.initial.script.sql").read_text()
+    assert "The statements of rejects.initial.sql as one" in (folder / "rejects.initial.script.sql").read_text()
     notebook = (folder / "notebook.initial.sql").read_text()
     assert "Generated from `customer.yml`, feed `initial`; do not edit" in notebook
     assert merge.split("\n\n")[-1].strip() in notebook and "CREATE TABLE IF NOT EXISTS crm.customer" in notebook
