@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 import click
 
 from scdgen.cli import output
 from scdgen.cli.options import EngineOptions, engine_options, json_option, load_specs, open_runner, specs_argument
+from scdgen.errors import UsageError
+from scdgen.spec.model import Spec
+
+_WEEK = 168  # hours
+_RETENTION = "delta.deletedFileRetentionDuration"
+_UNCHECKED = "spark.databricks.delta.retentionDurationCheck.enabled=false"
 
 
 @click.command()
@@ -31,6 +38,8 @@ def optimize(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, vacuu
                scdgen optimize specs/customer.yml --vacuum 168
     """
     loaded = load_specs(specs)
+    if vacuum is not None and vacuum < _WEEK and _UNCHECKED not in engine.conf:
+        _require_retention(loaded, vacuum)
     with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"optimizing {spec.target}"):
@@ -40,6 +49,15 @@ def optimize(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, vacuu
             else:
                 before, after = map(_size, (done.bytes_before, done.bytes_after))
                 output.say(f"{spec.target}: {done.files_before} files ({before}) -> {done.files_after} ({after})")
+
+
+def _require_retention(specs: Iterable[Spec], hours: int) -> None:
+    """Raise :class:`UsageError`, before Spark starts, if Delta would refuse to delete files that are so young."""
+    if not all(_RETENTION in spec.table.properties for spec in specs):
+        raise UsageError(
+            f"--vacuum {hours}: Delta keeps the files of the last {_WEEK} hours; write {_WEEK} hours or more, "
+            f"or set the table property {_RETENTION}, or give --conf {_UNCHECKED}"
+        )
 
 
 def _size(count: int) -> str:

@@ -134,8 +134,8 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     ]
     Path("people.csv").write_text("region_code,person_no,name,birth_date\n" + "\n".join(rows) + "\n")
     status, _, err = here("init", "--from", "people.csv")
-    assert (status, err) == (2, "people.csv: cannot tell changes from a snapshot; give --feed snapshot "
-                             "if a missing key means a delete, otherwise --feed changes\n")  # fmt: skip
+    assert (status, err) == (2, "people.csv: cannot tell which column has the time of a change; give --effective-at "
+                             "COLUMN (dates: birth_date), or --feed snapshot if this is a full extract\n")  # fmt: skip
     status, out, _ = here("init", "--from", "people.csv", "--feed", "snapshot")
     assert status == 0
     spec = load_spec_text(out)
@@ -145,8 +145,7 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     assert "max_deleted: 0.1" in out and "taken_at: :taken" in out
     assert "# Guessed: unique in all 4 rows.\n" in out
     status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
-    assert (status, err) == (2, "people.csv: no column says when a row changed, which changes need; "
-                             "give --feed snapshot for a full extract, or add such a column\n")  # fmt: skip
+    assert status == 2 and "give --effective-at COLUMN (dates: birth_date)" in err
     status, out, _ = here("init", "--from", "people.csv", "--keys", "name", "--feed", "snapshot")
     assert status == 0 and "# Look at it: not unique; 2 rows share it in all 4 rows.\n" in out
     assert (
