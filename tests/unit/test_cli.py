@@ -186,7 +186,10 @@ def test_vacuum_of_young_files_needs_a_setting(
     monkeypatch.setattr("scdgen.cli.optimize.open_runner", open_runner)
     plain, kept = tmp_path / "plain.yml", tmp_path / "kept.yml"
     plain.write_text(SPEC)
-    kept.write_text(SPEC + "table: {properties: {delta.deletedFileRetentionDuration: interval 1 day}}\n")
+    kept.write_text(
+        SPEC.replace("crm.t", "crm.kept")
+        + "table: {properties: {delta.deletedFileRetentionDuration: interval 1 day}}\n"
+    )
     setting = ("--conf", "spark.databricks.delta.retentionDurationCheck.enabled=false")
     assert run(capsys, "optimize", plain, kept, "--vacuum", "167")[0] == 2
     for given in ((plain, "--vacuum", "168"), (kept, "--vacuum", "24"), (plain, "--vacuum", "0", *setting)):
