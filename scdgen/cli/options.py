@@ -206,11 +206,13 @@ def parse_source_options(
     return found
 
 
-def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str]) -> None:
-    """Raise :class:`ScdgenError`, before Spark starts, if a CSV among the inputs lacks a column."""
-    for given in inputs:
-        if given.source is not None:
-            files_errors.check_source(spec, given.source, options)
+def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str]) -> list[str]:
+    """Return the columns of CSV files among the inputs that the spec does not read.
+
+    Raises :class:`ScdgenError`, before Spark starts, if a file lacks one that it reads.
+    """
+    sources = [given.source for given in inputs if given.source is not None]
+    return [name for source in sources for name in files_errors.check_source(spec, source, options)]
 
 
 def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,7 +69,7 @@ def plan(
             f"them; plan one, such as {first.source}"
         )
     options = parse_source_options(source_option, [first.source])
-    check_headers(loaded[0], [first], options)
+    unused = check_headers(loaded[0], [first], options)
     failures = []
     with open_runner(loaded, engine, files=[first.source]) as runner:
         for spec in loaded:
@@ -79,7 +79,7 @@ def plan(
                 open_source(runner.spark, spec, first.source, values, options) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)
-            click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned))
+            click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
             failures += [breach for limit in limits if (breach := limit.describe_breach(planned)) is not None]
     for failure in failures:
         click.echo(failure, err=True)
@@ -87,11 +87,15 @@ def plan(
         raise click.exceptions.Exit(1)
 
 
-def format_plan(plan: PlanResult) -> str:
-    """Format a plan as text: a line of counts, one about deleted keys and late rows, and a table of rows."""
+def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
+    """Format a plan as text: a line of counts, one about deleted keys and late rows, and a table of rows.
+
+    ``unused`` are columns of the source that the spec does not read.
+    """
     lines = [f"{plan.target}: {plan.counts.describe()}"]
     more = ", ".join(_describe_more(plan))
     lines += [f"  {more}"] if more else []
+    lines += [f"  columns not used: {', '.join(unused)}"] if unused else []
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
         rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]

@@ -43,13 +43,15 @@ def find_files(path: str) -> Files:
         raise DataError(of_system(error, error.filename or path)) from error
 
 
-def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None) -> None:
-    """Raise :class:`DataError`, without Spark, if a CSV lacks a column that the spec reads.
+def check_source(spec: Spec, path: str, options: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the columns of a CSV that the spec does not read. Raises :class:`DataError` if it lacks one.
 
-    Spark finds what else is wrong with a file, such as broken rows; a file that Python cannot read is left to it.
+    Needs no Spark, which finds what else is wrong with a file, such as broken rows; a file that Python cannot read is
+    left to it.
     """
     with suppress(OSError, UnicodeError, EOFError, csv.Error, zlib.error):
-        check_header(spec, _described(spec, path, options))
+        return check_header(spec, _described(spec, path, options))
+    return ()
 
 
 def _described(spec: Spec, path: str, options: Mapping[str, str] | None) -> Files:

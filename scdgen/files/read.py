@@ -19,6 +19,7 @@ from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.patterns.source import time_texts, time_type
 from scdgen.spec.model import Spec
+from scdgen.spec.rules import sql_texts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -159,14 +160,16 @@ def _require_names(place: str, names: tuple[str, ...], wanted: set[str]) -> None
 Head = tuple[Dialect, tuple[str, ...]]
 
 
-def check_header(spec: Spec, files: Files) -> None:
-    """Raise :class:`DataError` if a local CSV file lacks a column that the spec reads.
+def check_header(spec: Spec, files: Files) -> tuple[str, ...]:
+    """Return the columns of a local CSV file that the spec does not read. Raises :class:`DataError` if it lacks one.
 
     A folder may give columns by the names of its folders (``day=1``), so its files are not tested here. A header with a
     NUL character is not text, which the search for a mistake explains.
     """
     if files.kind != "csv" or len(files.local) != 1 or files.folder:
-        return
+        return ()
+    used = read_columns(spec) | {name for place, how, text in sql_texts(spec) for name in how(text).columns}
+    unused: tuple[str, ...] = ()
     texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
     for (_, names), (file, *_) in csv_heads(files.local, files.dialect).items():
         if any("\0" in name for name in names):
@@ -176,6 +179,8 @@ def check_header(spec: Spec, files: Files) -> None:
         for name in filter(None, (sql.expression(text).bare for text in texts)):
             if name.lower() not in known:
                 raise missing_column(str(file), name, names)
+        unused = tuple(name for name in names if name.lower() not in used)
+    return unused
 
 
 def missing_column(place: str, name: str, names: Sequence[str]) -> DataError:

@@ -15,7 +15,7 @@ import pytest
 from scdgen import load_spec_text
 from scdgen.errors import DataError, UsageError
 from scdgen.files.dialect import Dialect, check_options, find_dialect, guess_encoding
-from scdgen.files.errors import csv_rows, find_mistake, json_rows, line_of, open_files
+from scdgen.files.errors import check_source, csv_rows, find_mistake, json_rows, line_of, open_files
 from scdgen.files.find import Match, find, find_matches, is_pattern
 from scdgen.files.read import csv_heads
 
@@ -259,3 +259,13 @@ def test_file_missing_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == (
         "a.csv: the server does not see it; put it where the server has the same path, or on a shared store"
     )
+
+
+def test_columns_that_the_spec_does_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("ID,name,at,op,sets,Age,zip\n")
+    spec = load_spec_text(
+        "target: a.b\npattern: scd2\nkeys: [id]\ncolumns: {id: int, who: {type: string, from: upper(name)}}\n"
+        "source: {table: a.s, effective_at: at, delete_when: op = 'D', sets: \"split(sets, ',')\"}\n"
+    )
+    assert check_source(spec, str(file)) == ("Age", "zip")

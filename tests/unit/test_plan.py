@@ -61,6 +61,11 @@ def test_text_output() -> None:
         "folded           1   NULL  2024-06-01 00:00:00  NULL                         true\n"
         "(4 more of closed, 6 more of opened; --limit N shows more)"
     )
+    assert format_plan(PLAN, ["age", "zip"]).splitlines()[1:4] == [
+        "  2 keys deleted (5.0 %), 1 version late",
+        "  columns not used: age, zip",
+        "",
+    ]
     assert format_plan(replace(EMPTY, sample=(), skipped=2)) == (
         "crm.t: keys: 7 new, 0 changed, 0 deleted, 0 returned, 0 unchanged; "
         "versions: 7 opened, 0 closed, 0 corrected, 0 folded\n"
