@@ -30,6 +30,7 @@ SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.scripting.enabled": "true",  # as by default since Spark 4.1
     "spark.driver.memory": "3g",
     "spark.driver.extraJavaOptions": "-Xmn1g",
 }

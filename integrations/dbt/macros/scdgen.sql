@@ -1,7 +1,7 @@
 {#
   Keeps the history of the rows that a model selects. The SELECT is the source; the other options of a spec are under
   meta.scdgen in the config. The statements are macros of the project, which `scdgen generate --format dbt` writes.
-  Spark 4.0 or Databricks Runtime 16.3. For dbt-databricks too, because its macros extend those of dbt-spark.
+  Spark 4.1 or Databricks Runtime 16.3. For dbt-databricks too, because its macros extend those of dbt-spark.
 #}
 {% materialization scdgen, adapter='spark' %}
   {% set name = 'scdgen_' ~ model.unique_id.split('.')[2:] | join('_') %}
