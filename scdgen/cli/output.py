@@ -39,7 +39,7 @@ def format_text(value: object) -> str | None:
 
 # Control characters, and those that change the direction of text.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_LEAST_WIDTH = 10  # of a cell that may wrap, if the terminal has room for it
+_LEAST_WIDTH = 8  # of a cell that may wrap, if the terminal has room for it
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -166,7 +166,7 @@ def _draw_table(
     if sum(least) + 3 * len(least) + 1 <= _open_console().width:  # with padding and rules
         drawn = Table(header_style="bold")
         for place, name in enumerate(header):
-            drawn.add_column(Text(name), no_wrap=place in whole, min_width=least[place])
+            drawn.add_column(Text(name), overflow="fold", no_wrap=place in whole, min_width=least[place])
         for row in cells:
             drawn.add_row(*row)
         return drawn

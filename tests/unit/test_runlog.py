@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -165,6 +166,23 @@ def test_history_shows_when_snapshots_were_taken() -> None:
     assert lines[0].split()[2:6] == ["operation", "run", "taken", "spec_hash"]
     assert "r2   2023-12-01 00:00:00" in lines[2] and "2023" not in "".join(lines[3:])
     assert "taken" not in format_history(found[1:]), "no snapshots, no column"
+
+
+def test_history_of_runs_fits_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [
+        Commit(12, AT, "MERGE", "20240501T060000-3fa9c1", "a.yml", "12", "", 12345, 678, 9),
+        Commit(3, AT, "RESTORE", "20240501T060000-3fa9c2", "a.yml", "12", "20240501T060000-3fa9c1"),
+        Commit(0, AT, "CREATE TABLE", "20240501T060000-3fa9c1", "a.yml", "12"),
+    ]
+    assert "spec_hash  inserted  updated  removed" in format_history(made)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    text = format_history(made)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "run:" not in text and "hash" not in text, "a table, not a paragraph for each version"
+    assert "20240501T060000-3fa9c1" in text and "+12345" in text and str(AT) in text
+    assert "…" not in text, "nothing is cut"
 
 
 def test_spec_hash_ignores_comments_and_defaults() -> None:
