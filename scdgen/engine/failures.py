@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-from scdgen import errors
+from scdgen import errors, sql
 from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, describe_one_name, nearest, option, quoted
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
@@ -119,6 +119,12 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
         file, what = broken
         return DataError(f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}")
     return _error(spec.target, error, spec)
+
+
+def missing_name(error: Exception) -> str | None:
+    """Return the column without its table if the error is that Spark does not find one; otherwise ``None``."""
+    found = re.search(rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved", str(error), re.DOTALL)
+    return sql.unquote(re.split(r"\.(?=`)", found[1])[-1]) if found else None
 
 
 def translate_without_spec(error: Exception) -> Exception:

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
+from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, UsageError, quoted
+from scdgen.files.read import missing_column
 from scdgen.patterns.history import Times
 from scdgen.patterns.queries import given_query, name_key, versions_query
 from scdgen.run.delta import Commit, read_log
@@ -131,7 +133,13 @@ class SparkTables:
         """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
         with Engine(self._spark).translated(spec), set_while(self._spark, _QUICK_PLAN):
             require_table(self._spark, spec)
-            yield
+            try:
+                yield
+            except Exception as error:
+                if (name := missing_name(error)) is None:
+                    raise
+                names = self._spark.table(sql.quote_parts(spec.target_parts)).columns
+                raise missing_column(spec.target, name, names) from error
 
     def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
         """Convert the texts of ``given`` as :func:`require_valid` does."""

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from scdgen import DataError
 from scdgen.cli import output
 from scdgen.cli.show import _render_timeline
-from scdgen.run.versions import VersionFilter, VersionRows
+from scdgen.run.versions import SparkTables, VersionFilter, VersionRows
 from tests.support.timelines import row, spec_of
 
 ROWS: list[tuple[Any, ...]] = [
@@ -64,6 +66,20 @@ def test_colours_only_on_a_terminal_that_allows_them(monkeypatch: pytest.MonkeyP
     lines = plain.splitlines()
     assert lines[4] == "id=1  ├1" + "─" * 61 + "▶", "as wide as the terminal"
     assert lines[-1] == "  1  2024-01-01 → open  name=[bold]Ann; city=Oslo", "no markup of rich's"
+
+
+def test_missing_column_is_named_with_all_columns_of_the_table() -> None:
+    error = (
+        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name {} cannot be resolved."
+    )
+    spark = Mock()
+    spark.table.return_value.columns = ["aisle", "room", "a", "b", "c", "d"]
+    for name in ("`sku`", "`t`.`sku`"):
+        with (
+            pytest.raises(DataError, match=r"^crm\.customer: no column sku; its columns are aisle, room, a, b, c, d$"),
+            SparkTables(spark).reading(spec_of()),
+        ):
+            raise RuntimeError(f"{error.format(name)} Did you mean one of the following? [`a`, `b`, `c`, `d`, `room`].")
 
 
 AIRPORT = ("icao", "name", "city", "country", "tz", "valid_from", "valid_to")
