@@ -62,7 +62,7 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
 def format_history(found: Sequence[Commit]) -> str:
     """Format the versions as a table, with the source and the time of the snapshot if any run has noted one.
 
-    On a terminal, the counts are in one column, and there is no hash: so the versions of normal runs fit in 80 columns.
+    On a terminal, the counts are in one column, and the hash is left out, so that normal runs fit in 80 columns.
     """
     narrow = sys.stdout.isatty()
     counted = ["rows"] if narrow else ["spec_hash", "inserted", "updated", "removed"]
@@ -121,7 +121,7 @@ def undo(
         if as_json:
             click.echo(output.format_json(dataclasses.asdict(undone)))
         else:
-            output.say(f"{spec.target}: is as version {undone.back_to}; the run can be made again")
+            output.say(f"{spec.target}: restored to version {undone.back_to}; you can repeat the run")
 
 
 COMMANDS = (history, undo)

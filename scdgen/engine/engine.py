@@ -168,7 +168,7 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
             count, sample = spark.sql(query).collect()[0]
             sample = _with_user_names(spec, str(sample))
             shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
-            message += f" ({count} in all{shown})" if count else ""
+            message += f" ({count} found{shown})" if count else ""
         except Exception:  # the message names the rule even without numbers
             count = None
     return DataError(message, rule=rule, count=count, sample=sample)

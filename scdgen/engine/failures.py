@@ -42,7 +42,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
      DataError, "the files of the source are empty or of another format; fix them, or name their format"),
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
-     DataError, "two rows of one key and time are in the table; look at it with `scdgen check`, and delete one"),
+     DataError, "two rows of one key and time are in the table; find them with `scdgen check`, and delete one"),
     (r"\[PYTHON_EXCEPTION\b.*?\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)",
      DataError, "a Python function that the spec calls fails with {0}; fix it"),
     (r"(?:UnsupportedFileSystemException|No FileSystem for scheme).*?scheme \"?(\w+)\"?",

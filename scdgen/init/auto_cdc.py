@@ -105,7 +105,7 @@ def draft_from_auto_cdc(path: Path, text: str, target: str | None, given: Given)
     Raises :class:`SpecError` if the statement cannot be read, :class:`UsageError` if an option does not fit it.
     """
     found = _read(path, text)
-    draft = Draft(header=[f"Begun by scdgen init from {path.name}; read it before the first run."])
+    draft = Draft(header=[f"Drafted by scdgen init from {path.name}; read it before the first run."])
     own = _drop_live(found.begin["target"])
     draft.put("target", target or own, f"Given with --target instead of {own}." if target else None)
     stored = " ".join(found.clauses.get("STORED AS", "SCD TYPE 1").upper().split())

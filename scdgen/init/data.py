@@ -244,7 +244,7 @@ def draft_from_sample(
             hint = nearest(name, [c.name for c in columns]) or f"; there are {', '.join(c.name for c in columns)}"
             raise UsageError(f"{sample.origin}: has no column '{name}'{hint}")
     kind = "table" if sample.format is None else "from"
-    draft = Draft(header=[f"Begun by scdgen init --{kind} {sample.origin}; what is guessed says so: look at it."])
+    draft = Draft(header=[f"Drafted by scdgen init --{kind} {sample.origin}; check each comment with Guessed."])
     draft.left_out, draft.left_title = list(sample.left_out), "Left out:"
     entity = re.sub(r"\W+", "_", Path(sample.origin).stem if kind == "from" else sql.split_name(sample.origin)[-1])
     _put_target(draft, sample, target, pattern, entity)
@@ -435,7 +435,7 @@ def _put_keys(
         rows = list(zip(*(make_hashable(c.values) for c in [*columns, *beside]), strict=True))
         rows = [row for place, row in enumerate(rows) if place not in set(gone)]
         twice = count_shared(rows, [places.index(name) for name in [*keys, *(c.name for c in timed)]])
-        note = f"Look at it: not unique{together}; {twice} rows share it {read}." if twice else None
+        note = f"Check this: not unique{together} {read}: {twice} repeat a key." if twice else None
         draft.put("keys", list(keys), note)
         return
     found = guess_keys(columns, timed, gone, entity)

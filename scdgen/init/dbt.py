@@ -120,7 +120,7 @@ def draft_from_dbt(path: Path, text: str, name: str | None, target: str | None, 
     nodes = {**manifest.nodes, **manifest.sources}
     key = _choose(path, {node.name: key for key, node in nodes.items() if key.startswith("snapshot.")}, name)
     found = _read_snapshot(path, manifest, nodes[key])
-    begun = f"Begun by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
+    begun = f"Drafted by scdgen init from the dbt snapshot {found.node.name}; read it before the first run."
     draft = Draft(header=[begun])
     _put_target(draft, found, target)
     if found.node.description:
@@ -191,7 +191,7 @@ def _put_relation(draft: Draft, found: _Snapshot, nodes: dict[str, Node]) -> Nod
     _, table = read_select(query)
     draft.put("source.table" if table else "source.query", table or query, "As dbt compiled it.")
     if found.adapter not in ("spark", "databricks"):
-        draft.note(f"It is SQL of {found.adapter}, and read as Spark's: look at it.", "source")
+        draft.note(f"It is SQL of {found.adapter}, read as Spark SQL: check it.", "source")
     return None
 
 

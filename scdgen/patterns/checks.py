@@ -93,8 +93,8 @@ VERSION_CHECKS = (
         "neighbours",
         why="no two adjoining versions are equal.",
         hint=(
-            "usually a load that took NULL, or a column that is not tracked, for a change; "
-            "give the first of the equal versions the end of the last and delete the others"
+            "usually a load that treated NULL or an untracked column as a change; "
+            "set the end of the first equal version to that of the last, and delete the others"
         ),
     ),
     Check(

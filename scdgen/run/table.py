@@ -208,7 +208,7 @@ def _find_problems(
         listed = ", ".join(names)
         yield f"adopt the table with the columns that it has first, without {listed}; add them afterwards"
     if not adopt and not table.adopted:
-        yield "the table was not made by scdgen; look at it with `scdgen check`, then use `scdgen run --adopt`"
+        yield "the table was not created by scdgen; test it with `scdgen check`, then use `scdgen run --adopt`"
     elif not adopt:
         yield from _check_properties(spec, table, set(names), renamed)
 

@@ -101,7 +101,7 @@ def test_commands_with_remote(far: Called) -> None:
     assert far("undo", "daily.yml", "--run", runs[1], "--yes") == (0, (
         "far.daily: from version 2 back to version 1\n"
         "  reverts version 2, MERGE: 1 inserted, 2 updated, 0 removed\n"
-        "far.daily: is as version 1; the run can be made again\n"
+        "far.daily: restored to version 1; you can repeat the run\n"
     ), "")  # fmt: skip
     assert counts(far("run", "daily.yml", "--source", "day2.csv", "--json"))["inserted"] == 1
     assert far("show", "daily.yml", "--format", "csv") == (0, TABLE, "")
@@ -169,7 +169,7 @@ def test_foreach_batch_and_rows_of_another_session(far: Called, url: str, folder
         ("run people.yml --source bad.csv", 1, "bad.csv:2: column age: 'many' is not a valid INT (1 row, such as "
          "key id=9); fix the file or the type"),
         ("run people.yml --source null.csv", 1, "far.people: id is NULL; fix the source or "
-         'set bad_rows: skip (1 in all, such as {"effective_at":"2024-01-01T00:00:00.000Z"})'),
+         'set bad_rows: skip (1 found, such as {"effective_at":"2024-01-01T00:00:00.000Z"})'),
         ("run people.yml", 1, "far.people: no table or view far.landed; name one that is there, or give the "
          "rows with --source"),
         ("plan never.yml", 1, "far.never: no table or view far.landed; name one that is there, or give the "

@@ -57,7 +57,7 @@ def test_gap_of_a_day_over_a_clock_change_is_refused(spark: SparkSession) -> Non
                 Runner(session).run(spec, source=late)
             assert str(refused.value) == (
                 f"edges.{table}: effective_at comes 1 day after a change of the clock; the gap does not lead "
-                "back to it; set a gap of less than a day, or the session's time zone to UTC (1 in all, such "
+                "back to it; set a gap of less than a day, or the session's time zone to UTC (1 found, such "
                 'as {"id":"b","effective_at":"2024-03-11T02:30:00.000-04:00"})'
             )
         versions = [("a", "v1", "2024-03-01 00:00", "2024-03-10 00:00"), ("a", "v2", "2024-03-11 00:00", None)]

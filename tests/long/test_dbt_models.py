@@ -223,7 +223,7 @@ def test_models_that_do_not_fit_are_refused(project: Project) -> None:
     assert project.rows(f"{SCHEMA}.changes") == before
     project.spark.sql(f"DROP TABLE {SCHEMA}.changes")
     project.spark.sql(f"CREATE TABLE {SCHEMA}.changes (id INT) USING DELTA")
-    assert "the table was not made by scdgen" in project.dbt(*build)["changes"]
+    assert "the table was not created by scdgen" in project.dbt(*build)["changes"]
     project.spark.sql(f"DROP TABLE {SCHEMA}.changes")
     project.spark.sql(f"CREATE VIEW {SCHEMA}.changes AS SELECT 1 AS id")
     assert "Trying to create table" in project.dbt(*build)["changes"]

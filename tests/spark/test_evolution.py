@@ -230,7 +230,7 @@ def test_existing_table_is_adopted(spark: SparkSession, runner: Runner) -> None:
     with pytest.raises(DataError) as refused:
         runner.run(spec, source=change)
     assert str(refused.value) == (
-        "evolve.dim: the table was not made by scdgen; look at it with `scdgen check`, then use `scdgen run --adopt`"
+        "evolve.dim: the table was not created by scdgen; test it with `scdgen check`, then use `scdgen run --adopt`"
     )
     with pytest.raises(DataError, match=r'cannot be adopted, the check no_overlap fails, such as for \{"id": 1'):
         runner.run(spec, source=change, adopt=True)

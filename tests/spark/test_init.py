@@ -35,7 +35,7 @@ def test_draft_from_csv_changes(spark: Any, here: Called) -> None:
     text = Path("c.yml").read_text()
     assert (
         text
-        == """# Begun by scdgen init --from customers.csv; what is guessed says so: look at it.
+        == """# Drafted by scdgen init --from customers.csv; check each comment with Guessed.
 
 target: init_csv.customer
 pattern: scd2
@@ -147,7 +147,7 @@ def test_draft_from_csv_snapshot(here: Called) -> None:
     status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
     assert status == 2 and "give --effective-at COLUMN (dates: birth_date)" in err
     status, out, _ = here("init", "--from", "people.csv", "--keys", "name", "--feed", "snapshot")
-    assert status == 0 and "# Look at it: not unique; 2 rows share it in all 4 rows.\n" in out
+    assert status == 0 and "# Check this: not unique in all 4 rows: 2 repeat a key.\n" in out
     assert (
         here("init", "--from", "people.csv", "--keys", "nam")[2]
         == "people.csv: has no column 'nam'; did you mean 'name'?\n"

@@ -112,7 +112,7 @@ def test_runs_are_listed_and_undone(
         f"  reverts version {version}, MERGE: 1 inserted, 1 updated, 0 removed\n"
         f"  reverts version {version - 1}, SET TBLPROPERTIES\n"
         f"  reverts version {version - 2}, ADD COLUMNS\n"
-        f"log.people: is as version {version - 3}; the run can be made again\n"
+        f"log.people: restored to version {version - 3}; you can repeat the run\n"
     ))  # fmt: skip
     assert rows_of(spark, "log.people") == states[second]
     status, out, err = called("undo", "people.yml", "--run", third, "--yes")

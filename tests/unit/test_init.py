@@ -178,7 +178,7 @@ def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp
         **json.loads(manifest_text(CHECK, raw_code="", compiled_code=COMPILED)),
     }
     _, out, _ = init_dbt(capsys, tmp_path, json.dumps(made))
-    assert "# It is SQL of duckdb, and read as Spark's: look at it.\nsource:\n" in out
+    assert "# It is SQL of duckdb, read as Spark SQL: check it.\nsource:\n" in out
 
 
 @pytest.mark.parametrize(
