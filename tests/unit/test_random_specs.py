@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scdgen.spec.reference import options
-from tests.support.random_specs import make_case
+from tests.spark.test_partial_rows import CHANGES, FEW
+from tests.support.random_specs import make_case, make_cdc_case
 
 SPECS, AT_LEAST = 100, 5
 # These options, and those below them, have random tests of their own.
@@ -44,3 +45,13 @@ def test_random_specs_use_every_option() -> None:
     rare = [option.place for option in options() if used[option.place] < AT_LEAST]
     elsewhere = tuple(f"{name}." for name in ELSEWHERE)
     assert [place for place in rare if not f"{place}.".startswith(elsewhere)] == []
+
+
+def test_seeds_of_change_feeds_use_each_option_often() -> None:
+    """In the long tier, and among the few that every change must pass."""
+    for seeds, at_least in ((CHANGES, 30), (FEW, 5)):
+        used = Counter[str]()
+        for document in (make_cdc_case(seed, "r.t", "x").document for seed in seeds):
+            options = {*list_options(document)} & {"source.sets", "source.truncate_when", "quarantine"}
+            used.update(f"{name} {document['pattern']}" if name == "source.sets" else name for name in options)
+        assert len(used) == 4 and min(used.values()) >= at_least, used
