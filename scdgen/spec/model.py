@@ -214,7 +214,8 @@ class Source(Model):
     sets: Expression | None = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
-        "their previous values. NULL: the row sets all.",
+        "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the table depends "
+        "on the order in which such rows arrive, with `unchanged: keep` too.",
     )
     where: Expression | None = Field(default=None, description="Which rows are read.")
 
