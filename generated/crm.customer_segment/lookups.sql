@@ -3,6 +3,7 @@
 -- Generated from specs/customer_segment.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The version that was valid at the time of the fact. NULL if none is found.
+-- A text matches only if it is written like the key: '01' is not the number 1.
 CREATE OR REPLACE VIEW sales.orders_as_was AS
 SELECT
     f.*,
@@ -18,11 +19,16 @@ LEFT JOIN (
         t.segment AS _scd_value_2
     FROM crm.customer_segment AS t
 ) AS d
-    ON d._scd_key_1 = customer_id
+    ON d._scd_key_1 = CASE
+            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
+            ELSE customer_id
+        END
+        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING))
         AND d._scd_from <= CAST(ordered_at AS TIMESTAMP)
         AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
 
 -- The open version of the key. NULL if none is found.
+-- A text matches only if it is written like the key: '01' is not the number 1.
 CREATE OR REPLACE VIEW sales.orders_as_is AS
 SELECT
     f.*,
@@ -35,4 +41,8 @@ LEFT JOIN (
     FROM crm.customer_segment AS t
     WHERE t.valid_to IS NULL
 ) AS d
-    ON d._scd_key_1 = customer_id;
+    ON d._scd_key_1 = CASE
+            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
+            ELSE customer_id
+        END
+        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING));

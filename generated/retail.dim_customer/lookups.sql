@@ -3,6 +3,7 @@
 -- Generated from specs/sales/dim_customer.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The version that was valid at the time of the fact; before the first, that one. The unknown member if none is found.
+-- A text matches only if it is written like the key: '01' is not the number 1.
 CREATE OR REPLACE VIEW retail.orders_as_was AS
 SELECT
     f.*,
@@ -30,11 +31,16 @@ LEFT JOIN (
     FROM retail.dim_customer AS t
     WINDOW by_key AS (PARTITION BY t.customer_id ORDER BY t.valid_from)
 ) AS d
-    ON d._scd_key_1 = customer_id
+    ON d._scd_key_1 = CASE
+            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
+            ELSE customer_id
+        END
+        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING))
         AND COALESCE(d._scd_from <= CAST(ordered_at AS TIMESTAMP), CAST(ordered_at AS TIMESTAMP) IS NOT NULL)
         AND (d._scd_until IS NULL OR d._scd_until > CAST(ordered_at AS TIMESTAMP));
 
 -- The open version of the key. The unknown member if none is found.
+-- A text matches only if it is written like the key: '01' is not the number 1.
 CREATE OR REPLACE VIEW retail.orders_as_is AS
 SELECT
     f.*,
@@ -60,4 +66,8 @@ LEFT JOIN (
     FROM retail.dim_customer AS t
     WHERE t.valid_to IS NULL
 ) AS d
-    ON d._scd_key_1 = customer_id;
+    ON d._scd_key_1 = CASE
+            WHEN TYPEOF(customer_id) = 'string' THEN TRY_CAST(customer_id AS INT)
+            ELSE customer_id
+        END
+        AND (TYPEOF(customer_id) <> 'string' OR customer_id = CAST(d._scd_key_1 AS STRING));

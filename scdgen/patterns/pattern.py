@@ -107,16 +107,16 @@ class Views:
 class Lookup:
     """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
 
-    ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, expression over the fact),
-    ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the time
-    before it. ``unknown`` selects the version that a fact without one has, if there is such a version.
+    ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, its type, expression over the
+    fact), ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the
+    time before it. ``unknown`` selects the version that a fact without one has, if there is such a version.
     """
 
     view: str
     facts: str
     is_query: bool
     at: str | None
-    keys: tuple[tuple[str, str], ...]
+    keys: tuple[tuple[str, str, str], ...]
     columns: tuple[tuple[str, str], ...]
     extends_first: bool
     unknown: str | None
@@ -141,7 +141,7 @@ class Lookups:
                 else sql.query(lookup.query or "").text,
                 is_query=lookup.query is not None,
                 at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
-                keys=tuple((sql.quote(key), _operand(lookup.keys[key])) for key in spec.keys),
+                keys=tuple((sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key])) for key in spec.keys),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",
                 unknown=source.unknown_key(spec) if lookup.missing == "unknown" else None,

@@ -55,6 +55,63 @@ def test_each_fact_has_its_version(spark: SparkSession, tmp_path: Path, seed: in
     spark.sql(f"DROP TABLE {spec.target}")
 
 
+KEY_TYPES: dict[str, tuple[str, list[tuple[str, str, list[str]]]]] = {
+    # type of the key -> keys of the dimension; then a type of facts, their keys as text, and those that match
+    "int": (
+        "1, 2",
+        [
+            ("string", "'1', '01', ' 1', '1.0', 'C-7', '', '9999999999', NULL", ["1"]),
+            ("bigint", "1, 9, 9999999999, NULL", ["1"]),
+            ("decimal(38, 10)", "1, 1.5", ["1.0000000000"]),
+        ],
+    ),
+    "decimal(38, 0)": (
+        "1, 9007199254740993",  # as DOUBLE, this one equals its neighbour
+        [
+            ("string", "'9007199254740993', '9007199254740992', '1.0', 'C-7'", ["9007199254740993"]),
+            ("int", "1, 2", ["1"]),
+        ],
+    ),
+    "string": ("'1', '01', 'C-7'", [("string", "'1', 'C-7', 'c'", ["1", "C-7"]), ("int", "1, 7", ["1"])]),
+    "date": ("'2024-01-01'", [("string", "'2024-01-01', '2024-1-1', 'x'", ["2024-01-01"])]),
+    "binary": ("'a'", [("string", "'a', 'b'", ["a"]), ("binary", "'a', 'b'", ["a"])]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["int", "string", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("decimal(38, 0)", "date", "binary"))],
+)
+def test_text_matches_only_key_written_alike(spark: SparkSession, kind: str) -> None:
+    keys, facts = KEY_TYPES[kind]
+    lookups = {
+        f"looked.typed_{number}": {
+            "query": f"SELECT CAST(k AS {given}) AS k FROM (SELECT EXPLODE(ARRAY({values})) AS k)",
+            "version": "current", "keys": {"id": "k"}, "columns": {"id": "found"},
+        }
+        for number, (given, values, _) in enumerate(facts)
+    }  # fmt: skip
+    document = {
+        "target": "looked.typed", "pattern": "scd2", "source": {"table": "nowhere", "effective_at": "at"},
+        "keys": ["id"], "columns": {"id": kind}, "lookups": lookups,
+    }  # fmt: skip
+    scripts = render(load_spec_text(json.dumps(document)))
+    for statement in split_statements(scripts.create):
+        spark.sql(statement)
+    rows = f"SELECT CAST(k AS {kind}), TIMESTAMP '2024-01-01', NULL, TRUE FROM (SELECT EXPLODE(ARRAY({keys})) AS k)"
+    spark.sql(f"INSERT INTO looked.typed {rows}")
+    for statement in split_statements(scripts.lookups):
+        spark.sql(statement)
+    for view, (_, values, expected) in zip(lookups, facts, strict=True):
+        found = collect(spark.sql(f"SELECT CAST(k AS STRING), found IS NULL FROM {view}"))
+        assert [row[0] for row in found if not row[1]] == expected, view
+        assert len(found) == values.count(",") + 1, view
+        plan = spark.sql(f"EXPLAIN SELECT * FROM {view}").collect()[0][0]
+        assert "HashJoin" in plan or "SortMergeJoin" in plan, plan
+        spark.sql(f"DROP VIEW {view}")
+    spark.sql("DROP TABLE looked.typed")
+
+
 def _document(case: Case) -> str:
     """The spec with lookups, without what only a run needs."""
     document = {name: value for name, value in case.document.items() if name not in {"views", "overlays", "checks"}}
