@@ -45,7 +45,8 @@ def airports() -> Iterator[Command]:
     )
     source = "--source '.build/airports/airports-*.csv' --param 'taken={1}'"
     yield Command("Merge them, one after the other", f"{BIN}/scdgen run {spec} {source} {tables}")
-    yield Command("Check the table", f"{BIN}/scdgen check {spec} {tables}")
+    why = "Check the table. The spec compares rounded positions: 33,892 versions instead of 70,722"
+    yield Command(why, f"{BIN}/scdgen check {spec} {tables}")
     yield Command("The history of one airport", f"{BIN}/scdgen show {spec} {tables} --key icao=UKBB --format timeline")
 
 

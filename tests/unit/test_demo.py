@@ -128,5 +128,13 @@ def test_make_installs_only_spark_for_the_demos() -> None:
 @pytest.mark.parametrize(("name", "commands"), [("demo", demo.airports), ("demo-sales", demo.sales)])
 def test_page_shows_the_commands_of_the_demo(name: str, commands: Callable[[], Iterator[Command]]) -> None:
     shown = (ROOT / f"docs/{name}.txt").read_text().splitlines()
-    wanted = [command.line.replace(BIN, ".venv/bin") for command in commands()]
+    wanted = [line for command in commands() for line in (f"# {command.why}", command.line.replace(BIN, ".venv/bin"))]
     assert [line for line in wanted if line not in shown] == []
+
+
+def test_airports_demo_says_how_many_versions_compare_saves() -> None:
+    whys = " ".join(command.why for command in demo.airports())
+    (saved,) = re.findall(r"[\d,]+ versions instead of [\d,]+", whys)
+    page = " ".join((ROOT / "docs/how-to/snapshots.md").read_text().split("<!-- file: docs/demo.txt -->")[0].split())
+    assert saved in page, "tests/long/test_airports.py compares the page with the releases"
+    assert load_spec(ROOT / "specs/airports.yml").columns["lat"].compare
