@@ -26,7 +26,7 @@ from scdgen.cli.options import (
     specs_argument,
 )
 from scdgen.errors import UsageError
-from scdgen.patterns.words import OLD, describe_deleted
+from scdgen.patterns.words import OLD, describe_deleted, describe_newer
 from scdgen.spec.model import choose_feeds
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
     more = ", ".join(_describe_more(plan))
     lines += [f"  {more}"] if more else []
     lines += [f"  columns not used: {', '.join(unused)}"] if unused else []
+    lines += [f"  {describe_newer(plan.newer_snapshot)}"] if plan.newer_snapshot else []
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
         rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]
@@ -137,6 +138,7 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
         "max_deleted": plan.limit,
         "skipped": plan.skipped,
         **({"rejected": dict(plan.rejected)} if plan.rejected else {}),
+        **({"newer_snapshot": plan.newer_snapshot} if plan.newer_snapshot else {}),
         "counts": _old_counts(plan),
         "closed_keys": plan.closed_keys,
         "closed_share": plan.share(plan.closed_keys),

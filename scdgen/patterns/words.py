@@ -57,6 +57,11 @@ def describe_deleted(count: int, current: int, limit: float | None = None) -> st
     return f"{what} ({'; '.join(share)})" if share else what
 
 
+def describe_newer(taken: str) -> str:
+    """Describe a snapshot that the table has and that was taken after the one of a run or a plan."""
+    return f"a snapshot taken later, {taken}, is already in the table; keys that it deleted may come back"
+
+
 def describe_limit(limit: float) -> str:
     """Describe the share of keys that may be deleted.
 

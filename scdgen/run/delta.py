@@ -116,6 +116,11 @@ class Commit:
         """Whether it is a MERGE: the only operation by which a run changes rows."""
         return self.operation == "MERGE"
 
+    @property
+    def restores(self) -> bool:
+        """Whether it restores an earlier version: an undo, a run that failed, or a statement by hand."""
+        return self.operation == "RESTORE"
+
     def describe(self) -> str:
         """Describe the operation and the rows that it changed."""
         if self.inserted is None:
@@ -164,6 +169,35 @@ def read_log(spark: SparkSession, table: str, limit: int | None = None) -> list[
     """Read the versions of a table that are still in its log, newest first."""
     rows = spark.sql(f"DESCRIBE HISTORY {table}{f' LIMIT {limit}' if limit else ''}").collect()
     return [Commit.from_history(row.asDict(recursive=True)) for row in rows]
+
+
+def compares_snapshots(spec: Spec) -> bool:
+    """Whether the times of a spec's snapshots show their order: each is given, and is that of the whole table."""
+    return (
+        spec.reads_snapshot
+        and spec.snapshot is not None
+        and "taken_at" in spec.snapshot.model_fields_set
+        and spec.snapshot.scope is None
+    )
+
+
+def find_newer_snapshot(log: Sequence[Commit], taken: str) -> str:
+    """Find the time of the newest snapshot in a log, newest commit first; empty if it was not taken after ``taken``.
+
+    Snapshots that were undone do not count, nor those before a RESTORE by hand.
+    """
+    undone, newest = {commit.undoes for commit in log}, taken
+    for commit in log:
+        if commit.restores and not commit.run:
+            break
+        if commit.taken and commit.run not in undone:
+            newest = max(newest, commit.taken, key=_order_times)
+    return newest if newest != taken else ""
+
+
+def _order_times(text: str) -> tuple[int, str]:
+    """Order times by their text, but numbers (``history.type: bigint``) by their value."""
+    return (int(text), "") if text.lstrip("-").isdigit() else (0, text)
 
 
 def read_format(spark: SparkSession, table: str) -> str:
@@ -235,7 +269,7 @@ def plan_undo(spec: Spec, run: str, log: Sequence[Commit]) -> Undo:
         raise DataError(f"{spec.target}: the run {run} was undone by version {undone.version}")
     # A run that fails after it has changed columns restores the table by itself.
     last = {commit.run: commit for commit in reversed(log) if commit.run}
-    failed = {name for name, commit in last.items() if commit.operation == "RESTORE" and not commit.undoes}
+    failed = {name for name, commit in last.items() if commit.restores and not commit.undoes}
     if run in failed:
         raise DataError(f"{spec.target}: the run {run} failed, and took itself back by version {last[run].version}")
     taken_back = {commit.undoes for commit in log if commit.undoes} | failed

@@ -123,6 +123,7 @@ class PlanResult:
     ``late`` counts the late versions (scd1: rows), ``current_keys`` the keys that are current now (of the snapshot's
     ``scope``), ``closed_keys`` those whose version would be closed, ``skipped`` the rows of the source that are left
     out; ``sample`` has some rows of each action. ``limit`` is the share of the current keys that may be deleted.
+    ``newer_snapshot`` is the time of a snapshot that was merged before and taken after this one; empty without one.
     """
 
     target: str
@@ -135,6 +136,7 @@ class PlanResult:
     sample: tuple[PlanRow, ...]
     limit: float | None = None
     rejected: Mapping[str, int] = field(default_factory=dict)
+    newer_snapshot: str = ""
 
     def share(self, keys: int) -> float | None:
         """The share of the current keys that so many of them are; ``None`` without current keys."""

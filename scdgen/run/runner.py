@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scdgen import sql
+from scdgen import log, sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.errors import UsageError, option
@@ -24,6 +24,7 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import evolve_script, source_counts, taken_query, unknown_script
 from scdgen.patterns.source import RUN, unknown_key
 from scdgen.patterns.variables import Variable
+from scdgen.patterns.words import describe_newer
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
@@ -219,11 +220,15 @@ class Runner:
             if added:  # after the MERGE, because a failure of it drops the columns again
                 create_views(spec.columns, always=True)
             wrote = bool(evolution or inferred) or any(counts.values())
-            version, commit = table.find_commit(noted if wrote else "")
+            run_id, compares = noted if wrote else "", delta.compares_snapshots(spec)
+            commits = table.read_newest(run_id, several=compares)
+            commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
+        if commit and compares and commit.taken and (newer := delta.find_newer_snapshot(commits, commit.taken)):
+            log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
         return RunResult.from_merge(
             spec.target, counts, commit, bool(evolution or inferred),
             inferred=inferred,
-            version=version,
+            version=commits[0].version,
             created=created,
             skipped=counted.skipped,
             added=tuple(sql.unquote(column.name) for column in additions),
@@ -273,9 +278,19 @@ class Runner:
             def read(plan: PlanView) -> PlanResult:
                 bound = prepared.compiled.spec
                 counted = own._engine.count_source(bound, source_counts(bound))
-                return replace(plan.summarize(spec.target, sample, counted.skipped), rejected=counted.rejected)
+                found = plan.summarize(spec.target, sample, counted.skipped)
+                newer = "" if plan.creates else own._find_newer_snapshot(spec, bound)
+                return replace(found, rejected=counted.rejected, newer_snapshot=newer)
 
             return own._read_plan(read, spec, prepared)
+
+    def _find_newer_snapshot(self, spec: Spec, bound: Spec) -> str:
+        """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""
+        query = taken_query(bound)
+        if query is None or self.templates is not None or not delta.compares_snapshots(spec):
+            return ""
+        taken = str(self.spark.sql(query).collect()[0][0])
+        return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
 
     def run_counted(
         self,

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _numbers = itertools.count(1)
-_FOLLOWING = 50  # commits to read back in the log, because other writers may have committed since the run did
+_NEWEST = 50  # commits to read back in the log: others may follow the one of a run, or of the newest snapshot
 
 
 class TargetTable:
@@ -63,16 +63,10 @@ class TargetTable:
         """Read the newest Delta version."""
         return read_log(self.spark, self.name, 1)[0].version
 
-    def find_commit(self, run_id: str) -> tuple[int, Commit | None]:
-        """Read the newest Delta version, and find the newest commit of a run, which may be older.
-
-        The commit is ``None`` if ``run_id`` is empty: the run wrote nothing, or its commits could not hold its id.
-        """
-        newest = read_log(self.spark, self.name, 1)
-        if not run_id:
-            return newest[0].version, None
-        found = newest if newest[0].run == run_id else read_log(self.spark, self.name, _FOLLOWING)
-        return newest[0].version, next((commit for commit in found if commit.run == run_id), None)
+    def read_newest(self, run_id: str = "", several: bool = True) -> list[Commit]:
+        """Read some of the newest commits, or only the last one unless the one of a run is further back."""
+        newest = read_log(self.spark, self.name, _NEWEST if several else 1)
+        return newest if several or newest[0].run == (run_id or newest[0].run) else self.read_newest()
 
     def create_views(self, names: Iterable[str | None], script: str, columns: Iterable[str], always: bool) -> None:
         """Create the views ``always``, or if one of ``names`` does not exist or lacks one of ``columns``."""

@@ -162,3 +162,14 @@ def test_history_has_the_time_of_each_snapshot(
     assert spark.conf.get("spark.databricks.delta.commitInfo.userMetadata", None) is None
     status, out, _ = called("history", "extracts.yml")
     assert "  2024-06-01 12:30:00  " in out.splitlines()[3]
+    older = ("extracts.yml", "--source", "both.csv", "--param", "taken=2024-05-15")
+    Path("both.csv").write_text("id\n1\n2\n")
+    says = "a snapshot taken later, 2024-06-01 12:30:00, is already in the table; keys that it deleted may come back"
+    assert called("plan", *older)[1].splitlines()[1:3] == ["  0 keys deleted (0.0 %)", f"  {says}"]
+    status, out, err = called("run", *older, "--json")
+    run = json.loads(out)["run"]
+    assert (status, err) == (
+        0, f"log.extracts: {says}; `scdgen undo --run {run}` takes this run back\n"
+    )  # fmt: skip
+    assert called("undo", "extracts.yml", "--run", run, "--yes")[0] == 0
+    assert says not in called("plan", *older[:-1], "taken=2024-06-02")[1]

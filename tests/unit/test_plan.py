@@ -79,6 +79,13 @@ def test_deleted_keys_are_shown_with_their_limit() -> None:
     assert line == "  2 keys deleted (5.0 %; limit 20 %)"
 
 
+def test_newer_snapshot_is_named() -> None:
+    plan = replace(PLAN, newer_snapshot="2024-06-01 00:00:00")
+    says = "a snapshot taken later, 2024-06-01 00:00:00, is already in the table; keys that it deleted may come back"
+    assert format_plan(plan).splitlines()[2] == f"  {says}"
+    assert as_object(plan)["newer_snapshot"] == "2024-06-01 00:00:00"
+
+
 def test_text_with_actions_of_a_custom_pattern() -> None:
     """The meaning of an action comes from the pattern, not from its name."""
 

@@ -11,7 +11,15 @@ import pytest
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cli.history import format_history
-from scdgen.run.delta import Commit, find_versions, hash_spec, new_run_id, plan_undo
+from scdgen.run.delta import (
+    Commit,
+    compares_snapshots,
+    find_newer_snapshot,
+    find_versions,
+    hash_spec,
+    new_run_id,
+    plan_undo,
+)
 
 TEXT = "target: a.b\npattern: scd1\nsource: {table: landed}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
 SPEC = load_spec_text(TEXT)
@@ -183,6 +191,37 @@ def test_history_of_runs_fits_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     assert "run:" not in text and "hash" not in text, "a table, not a paragraph for each version"
     assert "20240501T060000-3fa9c1" in text and "+12345" in text and str(AT) in text
     assert "…" not in text, "nothing is cut"
+
+
+@pytest.mark.parametrize(
+    ("made", "taken", "newer"),
+    [
+        (["MERGE r1 2024-05-01", "MERGE r2 2024-06-01", "MERGE r3 2024-05-20"], "2024-05-20", "2024-06-01"),
+        (["MERGE r1 2024-05-01", "MERGE r2 2024-06-01"], "2024-06-01", ""),
+        (["MERGE r1 2024-05-01", "OPTIMIZE", "MERGE r2"], "2024-04-01 10:00:00", "2024-05-01"),
+        (["MERGE r1 9", "MERGE r2 10"], "9", "10"),
+        (["MERGE r1 9"], "10", ""),
+        (["MERGE r1 2024-05-01", "MERGE r2 2024-06-01", "RESTORE r3 - r2"], "2024-05-02", ""),
+        (["MERGE r1 2024-06-01", "RESTORE", "MERGE r2"], "2024-05-02", ""),
+    ],
+)
+def test_newer_snapshot_is_found(made: list[str], taken: str, newer: str) -> None:
+    commits = []
+    for version, text in enumerate(made):
+        operation, run, at, undoes = [*text.split(), "", "", ""][:4]
+        commits.append(Commit(version, AT, operation, run=run, taken=at.strip("-"), undoes=undoes))
+    assert find_newer_snapshot(commits[::-1], taken) == newer
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "compares"),
+    [("{taken_at: ':t'}", True), ("{}", False), ("{taken_at: ':t', scope: id < 9}", False)],
+)
+def test_only_dated_snapshots_of_the_whole_table_are_compared(snapshot: str, compares: bool) -> None:
+    text = TEXT.replace("landed}", "landed, feed: snapshot}").replace("scd1", "scd2")
+    spec = load_spec_text(f"{text}params: {{t: timestamp}}\nsnapshot: {snapshot}\n")
+    assert compares_snapshots(spec) is compares
+    assert not compares_snapshots(SPEC)
 
 
 def test_spec_hash_ignores_comments_and_defaults() -> None:
