@@ -97,7 +97,7 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     if spec.source.effective_until is not None:
         more["_scd_until"] = Times(spec).until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
-        more["_scd_sets"] = wrapped("ARRAY_SORT", [f"TRANSFORM({_sets(spec)}, name -> LOWER(name))"])
+        more["_scd_sets"] = wrapped("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
     if source.truncates(spec):
         more["_scd_truncates"] = source.flag(spec.source.truncate_when)
     if source.flags_deletes(spec):
