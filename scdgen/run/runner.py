@@ -47,12 +47,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Job:
-    """What all attempts of a run have in common; ``around_merge`` is entered for the MERGE."""
+    """What all attempts of a run have in common; ``around_merge`` is entered for the MERGE.
+
+    ``count`` reads the counts of a plan in the run, after members were inferred.
+    """
 
     record: RunRecord
     prepared: Prepared
     adopt: bool = False
     infer: bool = False
+    count: Callable[[PlanView], dict[str, int]] | None = None
     around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     @property
@@ -183,7 +187,7 @@ class Runner:
 
     def _attempt(self, job: _Job, noted: str) -> RunResult:
         """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
-        spec, compiled, planned = job.spec, job.prepared.compiled, job.record.planned
+        spec, compiled = job.spec, job.prepared.compiled
         bound, scripts = compiled.spec, compiled.scripts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
@@ -197,6 +201,10 @@ class Runner:
         with table.restore_on_failure(created, steps, noted):
             self._engine.execute(evolution)
             inferred = int(self.spark.sql(split_statements(scripts.infer)[0]).collect()[0][0]) if job.infer else None
+            if job.count is not None:
+                with open_plan(self._engine, compiled, created) as plan:
+                    job.record.planned = job.count(plan)
+            planned = job.record.planned
             # Before the MERGE, so that nothing is merged if a view cannot be created.
             added = {sql.unquote(column.name) for column in additions}
             create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), scripts.views)
@@ -304,8 +312,8 @@ class Runner:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
         ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.patterns.words`, by a plan
-        before the run; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
-        rows of the MERGE. With ``infer``, ``inferred`` counts the members that it added or moved.
+        before the MERGE; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
+        rows of the MERGE. With ``infer``, ``inferred`` counts the members that it added or moved before the plan.
         """
         begin = time.monotonic()
         lean, late = self.templates is None, self._metrics is not None
@@ -315,8 +323,13 @@ class Runner:
             own._report(record, source, infer) as reported,
             own._prepare(spec, source, params, infer) as prepared,
         ):
-            record.planned = own._read_plan(lambda plan: plan.count_run(lean, late), spec, prepared, adopt)
-            result = own._run(_Job(record, prepared, adopt, infer))
+
+            def count(plan: PlanView) -> dict[str, int]:
+                return plan.count_run(lean, late)
+
+            if not infer:
+                record.planned = own._read_plan(count, spec, prepared, adopt)
+            result = own._run(_Job(record, prepared, adopt, infer, count if infer else None))
             reported.counts = vars(result)
         return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
