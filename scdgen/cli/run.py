@@ -30,7 +30,7 @@ from scdgen.cli.options import (
     report_error,
     specs_argument,
 )
-from scdgen.errors import UsageError, line_and_status, nearest
+from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
 from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
@@ -126,7 +126,7 @@ def run(
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
-        log.note(summarize_inputs(outcomes, len(inputs)) if by_file else summarize(outcomes))
+        log.note(summarize_inputs(outcomes, inputs) if by_file else summarize(outcomes))
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 
@@ -193,11 +193,13 @@ def run_inputs(spec: Spec, inputs: Sequence[Input], run: Callable[[Spec, Input],
         yield outcome
 
 
-def summarize_inputs(outcomes: Sequence[Outcome], count: int) -> str:
-    """How many files are done, and the one to go on from."""
-    done = len(outcomes) - 1
-    again = f"go on with --from {outcomes[-1].source}" if done else "run it again"
-    return f"{done} of {count} files done; fix the cause and {again}"
+def summarize_inputs(outcomes: Sequence[Outcome], inputs: Sequence[Input]) -> str:
+    """How many files are done, and the one to continue with: the next one, if the last may have been merged before."""
+    last, left = outcomes[-1], inputs[len(outcomes) :]
+    again = f"fix the cause and continue with --from {last.source}"
+    if isinstance(last.error, DataError) and last.error.rule == "taken_at" and left:
+        again = f"if {last.source} was merged before, continue with --from {left[0].source}"
+    return f"{len(outcomes) - 1} of {len(inputs)} files done; {again}"
 
 
 def summarize(outcomes: Sequence[Outcome]) -> str:

@@ -416,7 +416,7 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
         "2 of 3: in/sub-10.csv",
         "3 of 3: in/sub-101.csv",
         "in/sub-101.csv:3: column id: 'x' is not a valid INT (1 row, such as key id=x); fix the file or the type",
-        "2 of 3 files done; fix the cause and go on with --from in/sub-101.csv",
+        "2 of 3 files done; fix the cause and continue with --from in/sub-101.csv",
     ])  # fmt: skip
     assert len({one["run"] for one in found[:2]}) == 2, "undo reverts one file, not all"
     assert rows_of(spark, "files.extracts") == [(1, "Ann", 9, 10), (1, "Anna", 10, None)]
@@ -427,6 +427,10 @@ def test_many_files_in_one_call(spark: Any, here: Called) -> None:
         "files.extracts: keys: 0 new, 1 changed, 0 deleted, 0 returned, 0 unchanged; versions: 1 opened"
     )
     assert rows_of(spark, "files.extracts")[1:] == [(1, "Anna", 10, 101), (1, "Zoe", 101, None)]
+    status, out, err = here(*given[:-1])
+    assert (status, err.splitlines()[-1]) == (
+        1, "0 of 3 files done; if in/sub-9.csv was merged before, continue with --from in/sub-10.csv"
+    )  # fmt: skip
     status, out, err = here("plan", *given[1:3], "in/sub-9*.csv", *given[4:5], "taken=102")
     assert (status, err) == (0, ""), "one match can be planned"
 
@@ -443,7 +447,7 @@ def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called)
     assert (status, out) == (1, "") and err.splitlines()[1:] == [
         "in/sub-9.csv:2: the byte 0xEB is not UTF-8; save the file as UTF-8, or give --source-option "
         "encoding=ISO-8859-1",
-        "0 of 2 files done; fix the cause and run it again",
+        "0 of 2 files done; fix the cause and continue with --from in/sub-9.csv",
     ]
     assert here(*given, "--source-option", "encoding=ISO-8859-1")[0] == 0
     assert rows_of(spark, "files.extracts") == [(1, "Zoé", 10, None), (1, "Zoë", 9, 10)]

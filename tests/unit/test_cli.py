@@ -12,7 +12,7 @@ import pytest
 from scdgen import DataError, Spec, SpecError, load_spec_text, render
 from scdgen.cli.main import cli, main
 from scdgen.cli.options import Input, bind_inputs
-from scdgen.cli.run import run_inputs, skip_inputs, summarize_inputs
+from scdgen.cli.run import Outcome, run_inputs, skip_inputs, summarize_inputs
 from tests.conftest import ROOT
 
 SPEC = """target: crm.t
@@ -146,8 +146,20 @@ def test_files_run_until_the_first_failure(capsys: pytest.CaptureFixture[str]) -
         {"target": "crm.t", "source": "sub-10.csv", "status": "failed", "error": "crm.t: id is NULL; fix the source"},
     ]
     assert capsys.readouterr().err == "1 of 3: sub-9.csv\n2 of 3: sub-10.csv\n"
-    assert summarize_inputs(outcomes, 3) == "1 of 3 files done; fix the cause and go on with --from sub-10.csv"
+    summary = summarize_inputs(outcomes, inputs)
+    assert summary == "1 of 3 files done; fix the cause and continue with --from sub-10.csv"
     assert skip_inputs(inputs, "sub-10.csv", "sub-*.csv") == inputs[1:]
+
+
+def test_file_that_was_merged_before_is_skipped() -> None:
+    inputs = [Input(f"sub-{number}.csv", {}) for number in (9, 10)]
+    older = DataError("crm.t: the snapshot is not newer than a version that it closes", rule="taken_at")
+    first, last = (Outcome("crm.t", error=older, source=given.source) for given in inputs)
+    says = "0 of 2 files done; if sub-9.csv was merged before, continue with --from sub-10.csv"
+    assert summarize_inputs([first], inputs) == says
+    done = Outcome("crm.t", counts={}, source="sub-9.csv")
+    says = "1 of 2 files done; fix the cause and continue with --from sub-10.csv"
+    assert summarize_inputs([done, last], inputs) == says, "it is the last file"
 
 
 def test_stars_in_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
