@@ -93,8 +93,8 @@ VERSION_CHECKS = (
         "neighbours",
         why="no two adjoining versions are equal.",
         hint=(
-            "usually a load that treated NULL or an untracked column as a change; "
-            "set the end of the first equal version to that of the last, and delete the others"
+            "usually a column that is no longer tracked, or a load that took NULL for a change; "
+            "rebuild the table from itself with feed: versions, as docs/how-to/change-a-spec.md shows"
         ),
     ),
     Check(

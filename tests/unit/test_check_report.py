@@ -15,6 +15,7 @@ from scdgen.errors import DataError, EngineError, UsageError
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
 from scdgen.patterns.queries import check_all
 from scdgen.run.results import CheckResult
+from tests.conftest import ROOT
 
 HINT = UNIQUE_KEY.hint
 STARTED = dt.datetime(2024, 5, 1, 6, 30, tzinfo=dt.timezone.utc)
@@ -48,6 +49,8 @@ def test_text_report() -> None:
 def test_built_in_checks_have_a_one_line_hint() -> None:
     for check in (UNIQUE_KEY, KEY_NOT_NULL, *VERSION_CHECKS):
         assert "\n" not in check.hint and check.hint.startswith("usually "), check.name
+    (hint,) = (check.hint for check in VERSION_CHECKS if check.name == "no_repeat")
+    assert "with feed: versions" in hint and (ROOT / "docs/how-to/change-a-spec.md").is_file()
 
 
 def test_terminal_report_has_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
