@@ -97,6 +97,10 @@ def format_plan(plan: PlanResult, unused: Sequence[str] = ()) -> str:
     lines += [f"  {more}"] if more else []
     lines += [f"  columns not used: {', '.join(unused)}"] if unused else []
     lines += [f"  {describe_newer(plan.newer_snapshot)}"] if plan.newer_snapshot else []
+    lines += [
+        f"  column {name} is new: stored versions have NULL in it, so each key with a value changes"
+        for name in plan.added
+    ]
     if plan.sample:
         columns = list(plan.sample[0].new or plan.sample[0].old or {})
         rows = [[row.action, _describe_marks(row, plan.pattern), *output.compare_cells(row)] for row in plan.sample]

@@ -35,8 +35,10 @@ _HOW = "write a count, a comparison and a number or a percentage of the current 
 class PlanView:
     """The view of plan.sql, created on the first query. ``spec`` is the bound spec that plan.sql was rendered from.
 
-    ``creates``: a run would create the table.
+    ``creates``: a run would create the table. ``added`` are the columns that it would add.
     """
+
+    added: tuple[str, ...] = ()
 
     def __init__(self, spark: SparkSession, compiled: Compiled, create: str, counts: str, creates: bool):
         self.spark, self.creates = spark, creates

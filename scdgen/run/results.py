@@ -124,6 +124,7 @@ class PlanResult:
     ``scope``), ``closed_keys`` those whose version would be closed, ``skipped`` the rows of the source that are left
     out; ``sample`` has some rows of each action. ``limit`` is the share of the current keys that may be deleted.
     ``newer_snapshot`` is the time of a snapshot that was merged before and taken after this one; empty without one.
+    ``added`` are the tracked columns that a run would add to the table.
     """
 
     target: str
@@ -137,6 +138,7 @@ class PlanResult:
     limit: float | None = None
     rejected: Mapping[str, int] = field(default_factory=dict)
     newer_snapshot: str = ""
+    added: tuple[str, ...] = ()
 
     def share(self, keys: int) -> float | None:
         """The share of the current keys that so many of them are; ``None`` without current keys."""

@@ -288,7 +288,8 @@ class Runner:
                 counted = own._engine.count_source(bound, source_counts(bound))
                 found = plan.summarize(spec.target, sample, counted.skipped)
                 newer = "" if plan.creates else own._find_newer_snapshot(spec, bound)
-                return replace(found, rejected=counted.rejected, newer_snapshot=newer)
+                tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
+                return replace(found, rejected=counted.rejected, newer_snapshot=newer, added=tracked)
 
             return own._read_plan(read, spec, prepared)
 
@@ -479,6 +480,7 @@ class Runner:
                 table.view_with_columns(missing) as name,
                 open_plan(self._engine, compiled.with_target(name) if name else compiled, creates) as plan,
             ):
+                plan.added = () if creates else tuple(sql.unquote(column.name) for column in missing)
                 yield plan
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:

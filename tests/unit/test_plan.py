@@ -79,6 +79,12 @@ def test_deleted_keys_are_shown_with_their_limit() -> None:
     assert line == "  2 keys deleted (5.0 %; limit 20 %)"
 
 
+def test_new_column_explains_that_keys_change() -> None:
+    says = "  column aisle is new: stored versions have NULL in it, so each key with a value changes"
+    assert says in format_plan(replace(PLAN, added=("aisle",))).splitlines()
+    assert "is new" not in format_plan(PLAN)
+
+
 def test_newer_snapshot_is_named() -> None:
     plan = replace(PLAN, newer_snapshot="2024-06-01 00:00:00")
     says = "a snapshot taken later, 2024-06-01 00:00:00, is already in the table; keys that it deleted may come back"
