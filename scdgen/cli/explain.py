@@ -217,7 +217,7 @@ def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:
             if {*same} <= {*decides} and len(same) > 1:
                 decides = [*(name for name in decides if name not in same), "the columns above"]
             parts = [", ".join(item.name for item in made.of)] if made.of else []
-            parts += [f"decided by {', '.join(decides)}"] if decides else []
+            parts += [f"depends on {', '.join(decides)}"] if decides else []
             alike.setdefault(tuple(parts), []).append(f"({made.name})" if made.rule else made.name)
     for inputs, names in alike.items():
         yield ", ".join(names), "; ".join(inputs)

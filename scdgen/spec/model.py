@@ -204,7 +204,9 @@ class Source(Model):
         description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
         "the open end while it is open.",
     )
-    sequence_by: Expressions = Field(default=(), description="Among rows of one key and time, the greatest wins.")
+    sequence_by: Expressions = Field(
+        default=(), description="Of several rows with the same key and time, the greatest wins."
+    )
     delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
     truncate_when: Expression | None = Field(
         default=None,
@@ -237,13 +239,13 @@ class Column(ShortForm):
     )
     nulls: Literal["value", "ignore", "fill"] = Field(
         default="value",
-        description='scd2; `ignore`: NULL means "not given", the previous value stays; `fill`: also, the first known '
-        "value fills earlier versions.",
+        description='scd2; `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
+        "value also fills earlier versions.",
     )
     compare: Expression | None = Field(
         default=None,
-        description="scd2: an expression over the column, such as `round(lat, 3)`; values for which it gives the same "
-        "are no change, and a version keeps the value of the change that opened it.",
+        description="scd2: an expression over the column, such as `round(lat, 3)`; values that give the same result "
+        "are equal, and a version keeps the value of the change that opened it.",
     )
     merge: Literal["last", "first", "min", "max"] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
@@ -263,10 +265,10 @@ class Flag(ShortForm):
     """The column that flags the open version of a key."""
 
     given_as: ClassVar[str] = "name"
-    name: Name = Field(default="is_current", description="Its name.")
-    type: DataType = Field(default="BOOLEAN", description="Its type.")
-    open: Scalar = Field(default=True, description="Its value in an open version.")
-    closed: Scalar = Field(default=False, description="Its value in a closed version.")
+    name: Name = Field(default="is_current", description="The name of the flag.")
+    type: DataType = Field(default="BOOLEAN", description="The type of the flag.")
+    open: Scalar = Field(default=True, description="The value of the flag in an open version.")
+    closed: Scalar = Field(default=False, description="The value of the flag in a closed version.")
 
 
 class History(Model):
@@ -276,7 +278,7 @@ class History(Model):
         default="timestamp", description="The type of `valid_from` and `valid_to`; `bigint` is a sequence number."
     )
     valid_from: Name = Field(default="valid_from", description="The column with the start of a version, inclusive.")
-    valid_to: Name = Field(default="valid_to", description="The column with its end.")
+    valid_to: Name = Field(default="valid_to", description="The column with the end of a version.")
     open_end: Scalar = Field(
         default=None,
         description="The end of an open version: null, a literal such as `'9999-12-31'`, or `last_run`.",
@@ -428,21 +430,22 @@ class Lookup(Model):
     fact: TableName | None = Field(default=None, description="The table of the facts; or `query`.")
     query: Query | None = Field(default=None, description="A query of the facts; or `fact`.")
     at: Expression | None = Field(
-        default=None, description="Over the fact: the time at which the version was valid; or `version`."
+        default=None,
+        description="An expression over the fact: the time for which to find the version; or use `version`.",
     )
     version: Literal["current"] | None = Field(
         default=None, description="`current`: the open version of the key, whatever the time of the fact; or `at`."
     )
     keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
     columns: dict[Name, Name] | tuple[Name, ...] = Field(
-        description="Columns of the table, history columns too: their names in the view; or a list of columns."
+        description="Columns of the table, including history columns, and their names in the view; or a list."
     )
     before_first: Literal["none", "first"] = Field(
         default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
     )
     missing: Literal["none", "unknown"] = Field(
         default="none",
-        description="What a fact without a version has: `none`: NULL; `unknown`: the values of `members.unknown`.",
+        description="For a fact without a version: `none` gives NULL, `unknown` the values of `members.unknown`.",
     )
 
     @property
@@ -456,7 +459,9 @@ class Inferred(Model):
 
     fact: TableName = Field(description="The table of the facts.")
     keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
-    at: Expression = Field(description="Over the fact: its time. The member begins at the earliest one of its key.")
+    at: Expression = Field(
+        description="An expression over the fact: its time. The member begins at the earliest time of its key."
+    )
     flag: Name = Field(
         description="A boolean history column: true until the source has the key; then that version gets its values."
     )

@@ -265,8 +265,8 @@ def test_columns_are_explained_by_their_inputs(capsys: pytest.CaptureFixture[str
     assert [re.split(r" {2,}", line.strip()) for line in columns.splitlines()[:4]] == [
         ["company, customer_no, name, city", "the same columns of crm.customer_feed"],
         ["valid_from", "changed_at"],
-        ["valid_to", "changed_at; decided by op, the columns above"],
-        ["is_current, action", "decided by changed_at, op, the columns above"],
+        ["valid_to", "changed_at; depends on op, the columns above"],
+        ["is_current, action", "depends on changed_at, op, the columns above"],
     ]
 
 
