@@ -116,6 +116,32 @@ def test_skipped_rows_from_python(spark: Any, here: Called) -> None:
 
 
 @pytest.mark.long
+def test_rejected_rows_are_counted_and_kept_once(spark: Any, here: Called) -> None:
+    """A row counts for each expectation that it breaks; the same rows again add nothing to the quarantine."""
+    rules = (
+        "expectations:\n  - {name: named, expect: name <> '', on_violation: quarantine}\n"
+        "  - {name: small, expect: id < 9, on_violation: quarantine}\n"
+        "  - {name: known, expect: name <> 'x', on_violation: skip}\nquarantine: measured.rejected\n"
+    )
+    Path("specs/people.yml").write_text(FIRST + rules)
+    land(spark, (1, "Ann", "2024-01-01"), (2, "", "2024-01-01"), (9, "", "2024-01-02"), (3, "x", "2024-01-01"))
+    broken = {"named": 2, "small": 1, "known": 1}
+    result = Runner(spark, metrics="measured.runs").run(load_spec_text(FIRST + rules, name="people"))
+    assert (result.rejected, result.rows_in, result.skipped, result.inserted) == (broken, 4, 0, 1)
+    kept = spark.table("measured.rejected").collect()
+    assert sorted((row.rule, json.loads(row.row_json)["id"]) for row in kept) == [
+        ("named", 2),
+        ("named", 9),
+        ("small", 9),
+    ]
+    status, out, _ = here("run", "specs/people.yml", "--metrics", "measured.runs", "--json")
+    assert status == 0 and json.loads(out)["rejected"] == broken
+    for row, inserted in zip(metrics(spark), (1, 0), strict=True):
+        assert (json.loads(row["rejected"]), row["inserted"]) == (broken, inserted)
+    assert sorted(spark.table("measured.rejected").collect()) == sorted(kept)
+
+
+@pytest.mark.long
 def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     Path("specs/people.yml").write_text(FIRST.replace("bad_rows: skip\n", "").replace(", where: id > 0", ""))
     land(spark, (1, "Ann", "2024-01-01"), (None, "x", "2024-01-01"))
