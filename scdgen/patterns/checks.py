@@ -93,7 +93,7 @@ VERSION_CHECKS = (
         "neighbours",
         why="no two adjoining versions are equal.",
         hint=(
-            "usually a column that is no longer tracked, or a load that took NULL for a change; "
+            "usually a column that was tracked before, or a load that treated NULL as a change; "
             "rebuild the table from itself with feed: versions, as docs/how-to/change-a-spec.md shows"
         ),
     ),
