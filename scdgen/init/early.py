@@ -71,6 +71,8 @@ def _read_json(file: Path) -> tuple[list[tuple[str, str]], list[Sequence[Any]]] 
         found = [json.loads(line) for line in islice(filter(str.strip, text), ROWS + 1)]
     if not found or not all(isinstance(row, dict) for row in found):
         return None
+    if any(isinstance(value, (dict, list)) for row in found for value in row.values()):
+        return None
     names = sorted({name for row in found for name in row})
     rows: list[Sequence[Any]] = [[row.get(name) for name in names] for row in found]
     return [(name, _guess_json_type(row[place] for row in rows)) for place, name in enumerate(names)], rows
@@ -78,8 +80,6 @@ def _read_json(file: Path) -> tuple[list[tuple[str, str]], list[Sequence[Any]]] 
 
 def _guess_json_type(values: Iterable[Any]) -> str:
     kinds = {type(value) for value in values if value is not None}
-    if kinds & {dict, list}:
-        return "ARRAY<STRING>"
     if kinds in ({bool}, {int}, {float}, {int, float}):
         return "BOOLEAN" if bool in kinds else "DOUBLE" if float in kinds else "BIGINT"
     return "STRING"
