@@ -60,7 +60,7 @@
   {% endfor %}
   {% if 'scdgen.pattern' not in stored %}
     {% do exceptions.raise_compiler_error(
-      relation ~ ': the table was not made by scdgen; give the model another alias, or rename the table'
+      relation ~ ': the table was not created by scdgen; give the model another alias, or rename the table'
     ) %}
   {% endif %}
   {% for name, value in wanted.items() %}
