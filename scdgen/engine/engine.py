@@ -26,7 +26,7 @@ from scdgen.patterns.rows import left_out
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.patterns.variables import Variable
 from scdgen.spec.model import Spec
-from scdgen.sql import text_literal
+from scdgen.sql import quote, text_literal
 from scdgen.sql.dates import find_patterns
 from scdgen.sql.tokens import first_line, split_statements
 
@@ -121,6 +121,14 @@ class SourceCounts:
     rejected: Mapping[str, int] = field(default_factory=dict)
 
 
+# How to read a number with a decimal comma or a separator of thousands -> the texts that it is for.
+_SEPARATORS = {
+    "replace({}, ',', '.')": r"[+-]?\d+,\d+",
+    "replace({}, ',', '')": r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?",
+    "replace(replace({}, '.', ''), ',', '.')": r"[+-]?\d{1,3}(\.\d{3})+,\d+",
+}
+
+
 @dataclass(frozen=True)
 class BadValue:
     """A value that a column's type does not hold; ``count`` is how many rows have one (None: not known)."""
@@ -133,6 +141,7 @@ class BadValue:
     file: str | None = None
     texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
     read: str = ""  # the source's column, if it is cast as it is
+    computed: bool = False  # by an expression over the source's columns
 
     def message(self, where: str, fix: str) -> str:
         """Format the line that a user reads."""
@@ -142,7 +151,7 @@ class BadValue:
         if self.value is None:
             return f"{where}: {self.place}: is NULL and may not be{rows}; fix {fix}, or leave out nullable: false"
         what = "is longer than" if self.type.startswith(("VARCHAR", "CHAR")) else "is not a valid"
-        solution = f"fix {fix} or the type{self._suggest_expression()}"
+        solution = f"fix {fix} or the {'expression' if self.computed else 'type'}{self._suggest_expression()}"
         return f"{where}: {self.place}: {quoted(self.value)} {what} {self.type}{rows}; {solution}"
 
     def _suggest_expression(self) -> str:
@@ -150,8 +159,10 @@ class BadValue:
         patterns = find_patterns([self.value or ""]) if self.read and self.type in {"DATE", "TIMESTAMP"} else ()
         calls = [f"to_{self.type.lower()}({self.read}, {text_literal(pattern)})" for pattern in patterns]
         is_decimal = self.type.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
-        if self.read and is_decimal and re.fullmatch(r"[+-]?\d+,\d+", self.value or ""):
-            calls = [f"replace({self.read}, ',', '.')"]
+        if self.read and is_decimal:
+            calls = [
+                form.format(self.read) for form, text in _SEPARATORS.items() if re.fullmatch(text, self.value or "")
+            ]
         return f", or write {' or '.join(calls)} in the spec" if calls else ""
 
 
@@ -258,27 +269,34 @@ def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
         try:
             spark.sql(bad_values(spec, "cast", [cast])).collect()
         except Exception as error:
+            counts = _rows(spark, bad_values(spec, "count", [cast])) if cast in simple else []
+            if counts and counts[0][0]:
+                return _sampled(spark, spec, cast, counts[0][0])
             found = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
+            found = found or re.search(r"Text ('.+?')() could not be parsed", str(error), re.DOTALL)
             if found:
-                return BadValue(cast.place, found[1].strip("'"), found[2])
+                return BadValue(cast.place, found[1].strip("'"), found[2] or cast.type, computed=not cast.bare)
     return None
 
 
 def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> BadValue:
     """Find one of the rows in which a cast fails."""
     keys = [(name, source.fragment(spec, name)) for name in spec.keys]
-    texts = [cast.text, *(read.text for _, read in keys)]
+    values = (SourceCast.of(name, read, "").conversion.value for name, read in keys)
+    texts = [cast.conversion.value, *values, *map(quote, cast.reads)]
     found = _rows(spark, bad_values(spec, "sample", [cast], texts, FILE))
     found = found or _rows(spark, bad_values(spec, "sample", [cast], texts))
     if not found:
-        return BadValue(cast.place, "a value", cast.type, count)
-    value, *key_texts, file = found[0]
+        return BadValue(cast.place, "a value", cast.type, count, computed=not cast.bare)
+    value, *others, file = found[0]
+    key_texts, given = others[: len(keys)], dict(zip(cast.reads, others[len(keys) :], strict=True))
     listed = ", ".join(f"{name}={text}" for (name, _), text in zip(keys, key_texts, strict=True))
-    bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare and text}
-    if cast.bare and value is not None:
-        bare[cast.bare.lower()] = value
-    read = cast.text if cast.bare else ""
-    return BadValue(cast.place, value, cast.type, count, listed, file, bare if cast.bare else {}, read)
+    if len(given) == 1 and value is not None:
+        (value,) = given.values()  # as it is in the source
+    bare = {read.bare.lower(): text for (_, read), text in zip(keys, key_texts, strict=True) if read.bare}
+    row = {name: text for name, text in {**bare, **given}.items() if text} if given else {}
+    kind = cast.type if cast.required else cast.conversion.type
+    return BadValue(cast.place, value, kind, count, listed, file, row, cast.text if cast.bare else "", not cast.bare)
 
 
 def _rows(spark: SparkSession, query: str) -> list[Row]:

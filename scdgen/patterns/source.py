@@ -10,6 +10,7 @@ from scdgen.patterns.columns import cast
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
+from scdgen.sql.tokens import Conversion, find_conversion
 
 TAKEN_AT = "_scd_taken_at"
 RUN = "_scd_run"  # the id of the run, in rejects.sql
@@ -59,7 +60,8 @@ def source_columns(spec: Spec) -> list[str]:
 class SourceCast:
     """A cast of a source value to a type; with ``required``, the test that it is not NULL instead.
 
-    ``place`` names the column in a message; ``bare`` is the source's column if the value is just a column.
+    ``place`` names the column in a message; ``bare`` is the source's column if the value is just a column. ``reads``
+    are the columns in its expression, none if some have a qualifier.
     """
 
     place: str
@@ -67,6 +69,18 @@ class SourceCast:
     type: str
     bare: str | None
     required: bool = False
+    reads: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, place: str, read: sql.Fragment, kind: str, required: bool = False) -> SourceCast:
+        """Return the cast of an expression."""
+        reads = sorted(read.columns) if all(len(parts) == 1 for parts in read.names) else ()
+        return cls(place, read.text, kind, read.bare, required, tuple(reads))
+
+    @property
+    def conversion(self) -> Conversion:
+        """Return the conversion that the expression is, or only the cast."""
+        return find_conversion(self.text) or Conversion(self.text, self.type, self.text)
 
     @property
     def length(self) -> int | None:
@@ -86,13 +100,13 @@ def source_casts(spec: Spec) -> list[SourceCast]:
         column = spec.columns[name]
         read = fragment(spec, name)
         place = f"column {name}" + (f" (from {read.text})" if column.from_ and read.bare != name else "")
-        found.append(SourceCast(place, read.text, column.type, read.bare))
+        found.append(SourceCast.of(place, read, column.type))
         if not column.nullable and name not in spec.keys:
-            found.append(SourceCast(place, read.text, column.type, read.bare, required=True))
+            found.append(SourceCast.of(place, read, column.type, required=True))
     for option, text in time_texts(spec):
         read = sql.expression(text)
         place = option + (f" ({read.text})" if read.text != option else "")
-        found.append(SourceCast(place, read.text, time_type(spec), read.bare))
+        found.append(SourceCast.of(place, read, time_type(spec)))
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 import sqlglot
 from sqlglot import exp
@@ -37,6 +39,9 @@ _AFTER_LIST = {
 }  # fmt: skip
 
 
+_DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+
+
 def stray_comma(found: Sequence[Token]) -> int | None:
     """The line of a comma with nothing before or after it, which sqlglot would accept.
 
@@ -65,6 +70,40 @@ def split_statements(script: str) -> list[str]:
             start = token.end + 1
     found.append(script[start:].strip())
     return [statement for statement in found if statement]
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """An expression that converts a value: the value, the type, and the same conversion with NULL instead of errors."""
+
+    value: str
+    type: str
+    tried: str
+
+
+_CONVERSIONS = {"cast": "", "to_date": "DATE", "to_timestamp": "TIMESTAMP"}
+
+
+def find_conversion(text: str) -> Conversion | None:
+    """Return the parts of an expression that is one conversion as a whole; ``None`` for any other.
+
+    >>> find_conversion("to_date(trim(at), 'dd/MM/yyyy')")
+    Conversion(value='trim(at)', type='DATE', tried="try_to_date(trim(at), 'dd/MM/yyyy')")
+    >>> find_conversion("CAST(a AS int)")
+    Conversion(value='a', type='INT', tried='try_CAST(a AS int)')
+    >>> find_conversion("to_date(a) + to_date(b)"), find_conversion("a")
+    (None, None)
+    """
+    found = tokens(text)
+    name = found[0].text.lower() if found else ""
+    depths = list(accumulate(_DEPTH.get(token.token_type, 0) for token in found))
+    if name not in _CONVERSIONS or depths[1:2] != [1] or 0 in depths[1:-1] or depths[-1]:
+        return None
+    end = TokenType.ALIAS if name == "cast" else TokenType.COMMA
+    at_end = (token for token, depth in zip(found, depths, strict=True) if depth == 1 and token.token_type is end)
+    split = next(at_end, found[-1])
+    kind = _CONVERSIONS[name] or text[split.end + 1 : found[-1].start].strip().upper()
+    return Conversion(text[found[1].end + 1 : split.start].strip(), kind, f"try_{text.strip()}")
 
 
 def with_table(text: str, table: tuple[str, ...], name: str) -> str:
