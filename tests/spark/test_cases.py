@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import DataError, Runner, Spec, load_spec_text
+from scdgen import DataError, Runner, Spec, load_spec_text, render
 from scdgen.sql import quote, text_literal
+from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT, as_of, collect, runnable
 from tests.support.case_files import Batch, Block, Case, CaseError, Counts, all_cases, block_of, text_of
 
@@ -55,6 +56,8 @@ def _play(spark: SparkSession, warehouse: Path, case: Case | CaseError, thorough
             table.expect("in the end", case.table)
         if thorough:
             table.check()
+        if table.spec.lookups:
+            table.create_lookups()
         for query in case.queries:
             if spark.version.startswith("3.") and "_at(" in query.sql:
                 continue  # uses views.as_of, which `runnable` leaves out
@@ -108,7 +111,14 @@ class _Table:
 
     def _put_facts(self, text: str) -> None:
         frame = _frame(self.spark, text, self.case.fact_types)
-        frame.write.format("delta").mode("overwrite").saveAsTable(self.case.facts)
+        frame.write.format("delta").mode("overwrite").saveAsTable(self.case.fact_table)
+
+    def create_lookups(self) -> None:
+        """Create the views of facts, and the facts that they read."""
+        if self.case.facts is not None:
+            self._put_facts(self.case.facts)
+        for statement in split_statements(render(self.spec).lookups):
+            self.spark.sql(statement)
 
     def versions(self) -> list[str]:
         """The files of the table's versions; none if it does not exist."""
@@ -171,9 +181,10 @@ def _same(place: str, expected: Block, frame: DataFrame) -> None:
 @contextmanager
 def _clean(spark: SparkSession, case: Case) -> Iterator[None]:
     """Drop the tables and views of the case, before and after it."""
-    views, parts = case.spec.get("views", {}), [("TABLE", case.target), ("TABLE", case.facts)]
+    views, parts = case.spec.get("views", {}), [("TABLE", case.target), ("TABLE", case.fact_table)]
     if "quarantine" in case.spec:
         parts.append(("TABLE", case.spec["quarantine"]))
+    parts += [("VIEW", name) for name in case.spec.get("lookups", {})]
     parts += [("FUNCTION" if option == "as_of" else "VIEW", name) for option, name in views.items()]
 
     def drop() -> None:

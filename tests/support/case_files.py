@@ -206,6 +206,7 @@ class Case(_Model):
     facts_schema: Text | None = Field(default=None, alias="facts schema")
     batches: Annotated[list[Batch], Field(min_length=1)]
     table: str | None = None
+    facts: str | None = None
     queries: list[Query] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -222,7 +223,7 @@ class Case(_Model):
         return f"cases.{self.name}"
 
     @property
-    def facts(self) -> str:
+    def fact_table(self) -> str:
         return f"{self.target}_facts"
 
     @property
@@ -257,6 +258,7 @@ class Case(_Model):
     def check_blocks(self) -> None:
         """Parse every table of the case, so that mistakes are found before anything runs."""
         tables: list[tuple[str, str | None, Callable[[], dict[str, str]] | None]] = [("table", self.table, None)]
+        tables.append(("facts", self.facts, lambda: self.fact_types))
         tables += [(f"query {i}", query.rows, None) for i, query in enumerate(self.queries, 1)]
         for i, batch in enumerate(self.batches, 1):
             if batch.tables.keys() != self.tables.keys():

@@ -22,7 +22,7 @@ WRONG = [
     ("    - rows: |", "    - rowz: |", "batches 1 rowz: unknown field; "
      "did you mean 'rows'? (the fields: rows, tables, feed, facts, params, options, table, counts, error, again)"),
     ("  why: it is late", "  wy: it is late", "why: Field required; wy: unknown field; did you mean 'why'? "
-     "(the fields: name, tier, why, spec, source schema, tables, facts schema, batches, table, queries)"),
+     "(the fields: name, tier, why, spec, source schema, tables, facts schema, batches, table, facts, queries)"),
     ("1.50   | 2024-01-01", "2024-01-01", "batch 1: rows: '1  | 2024-01-01' has 2 cells; 3 columns are named"),
     ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
     ("1.50   |", "'1.50  |", "batch 1: rows: '1  | '1.50  | 2024-01-01': a quoted cell is 'text', and '' in it is "
