@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec_text
+from scdgen import DataError, Runner, load_spec_text, render
+from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 from tests.support.random_specs import GAPS, LAST_RUN, OPEN_ENDS, TYPES, Case, history, key, make_case
 from tests.support.reference import (
@@ -55,6 +56,34 @@ def test_joined_histories_equal_the_reference(spark: SparkSession, tmp_path: Pat
     tables["q"][name].append(Period(joined.case.time(21), None, {"c": "other"}))
     joined.check(tables, state)
     joined.drop()
+
+
+def test_merge_of_join_compares_keys_by_hash(spark: SparkSession) -> None:
+    text = """
+        target: joined.planned
+        pattern: scd2
+        source:
+          feed: versions
+          join:
+            c: {table: joined_planned, keys: {id: id}}
+            a: {table: joined_planned, keys: {id: other}}
+          changed_since: :since
+        params: {since: {type: timestamp, default: "NULL"}}
+        keys: [id]
+        columns: {id: {type: int, from: c.id}, name: {type: string, from: c.name}, city: {type: string, from: a.name}}
+    """
+    rows = [(1, 2, "a", "2024-01-01", None), (2, 1, "b", "2024-01-01", None)]  # of one row, Spark knows the key
+    schema = "id int, other int, name string, valid_from string, valid_to string"
+    spark.createDataFrame(rows, schema).createOrReplaceTempView("joined_planned")
+    scripts = render(load_spec_text(text))
+    *before, merge = split_statements(scripts.merge)
+    for statement in [*split_statements(scripts.create), *before]:
+        spark.sql(statement)
+    source = merge.partition(" USING (\n")[2].rpartition("\n) AS s\n")[0]
+    plan = spark.sql(f"EXPLAIN {source}").collect()[0][0]
+    assert "HashJoin" in plan or "SortMergeJoin" in plan, plan
+    assert "NestedLoop" not in plan and "Cartesian" not in plan, plan
+    spark.sql("DROP TABLE joined.planned")
 
 
 class _Joined:

@@ -185,6 +185,71 @@ def test_any_order_of_runs_gives_the_same_table(spark: SparkSession, feed: str) 
     assert [row[:2] for row in found[0] if row[-1]] == [(3, None)], "only the source can complete a member"
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("order_seed", range(1, 6))
+def test_random_order_of_runs_gives_the_same_table(spark: SparkSession, order_seed: int) -> None:
+    """Two runs of facts come anywhere between three batches of changes; some keys have only facts."""
+    rng = random.Random(f"{order_seed} order")
+    text = """
+        target: members.shuffled
+        pattern: scd2
+        source: {table: nowhere, effective_at: at}
+        keys: [id]
+        columns: {id: int, name: string}
+        history: {type: bigint, surrogate_key: sk}
+        members:
+          inferred: {fact: members.shuffled_facts, keys: {id: id}, at: at, flag: guessed}
+    """
+    spec, runner = load_spec_text(text), Runner(spark)
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    batches: list[list[tuple[Any, ...]]] = [[], [], []]
+    facts: list[list[tuple[Any, ...]]] = [[(90, 10)], [(90, 5), (91, 7)]]
+    for number in range(1, 13):
+        times = sorted(rng.sample(range(20), 3))
+        for at, batch in zip(times, sorted(rng.choices(range(3), k=3)), strict=True):
+            batches[batch].append((number, rng.choice("abc"), at))
+        for _ in range(rng.randrange(4)):
+            rng.choice(facts).append((number, rng.randrange(times[0], 25)))
+    found = []
+    for _ in range(3):
+        steps: list[tuple[str, int]] = [("changes", 0), ("changes", 1), ("changes", 2)]
+        for number in range(len(facts)):
+            steps.insert(rng.randint(0, len(steps)), ("facts", number))
+        spark.sql("DROP TABLE IF EXISTS members.shuffled")
+        for kind, number in steps:
+            rows = batches[number] if kind == "changes" else []
+            if kind == "facts":
+                frame = spark.createDataFrame(facts[number], "id int, at bigint")
+                frame.write.format("delta").mode("overwrite").saveAsTable("members.shuffled_facts")
+            source = spark.createDataFrame(rows, "id int, name string, at bigint")
+            runner.run(spec, source, infer=kind == "facts")
+        found.append((table_rows(spark, "members.shuffled"), steps))
+    for rows, steps in found[1:]:
+        assert rows == found[0][0], f"{steps} and {found[0][1]}"
+    assert [row[:2] for row in found[0][0] if row[-1]] == [(90, None), (91, None)]
+
+
+def test_counts_of_run_are_those_after_inference(spark: SparkSession) -> None:
+    text = """
+        target: members.counted
+        pattern: scd2
+        source: {table: nowhere, effective_at: at}
+        keys: [id]
+        columns: {id: int, name: string}
+        history: {type: bigint}
+        members:
+          inferred: {fact: members.counted_facts, keys: {id: id}, at: at, flag: guessed}
+    """
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    spark.sql("DROP TABLE IF EXISTS members.counted")
+    facts = spark.createDataFrame([(1, 10), (2, 10)], "id int, at bigint")
+    facts.write.format("delta").mode("overwrite").saveAsTable("members.counted_facts")
+    source = spark.createDataFrame([(1, "a", 20), (3, "c", 20)], "id int, name string, at bigint")
+    counts = Runner(spark).run_counted(load_spec_text(text), source, infer=True)
+    assert (counts["inferred"], counts["inserted"], counts["updated"]) == (2, 1, 1)
+    assert (counts["versions"]["opened"], counts["versions"]["corrected"]) == (1, 1), "1 is completed, 3 is new"
+
+
 DIMENSION = """
 target: members.customer
 pattern: scd2
