@@ -219,8 +219,9 @@ def render_files(
         if (spec.folder, "notebook") in added:
             more[NOTEBOOK] = render_notebook(feed, files)
         if (spec.folder, "script") in added:
-            for name in [name for name in _SCRIPTS if name in files]:
-                more[_SCRIPTS[name]] = render_script(files[name], templates, feed.file_name(name))
+            for name, script in _SCRIPTS.items():
+                if name in files:
+                    more[script] = render_script(files[name], templates, feed.file_name(name))
         files |= more
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
     found[SPEC_JSON] = to_json(spec)

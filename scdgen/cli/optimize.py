@@ -56,7 +56,7 @@ def _require_retention(specs: Iterable[Spec], hours: int) -> None:
     if not all(_RETENTION in spec.table.properties for spec in specs):
         raise UsageError(
             f"--vacuum {hours}: Delta keeps the files of the last {_WEEK} hours; write {_WEEK} hours or more, "
-            f"or set the table property {_RETENTION}, or give --conf {_UNCHECKED}"
+            f"set {_RETENTION} in table.properties of the spec, or give --conf {_UNCHECKED}"
         )
 
 

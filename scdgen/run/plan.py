@@ -38,10 +38,16 @@ class PlanView:
     ``creates``: a run would create the table. ``added`` are the columns that it would add.
     """
 
-    added: tuple[str, ...] = ()
-
-    def __init__(self, spark: SparkSession, compiled: Compiled, create: str, counts: str, creates: bool):
-        self.spark, self.creates = spark, creates
+    def __init__(
+        self,
+        spark: SparkSession,
+        compiled: Compiled,
+        create: str,
+        counts: str,
+        creates: bool,
+        added: tuple[str, ...] = (),
+    ):
+        self.spark, self.creates, self.added = spark, creates, added
         self.compiled, self.spec = compiled, compiled.spec
         self._create, self._counts = create, counts
         self._exists = False
@@ -118,7 +124,7 @@ def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
 
 
 @contextmanager
-def open_plan(engine: Engine, compiled: Compiled, creates: bool) -> Iterator[PlanView]:
+def open_plan(engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = ()) -> Iterator[PlanView]:
     """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`."""
     found = split_statements(compiled.scripts.plan)
     if len(found) < 3 or f" {VIEW} " not in found[-3]:
@@ -127,7 +133,7 @@ def open_plan(engine: Engine, compiled: Compiled, creates: bool) -> Iterator[Pla
     *before, create, counts, _ = found
     try:
         engine.execute(before)
-        yield PlanView(engine.spark, compiled, create, counts, creates)
+        yield PlanView(engine.spark, compiled, create, counts, creates, added)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
 

@@ -476,11 +476,11 @@ class Runner:
             else:
                 found = table.read_existing()
                 missing = find_additions(spec, found, adopt or not found.adopted)
+            added = () if creates else tuple(sql.unquote(column.name) for column in missing)
             with (
                 table.view_with_columns(missing) as name,
-                open_plan(self._engine, compiled.with_target(name) if name else compiled, creates) as plan,
+                open_plan(self._engine, compiled.with_target(name) if name else compiled, creates, added) as plan,
             ):
-                plan.added = () if creates else tuple(sql.unquote(column.name) for column in missing)
                 yield plan
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:

@@ -66,7 +66,7 @@ class TargetTable:
     def read_newest(self, run_id: str = "", several: bool = True) -> list[Commit]:
         """Read some of the newest commits, or only the last one unless the one of a run is further back."""
         newest = read_log(self.spark, self.name, _NEWEST if several else 1)
-        return newest if several or newest[0].run == (run_id or newest[0].run) else self.read_newest()
+        return newest if several or not run_id or newest[0].run == run_id else self.read_newest()
 
     def create_views(self, names: Iterable[str | None], script: str, columns: Iterable[str], always: bool) -> None:
         """Create the views ``always``, or if one of ``names`` does not exist or lacks one of ``columns``."""
