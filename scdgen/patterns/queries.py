@@ -248,12 +248,14 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates:
     return text
 
 
-def unknown_script(spec: Spec, templates: str | None = None) -> str:
-    """Return the statement of create.sql that adds the unknown member; '' if the spec has none."""
-    pattern = pattern_of(spec)
+def required_rows(spec: Spec, templates: str | None = None) -> list[tuple[str, str]]:
+    """Return the rows that every table has: the condition that finds one, and the statement that adds it."""
+    condition, pattern = source.unknown_key(spec), pattern_of(spec)
     history = pattern.history(spec)
-    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
-    return _query(Rendering("unknown.sql.j2", unknown), templates) if unknown else ""
+    if condition is None or history is None:
+        return []
+    unknown = Rendering("unknown.sql.j2", Unknown.of(spec, history, pattern.columns(spec)))
+    return [(condition, _query(unknown, templates))]
 
 
 @dataclass(frozen=True)

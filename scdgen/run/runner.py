@@ -21,8 +21,8 @@ from scdgen.engine.spark3 import session_of, with_variables
 from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import evolve_script, source_counts, taken_query, unknown_script
-from scdgen.patterns.source import RUN, unknown_key
+from scdgen.patterns.queries import evolve_script, required_rows, source_counts, taken_query
+from scdgen.patterns.source import RUN
 from scdgen.patterns.variables import Variable
 from scdgen.patterns.words import describe_newer
 from scdgen.run import delta
@@ -195,8 +195,9 @@ class Runner:
         evolution = split_statements(
             scripts.create if created else evolve_script(spec, additions, job.adopt, self.templates)
         )
-        if not created and (unknown := unknown_key(spec)) and table.lacks(unknown):
-            evolution.append(unknown_script(spec, self.templates))
+        if not created:
+            required = required_rows(spec, self.templates)
+            evolution += [statement for condition, statement in required if table.lacks(condition)]
         steps = len(evolution) + job.infer
         with table.restore_on_failure(created, steps, noted):
             self._engine.execute(evolution)

@@ -153,11 +153,12 @@ def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
 
     Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries.
     """
-    fed = [step.spec for step in ordered if not (step.spec.source.query or step.spec.source.join or step.needs)]
+    fed = [step.spec for step in ordered if step.spec.source.kind in ("table", "path") and not step.needs]
     if not fed:
         spec = ordered[0].spec
-        what = "a join" if spec.source.join else "a query"
-        raise UsageError(f"{spec.origin}: {what} cannot be read as a stream; name a table or a path in the source")
+        raise UsageError(
+            f"{spec.origin}: a {spec.source.kind} cannot be read as a stream; name a table or a path in the source"
+        )
     first = fed[0]
     for spec in fed:
         if not spec.rules.takes_parts(spec):

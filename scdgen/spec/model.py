@@ -221,6 +221,11 @@ class Source(Model):
     )
     where: Expression | None = Field(default=None, description="Which rows are read.")
 
+    @property
+    def kind(self) -> str:
+        """Where rows come from: ``table``, ``path``, ``query`` or ``join``."""
+        return next(name for name in ("table", "path", "query", "join") if getattr(self, name))
+
 
 class Column(ShortForm):
     """One column of the target."""
