@@ -14,7 +14,7 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec_text
 from tests.conftest import Called, collect, seeds
-from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_case, source_of
+from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_members_case, source_of
 from tests.support.reference import (
     Change,
     History,
@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.mark.long
 def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Each run infers members, merges a batch, or both; each is repeated, which changes nothing."""
-    case = members_case(seed, tmp_path)
+    case = make_members_case(seed, f"members.t{seed}", str(tmp_path))
     spec, runner, rng = load_spec_text(case.text), Runner(spark), random.Random(f"{seed} runs")
     spark.sql(f"DROP TABLE IF EXISTS {case.document['target']}")
     state: History = {case.meaning.reserved: [unknown(case)]} if case.meaning.reserved else {}
@@ -86,23 +86,6 @@ def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
         state = replayed
     assert not [result for result in runner.check(spec) if result.failures], case.text
     spark.sql(f"DROP TABLE {spec.target}")
-
-
-def members_case(seed: int, folder: Path) -> Case:
-    """A random spec with both members."""
-    case = make_case(seed, f"members.t{seed}", str(folder))
-    document = {name: value for name, value in case.document.items() if name not in {"overlays", "checks", "views"}}
-    keys = {name: f"who_{name}" for name in case.how.keys}
-    inferred = {"fact": f"members.facts_{seed}", "keys": keys, "at": "ordered", "flag": "guessed"}
-    document["members"] = {"inferred": inferred}
-    reserved = None
-    if seed % 3:
-        reserved = (-1, "none")[: len(case.how.keys)]
-        document["members"]["unknown"] = {**dict(zip(case.how.keys, reserved, strict=True)), "a": "?"}
-    meaning = replace(case.meaning, reserved=reserved)
-    if case.snapshot:
-        document["unchanged"], meaning = "skip", replace(meaning, unchanged="skip")
-    return replace(case, document=document, meaning=meaning, how=replace(case.how, inferred=True))
 
 
 def values_of(case: Case) -> list[str]:

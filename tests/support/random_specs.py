@@ -185,6 +185,23 @@ def make_cdc_case(seed: int, target: str, folder: str) -> Case:
     return case
 
 
+def make_members_case(seed: int, target: str, folder: str) -> Case:
+    """The random spec of a seed with an inferred member and, of three, two with an unknown one."""
+    case = make_case(seed, target, folder)
+    document = {name: value for name, value in case.document.items() if name not in {"overlays", "checks", "views"}}
+    keys = {name: f"who_{name}" for name in case.how.keys}
+    inferred = {"fact": f"members.facts_{seed}", "keys": keys, "at": "ordered", "flag": "guessed"}
+    document["members"] = {"inferred": inferred}
+    reserved = None
+    if seed % 3:
+        reserved = (-1, "none")[: len(case.how.keys)]
+        document["members"]["unknown"] = {**dict(zip(case.how.keys, reserved, strict=True)), "a": "?"}
+    meaning = replace(case.meaning, reserved=reserved)
+    if case.snapshot:
+        document["unchanged"], meaning = "skip", replace(meaning, unchanged="skip")
+    return replace(case, document=document, meaning=meaning, how=replace(case.how, inferred=True))
+
+
 def _columns(keys: list[str]) -> dict[str, Any]:
     columns: dict[str, Any] = {key: {"type": "int" if i == 0 else "string"} for i, key in enumerate(keys)}
     columns |= {"a": {"type": "string", "from": "src_a"}, "b": {"type": "int"}, "c": {"type": "string"}}

@@ -30,11 +30,11 @@ from scdgen.patterns.queries import (
     versions_query,
 )
 from scdgen.sql import quote, unquote
-from tests.support.random_specs import make_case
+from tests.support.random_specs import make_case, make_cdc_case, make_members_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
 
 ROOT = Path(__file__).parents[2]
-SEEDS, MIXTURES = 300, 100
+SEEDS, MIXTURES, MORE = 300, 100, 80
 
 
 def specs() -> Iterator[tuple[str, Spec]]:
@@ -54,6 +54,12 @@ def specs() -> Iterator[tuple[str, Spec]]:
         yield f"combined-{number}", load(combined(base, options))
     for seed in range(1, MIXTURES + 1):
         yield f"mixture-{seed}", mixture(seed)[0]
+    for seed in range(1, MORE + 1):
+        for kind, make in (("cdc", make_cdc_case), ("members", make_members_case)):
+            try:
+                yield f"{kind}-{seed}", load_spec_text(make(seed, f"r.{kind}{seed}", "data/x").text)
+            except SpecError:  # a pattern or a feed without these options
+                continue
 
 
 def texts(spec: Spec) -> dict[str, str]:
