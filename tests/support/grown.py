@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,9 +38,9 @@ def start_of(number: int) -> str:
     return f"TIMESTAMPADD(DAY, {number}, TIMESTAMP '2020-01-01')"
 
 
-def spec_of(table: str, options: str = "") -> Spec:
-    """What a user would write for such a feed; ``options`` are more lines of the spec."""
-    columns = ", ".join(f"{name}: string" for name in VALUES)
+def spec_of(table: str, options: str = "", values: Sequence[str] = VALUES) -> Spec:
+    """What a user would write for such a feed, or for some of its values; ``options`` are more lines of the spec."""
+    columns = ", ".join(f"{name}: string" for name in values)
     return load_spec_text(
         f"target: {table}\npattern: scd2\nsource: {{table: nowhere, effective_at: at}}\nkeys: [id]\n"
         f"columns: {{id: bigint, {columns}}}\n{options}\n"
