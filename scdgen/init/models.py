@@ -28,6 +28,7 @@ _LEFT_OUT = {
     "target": "is the table of the model; leave it out, and set schema and alias in the config",
     "description": "is the description of the model; write it there",
     **{f"source.{option}": _QUERY for option in ("table", "query", "path", "format", "options", "join")},
+    "sources": "are feeds of a spec, and a model has one source; use `scdgen run`",
     "source.changed_since": "goes with source.join; leave it out",
     "params": "are not set by dbt; write {{ var('name') }} in the query",
     "checks": "are not run by dbt; write data tests",

@@ -468,7 +468,7 @@ class Inferred(Model):
         description="An expression over the fact: its time. The member begins at the earliest time of its key."
     )
     flag: Name = Field(
-        description="A boolean history column: true until the source has the key; then that version gets its values."
+        description="A boolean history column: true until the source has the key; then the version gets the values of the source."
     )
 
 
@@ -555,7 +555,7 @@ class Spec(Model):
     unchanged: Literal["skip", "keep"] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that the table does not depend on the order in which changes arrive.",
+        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`).",
     )
     late_arriving: Literal["apply", "ignore", "fail"] | None = Field(
         default=None,

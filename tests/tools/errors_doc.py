@@ -17,10 +17,13 @@ to case. Exit status:
 
 | status | |
 |---|---|
-| 1 | a spec or the data is wrong; every table is as it was |
+| 1 | a spec or the data is wrong, a check fails, or files differ (`--check`, `--diff`) |
 | 2 | the command cannot be carried out as it was written |
-| 3 | Spark, Delta Lake, Java or the system failed; every table is as it was |
+| 3 | Spark, Delta Lake, Java or the system failed |
 | 130 | stopped by Ctrl-C |
+
+A run that fails leaves its table as it was. If a command runs several specs, tables that it has already merged keep
+the result.
 
 An error of Spark, Delta Lake or Java that is not listed here is its own first line. `--debug` shows Spark's and
 Python's own errors in full, before the line.

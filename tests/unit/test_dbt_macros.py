@@ -115,6 +115,10 @@ def test_file_is_for_every_name_and_target() -> None:
         ({"source": {"effective_at": "at", "table": "crm.s"}}, "source.table: is the query of the model"),
         ({"params": {"day": "date"}}, "params: are not set by dbt; write {{ var('name') }} in the query"),
         ({"views": {"current": "crm.v"}}, "views: is not created by dbt; write a model that reads this one"),
+        (
+            {"sources": {"export": {}}},
+            "sources: are feeds of a spec, and a model has one source; use `scdgen run`",
+        ),
         ({"members": {"inferred": {}}}, "members.inferred: needs `scdgen run --infer`; leave it out"),
         ({"schema_evolution": "add_columns"}, "schema_evolution: needs `scdgen run`"),
         ({"source": "crm.s"}, "source: expected a mapping"),
