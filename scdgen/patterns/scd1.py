@@ -8,7 +8,7 @@ Without it the batch is newer than the table. Rows before a delete of their key 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
@@ -59,8 +59,8 @@ class Scd1Batch:
     def of(cls, spec: Spec, rows: Rows) -> Scd1Batch:
         """Return the facts of a spec."""
         has_time = spec.source.effective_at is not None
-        fields = fields_of(spec)
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
+        fields = _order_time(fields_of(spec), updated_at)
         adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
         added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),) if adds_time and updated_at else ()
         deletes = source.flags_deletes(spec)
@@ -111,6 +111,13 @@ class Scd1Batch:
         """Whether ``updated_at`` is the time of the oldest row."""
         merges = {field.merge for field in self.values}
         return "last" not in merges and "first" in merges
+
+
+def _order_time(fields: tuple[Field, ...], updated_at: str | None) -> tuple[Field, ...]:
+    """Return the fields; ``updated_at`` among them is the oldest time if values are those of the oldest row."""
+    merges = {field.merge for field in values_of(fields) if field.name != updated_at}
+    merge = "first" if "first" in merges and "last" not in merges else "last"
+    return tuple(replace(field, merge=merge) if field.name == updated_at else field for field in fields)
 
 
 @dataclass(frozen=True)
@@ -252,15 +259,20 @@ class Scd1(Pattern):
         """Yield broken rules of ``updated_at``."""
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
-        source = spec.source
-        if source.truncate_when is not None:
+        given = spec.source
+        if given.truncate_when is not None:
             place = ("source", "truncate_when")
-            if source.effective_at is None and not source.sequence_by:
+            if given.effective_at is None and not given.sequence_by:
                 yield place, "truncate_when: nothing orders it among the rows; write effective_at or sequence_by"
             if spec.deletes == "ignore":
                 yield place, "truncate_when: not with on_delete: ignore, by which no row is removed; remove one of them"
         if spec.updated_at in spec.keys:
             yield ("updated_at",), "updated_at: is a key; name another column"
+        elif spec.updated_at in spec.columns and given.effective_at is not None:
+            stored, time = source.fragment(spec, spec.updated_at).text, sql.expression(given.effective_at).text
+            if stored != time:
+                what = f"the column has {stored}, but source.effective_at is {time}"
+                yield ("updated_at",), f"updated_at: {what}; give both the same, or name a new column"
 
 
 def _merge(spec: Spec) -> Scd1Merge:

@@ -468,7 +468,8 @@ class Inferred(Model):
         description="An expression over the fact: its time. The member begins at the earliest time of its key."
     )
     flag: Name = Field(
-        description="A boolean history column: true until the source has the key; then the version gets the values of the source."
+        description="A boolean history column: true until the source has the key; then the version gets the source's "
+        "values."
     )
 
 

@@ -168,7 +168,6 @@ SCD1: list[Change] = [
     ("columns.bucket.merge", "max"),
     ("updated_at", "updated"),
     ("updated_at", "changed_at"),
-    ("updated_at", "name"),
     ("on_delete", "ignore"),
 ]
 CHANGES: list[Change] = [("source.delete_when", "op = 'D'"), ("source.delete_when", "gone")]
@@ -251,6 +250,8 @@ _TRUNCATED: list[list[Change]] = [
     [("table.partition_by", ["bucket"])],
     [("updated_at", "updated"), ("columns.name.merge", "first"), ("source.sets", "parts"), ("conflicts", "any")],
 ]
+_SEEN = {"type": "timestamp", "from": "happened"}
+_TAGS = {"type": "map<string,int>", "track": False, "nulls": "fill"}
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
@@ -269,7 +270,10 @@ COMBINED: list[tuple[str, list[Change]]] = [
     ),
     *((kind, [_COMPARED, ("unchanged", "keep"), ("views.current", "crm.customer_now")]) for kind in ("2c", "2s")),
     ("1c", [*((option, "first") for option in _VALUES), ("updated_at", "updated")]),
+    ("1c", [*((option, "first") for option in _VALUES), ("columns.seen", _SEEN), ("updated_at", "seen")]),
     ("1c", [(option, "max") for option in _VALUES]),
+    ("2c", [("columns.tags", _TAGS), CHANGES[0], ("on_delete", "mark"), _COMPARED]),
+    ("2s", [("columns.tags", _TAGS), *((f"columns.{name}.nulls", "fill") for name in ("name", "city"))]),
     *((kind, [("source.sets", "split(parts, ',')"), CHANGES[0], *more]) for kind, more in _PARTIAL),
     *(("1c", [("source.truncate_when", "op = 'T'"), ("source.sequence_by", ["lsn"]), *more]) for more in _TRUNCATED),
     *((kind, [("expectations", _RULES), ("quarantine", "crm.rejected"), *more]) for kind, more in _EXPECTED),
