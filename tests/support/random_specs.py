@@ -510,7 +510,8 @@ def extract(case: Case, keys: int, taken: int) -> list[Change]:
         name = key(case, number)
         tick = taken
         if case.meaning.own_time or case.scd1:
-            tick = taken - (rng.randint(0, 12) if case.meaning.late_arriving == "ignore" or case.scd1 else 0)
+            # Some are older than the extract before, in which the key may have been missing.
+            tick = taken - (rng.randint(0, 30) if case.meaning.late_arriving == "ignore" or case.scd1 else 0)
         found.append(Change(name, case.time(tick), values(case, name), (1,) if case.sequenced else ()))
         if rng.random() < 0.1:
             found.append(found[-1])

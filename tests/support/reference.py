@@ -320,7 +320,8 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     kept = {**values, **({c: state[c] for c in meaning.compare} if same else {})}
     if last.end is not None:  # a key that comes back, not before it was closed
         if same and last.end >= change.at and not keep:
-            last.end, last.by_delete, last.values = None, False, kept
+            # Its D goes; what it was before is not stored (docs/decisions/0003-snapshots.md).
+            last.end, last.by_delete, last.first, last.values = None, False, False, kept
         else:
             versions.append(Version(max(change.at, last.end), None, values, first=True))
     elif last.deleted:  # the same with a tombstone
