@@ -180,6 +180,7 @@ columns: {code: varchar(5), day: date, size: "decimal(5,2)", ok: boolean, name: 
 def test_as_of_a_word_prints_its_time(spark: Any, call: Called, word: str, days: int) -> None:
     path = str(ROOT / "specs" / "customer.yml")
     row = "1 AS id, 'a' AS name, 'b' AS address, current_date() - INTERVAL 36 HOUR AS changed_at"
+    spark.sql("DROP TABLE IF EXISTS crm.customer")  # other tests have tables of this name, too
     Runner(spark).run(load_spec(path), source=spark.sql(f"SELECT {row}"))
     try:
         at = spark.sql(f"SELECT CAST(CAST(current_date() - {days} AS TIMESTAMP) AS STRING)").collect()[0][0]
