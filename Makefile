@@ -25,7 +25,7 @@ help:
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
 	@echo "make check   lint, types, import contracts, generated files, tests without Spark (2 minutes)"
 	@echo "make test    make check, and the tests on Spark that every change must pass (10 minutes)"
-	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (two and a half hours)"
+	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (three hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
 	@echo "make dist    sdist and wheel in dist/, checked by twine and check-wheel-contents, as for a release"
