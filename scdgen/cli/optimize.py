@@ -25,8 +25,8 @@ _UNCHECKED = "spark.databricks.delta.retentionDurationCheck.enabled=false"
     "--vacuum",
     type=click.IntRange(min=0),
     metavar="HOURS",
-    help="Also delete files that no version of the last HOURS needs. Earlier versions can no longer be read, "
-    "and earlier runs not be undone.",
+    help="Also delete files that no version of the last HOURS needs. Earlier versions can no longer be "
+    "read, and earlier runs can no longer be undone.",
 )
 def optimize(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, vacuum: int | None, debug: bool) -> None:
     """Compact the files of the tables, and remove deleted rows from them.

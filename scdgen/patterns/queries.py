@@ -5,7 +5,7 @@ None of them is written to a file. Each has a template and a dataclass of its fa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
@@ -48,7 +48,7 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
     It is '' if no row is skipped, unless the number is ``wanted`` and the source is not a query or a join, which would
     be evaluated again. Runs after the statements before the MERGE, in the same session.
     """
-    counts = wanted and spec.source.query is None and not spec.source.join
+    counts = wanted and spec.source.is_stored
     if spec.bad_rows != "skip" and not left_out(spec) and not counts:
         return ""
     return _query(Rendering("source_counts.sql.j2", Source(read_rows(spec, "incoming"))))
@@ -248,14 +248,14 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates:
     return text
 
 
-def required_rows(spec: Spec, templates: str | None = None) -> list[tuple[str, str]]:
-    """Return the rows that every table has: the condition that finds one, and the statement that adds it."""
+def required_rows(spec: Spec, lacks: Callable[[str], bool], templates: str | None = None) -> list[str]:
+    """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
     condition, pattern = source.unknown_key(spec), pattern_of(spec)
     history = pattern.history(spec)
-    if condition is None or history is None:
+    if condition is None or history is None or not lacks(condition):
         return []
-    unknown = Rendering("unknown.sql.j2", Unknown.of(spec, history, pattern.columns(spec)))
-    return [(condition, _query(unknown, templates))]
+    unknown = Unknown.of(spec, history, pattern.columns(spec))
+    return [_query(Rendering("unknown.sql.j2", unknown), templates)]
 
 
 @dataclass(frozen=True)

@@ -109,14 +109,18 @@ class Scd1Batch:
     @property
     def keeps_oldest(self) -> bool:
         """Whether ``updated_at`` is the time of the oldest row."""
-        merges = {field.merge for field in self.values}
-        return "last" not in merges and "first" in merges
+        return _keeps_oldest(self.values)
+
+
+def _keeps_oldest(values: Iterable[Field]) -> bool:
+    merges = {field.merge for field in values}
+    return "last" not in merges and "first" in merges
 
 
 def _order_time(fields: tuple[Field, ...], updated_at: str | None) -> tuple[Field, ...]:
     """Return the fields; ``updated_at`` among them is the oldest time if values are those of the oldest row."""
-    merges = {field.merge for field in values_of(fields) if field.name != updated_at}
-    merge = "first" if "first" in merges and "last" not in merges else "last"
+    oldest = _keeps_oldest(field for field in values_of(fields) if field.name != updated_at)
+    merge = "first" if oldest else "last"
     return tuple(replace(field, merge=merge) if field.name == updated_at else field for field in fields)
 
 
@@ -269,9 +273,11 @@ class Scd1(Pattern):
         if spec.updated_at in spec.keys:
             yield ("updated_at",), "updated_at: is a key; name another column"
         elif spec.updated_at in spec.columns and given.effective_at is not None:
-            stored, time = source.fragment(spec, spec.updated_at).text, sql.expression(given.effective_at).text
-            if stored != time:
-                what = f"the column has {stored}, but source.effective_at is {time}"
+            stored, time = source.fragment(spec, spec.updated_at), sql.expression(given.effective_at)
+            if stored.text != time.text and not (
+                stored.bare and time.bare and stored.bare.lower() == time.bare.lower()
+            ):
+                what = f"the column has {stored.text}, but source.effective_at is {time.text}"
                 yield ("updated_at",), f"updated_at: {what}; give both the same, or name a new column"
 
 

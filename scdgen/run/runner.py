@@ -196,8 +196,7 @@ class Runner:
             scripts.create if created else evolve_script(spec, additions, job.adopt, self.templates)
         )
         if not created:
-            required = required_rows(spec, self.templates)
-            evolution += [statement for condition, statement in required if table.lacks(condition)]
+            evolution += required_rows(spec, table.lacks, self.templates)
         steps = len(evolution) + job.infer
         with table.restore_on_failure(created, steps, noted):
             self._engine.execute(evolution)

@@ -151,9 +151,9 @@ def build_micro_batch(
 def _find_fed_specs(ordered: Sequence[Step]) -> list[Spec]:
     """The specs that read the stream: those that do not read the target of another spec.
 
-    Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries.
+    Raises :class:`UsageError` if they do not all read the same table or path, or if they read queries or joins.
     """
-    fed = [step.spec for step in ordered if step.spec.source.kind in ("table", "path") and not step.needs]
+    fed = [step.spec for step in ordered if step.spec.source.is_stored and not step.needs]
     if not fed:
         spec = ordered[0].spec
         raise UsageError(

@@ -226,6 +226,11 @@ class Source(Model):
         """Where rows come from: ``table``, ``path``, ``query`` or ``join``."""
         return next(name for name in ("table", "path", "query", "join") if getattr(self, name))
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether the rows are those of a table or of files, and not computed from others."""
+        return self.kind in ("table", "path")
+
 
 class Column(ShortForm):
     """One column of the target."""
