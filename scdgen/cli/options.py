@@ -315,11 +315,11 @@ def open_metrics(table: str | None, loaded: Sequence[Spec]) -> Metrics | None:
 
 @contextlib.contextmanager
 def open_session(
-    options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False
+    options: EngineOptions, tables: Iterable[tuple[str, ...]], needs_tables: bool = False, merges: bool = False
 ) -> Iterator[SparkSession]:  # fmt: skip
     """Open a remote session, or an embedded one that has the catalogs of ``tables``; it is closed after the block.
 
-    With ``needs_tables``, the folder of the embedded session's tables must exist.
+    ``needs_tables`` and ``merges`` are those of an embedded session.
     """
     from scdgen.cli import output
     from scdgen.engine import session
@@ -329,7 +329,7 @@ def open_session(
         spark: SparkSession = (
             session.remote_session(options.remote, settings)
             if options.remote
-            else session.local_session(options.warehouse, settings, needs_tables)
+            else session.local_session(options.warehouse, settings, needs_tables, merges)
         )
     try:
         if not options.remote:
@@ -343,7 +343,7 @@ def open_session(
 @contextlib.contextmanager
 def open_runner(
     specs: Sequence[Spec], options: EngineOptions, metrics: Metrics | None = None, needs_tables: bool = False,
-    files: Iterable[str | None] | None = (), **limits: Any,
+    merges: bool = False, files: Iterable[str | None] | None = (), **limits: Any,
 ) -> Iterator[Runner]:  # fmt: skip
     """Open a session as :func:`open_session` does, and yield a runner on it.
 
@@ -363,7 +363,7 @@ def open_runner(
     read = [options.warehouse, *(spec.source.path or "" for spec in specs), *filter(None, files or ())]
     if files is not None and not options.remote and not options.conf and are_small(filter(None, read)):
         options = options.with_settings(QUICK)
-    with open_session(options, names, needs_tables) as spark:
+    with open_session(options, names, needs_tables, merges) as spark:
         if metrics is not None:
             metrics.prepare(spark)
         yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)

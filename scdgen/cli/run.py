@@ -92,8 +92,9 @@ def run(
         raise UsageError("--infer: no spec has members.inferred; add it to a spec, or leave --infer out")
     steps = graph.steps(loaded, infer)
     several, outcomes = by_file or len(steps) > 1, []
+    files = [given.source for given in inputs]
     with open_runner(
-        loaded, engine, measured, files=[given.source for given in inputs], retries=retries, retry_for=retry_for
+        loaded, engine, measured, merges=True, files=files, retries=retries, retry_for=retry_for
     ) as runner:
 
         def merge(spec: Spec, given: Input) -> Counts:

@@ -121,7 +121,8 @@ class JarList:
 class ClassArchive:
     """A file in the user's cache with Spark's classes as Java has loaded them, which makes the next start faster.
 
-    Java writes it when the session ends (class data sharing), and does not use one of another Java or class path.
+    Java writes it when a session ends (class data sharing), and does not use one of another Java or class path. The
+    session should have merged: what an archive lacks, every later session loads again.
     """
 
     file: Path
@@ -137,10 +138,13 @@ class ClassArchive:
             str(Path(sys.prefix).absolute()),
             *jars,
         ]
-        return cls(cache_folder() / f"classes-{hashlib.sha256(chr(10).join(known).encode()).hexdigest()[:12]}.jsa")
+        return cls(cache_folder() / f"merge-{hashlib.sha256(chr(10).join(known).encode()).hexdigest()[:12]}.jsa")
 
-    def options(self) -> str:
-        """The option of Java that uses the archive, or that writes it; none while another process may write it."""
+    def options(self, write: bool) -> str:
+        """The option of Java that uses the archive. Without one: the option that writes it, or none.
+
+        None unless ``write``, and while another process may write it.
+        """
         try:
             with self.file.open("rb") as archive:
                 complete = any(archive.read(4))  # Java writes the header last
@@ -150,6 +154,8 @@ class ClassArchive:
             complete = False
         if complete:
             return f"-XX:SharedArchiveFile={self.file}"
+        if not write:
+            return ""
         with suppress(OSError):  # a cache is optional
             self.file.parent.mkdir(parents=True, exist_ok=True)
             if os.access(self.file.parent, os.W_OK) and shutil.disk_usage(self.file.parent).free > _ARCHIVE_SPACE:

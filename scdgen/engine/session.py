@@ -69,9 +69,14 @@ _ANSI = "spark.sql.ansi.enabled"
 
 
 def local_session(
-    warehouse: str | Path = "warehouse", conf: Mapping[str, str] | None = None, needs_tables: bool = False
-) -> SparkSession:  # fmt: skip
+    warehouse: str | Path = "warehouse",
+    conf: Mapping[str, str] | None = None,
+    needs_tables: bool = False,
+    merges: bool = False,
+) -> SparkSession:
     """Start Spark with Delta in this process, and register the tables below ``warehouse``.
+
+    If it ``merges``, it may save the classes that it has loaded, for the next start.
 
     Raises :class:`EngineError` if pyspark, Java or the Delta packages are missing, and :class:`UsageError` if the
     session ``needs_tables`` and the folder of tables does not exist.
@@ -99,7 +104,8 @@ def local_session(
     jars = known.read() if known else []
     settings = {**_SETTINGS, **(conf or {})}
     if jars and settings.get(JAVA_OPTIONS) in {None, *QUICK.values()}:
-        settings[JAVA_OPTIONS] = f"{settings.get(JAVA_OPTIONS, '')} {ClassArchive.of(java, jars).options()}".strip()
+        archive = ClassArchive.of(java, jars).options(write=merges)
+        settings[JAVA_OPTIONS] = f"{settings.get(JAVA_OPTIONS, '')} {archive}".strip()
     for key, value in settings.items():
         builder = builder.config(key, value)
     builder = (

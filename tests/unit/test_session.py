@@ -56,20 +56,22 @@ def test_list_that_cannot_be_kept_is_no_error(tmp_path: Path, found: list[Path])
 def test_archive_is_written_once_then_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     archive = ClassArchive.of((17, sys.executable), ["a.jar"])
-    assert archive.options() == f"-XX:ArchiveClassesAtExit={archive.file}"
+    assert archive.options(write=True) == f"-XX:ArchiveClassesAtExit={archive.file}"
+    assert archive.options(write=False) == "", "a command that only reads would leave out the classes of a MERGE"
     archive.file.write_bytes(bytes(100))
-    assert archive.options() == "", "another process is writing it: the header comes last"
+    assert archive.options(write=True) == "", "another process is writing it: the header comes last"
     os.utime(archive.file, (0, 0))
-    assert archive.options() == f"-XX:ArchiveClassesAtExit={archive.file}", "its writer was stopped"
+    assert archive.options(write=True) == f"-XX:ArchiveClassesAtExit={archive.file}", "its writer was stopped"
     archive.file.write_bytes(b"\xf0" + bytes(100))
-    assert archive.options() == f"-XX:SharedArchiveFile={archive.file}"
+    for write in (True, False):
+        assert archive.options(write) == f"-XX:SharedArchiveFile={archive.file}"
     others = [ClassArchive.of((21, sys.executable), ["a.jar"]), ClassArchive.of((17, sys.executable), ["b.jar"])]
-    assert all(other.options().startswith("-XX:ArchiveClassesAtExit=") for other in others)
+    assert all(other.options(write=True).startswith("-XX:ArchiveClassesAtExit=") for other in others)
 
 
 def test_archive_that_cannot_be_kept_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert ClassArchive(tmp_path / "file" / "classes.jsa").options() == ""
+    assert ClassArchive(tmp_path / "file" / "classes.jsa").options(write=True) == ""
 
 
 def test_little_data_is_local_and_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
