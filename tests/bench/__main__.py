@@ -1,6 +1,6 @@
 """Run all parts of the bench; their output is kept in .build/bench/results.
 
-It runs in a separate environment with dbt, mack and scdgen, and records SQLMesh's SQL in another one.
+It runs in a separate environment with dbt and scdgen, and records SQLMesh's SQL in another one.
 
     python -m tests.bench [--quick] [PART…]
 """
@@ -13,24 +13,23 @@ import platform
 import subprocess
 
 from tests.bench.rivals import DBT, SQLMESH, environment
-from tests.bench.session import FOLDER, MACK, ROOT
+from tests.bench.session import FOLDER, ROOT
 
 # Part -> module and arguments; then the arguments of --quick, which only shows that the part works.
 PARTS = {
     "history": (["history", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
-    "long-history": (["long_history", "--rounds", "5"], ["--keys", "5000", "--rounds", "1"]),
     "grown": (["grown"], ["--keys", "2000", "--batches", "6", "--optimize", "3", "--rounds", "1"]),
+    "long-history": (["long_history", "--rounds", "5"], ["--keys", "5000", "--rounds", "1"]),
+    "curves": (["curves", "--rounds", "2"], ["--keys", "3000", "--rounds", "1"]),
     "least": (["least", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "snapshot": (["snapshot", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
     "replay": (["replay", "--rounds", "5"], ["--keys", "20000", "--rounds", "1"]),
-    "snapshot-scd1": (["snapshot_scd1"], ["20000", "1"]),
-    "curves": (["curves", "--rounds", "2"], ["--keys", "3000", "--rounds", "1"]),
-    "lookups": (["lookups"], ["--facts", "20000", "--keys", "2000", "--rounds", "1"]),
+    "lookups": (["lookups", "--rounds", "2"], ["--facts", "20000", "--keys", "2000", "--rounds", "1"]),
+    "asof": (["lookups", "--facts", "10000", "--keys", "1000", "--rounds", "1", "--only", "as_was,asof"], []),
     "joined": (["joined"], ["--keys", "2000", "--rounds", "1"]),
-    "backfill": (["backfill"], ["--keys", "500", "--versions", "4", "--rounds", "1"]),
-    "script": (["script"], ["--keys", "2000", "--rounds", "1"]),
+    "backfill": (["backfill", "--rounds", "1"], ["--keys", "500", "--versions", "4"]),
     "scale": (["scale"], ["--keys", "2000,4000", "--files", "0,10", "--rounds", "1"]),
-    "specs": (["many_specs", "1000"], []),
+    "specs": (["many_specs", "100"], []),
 }
 RIVALS = ("history",)
 
@@ -43,7 +42,7 @@ def main() -> int:
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
         parser.error(f"{unknown[0]} is not a part; write some of {', '.join(PARTS)}")
-    python = environment(FOLDER, "env", [*DBT, MACK, "matplotlib>=3.9", "-e", f"{ROOT}[fast,spark]"])
+    python = environment(FOLDER, "env", [*DBT, "matplotlib>=3.9", "-e", f"{ROOT}[fast,spark]"])
     sqlmesh = environment(FOLDER, "sqlmesh", [SQLMESH])
     results = FOLDER / "results"
     results.mkdir(parents=True, exist_ok=True)

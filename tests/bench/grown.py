@@ -2,7 +2,8 @@
 
 Each table gets every batch: random keys, by ``Runner.run``, by a stream, or by a plain upsert. Tables named with
 "optimized" get an OPTIMIZE every few batches. Files and bytes are those that Delta does not skip, without timing; the
-seconds are medians of interleaved rounds on shallow clones, the ratio the median of the rounds' ratios.
+seconds are medians of interleaved rounds on shallow clones, the ratio the median of the rounds' ratios. Tables grow
+side by side, one per core, and are measured when nothing else runs: after half of the batches, and after all of them.
 
     python -m tests.bench.grown [--keys N] [--batches N] [--optimize N] [--rounds N] [--layouts] [--table NAME]…
 """
@@ -10,9 +11,11 @@ seconds are medians of interleaved rounds on shallow clones, the ratio the media
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -32,12 +35,16 @@ WRITES = "table: {properties: {delta.autoOptimize.optimizeWrite: 'true'}}"
 
 @dataclass
 class Grown:
-    """A table, and its measurements: ``options`` of its spec, ``None`` for the upsert table."""
+    """A table, and its measurements: ``options`` of its spec, ``None`` for the upsert table.
+
+    ``brief``: it gets half of the batches.
+    """
 
     name: str
     options: str | None = ""
     optimized: bool = False
     streamed: bool = False
+    brief: bool = False
     files: int = 0
     opened: int = 0
     bytes: int = 0
@@ -76,9 +83,9 @@ TABLES = (
     Grown("upsert, optimized", None, optimized=True),
     Grown("default"),
     Grown("default, optimized", optimized=True),
-    Grown("default, by a stream", streamed=True),
-    Grown("layout none", "table: {layout: none}"),
-    Grown("layout none, optimized", "table: {layout: none}", optimized=True),
+    Grown("default, by a stream", streamed=True, brief=True),
+    Grown("layout none", "table: {layout: none}", brief=True),
+    Grown("layout none, optimized", "table: {layout: none}", optimized=True, brief=True),
 )
 LAYOUTS = (
     *(one for one in TABLES if not one.streamed),
@@ -89,22 +96,18 @@ LAYOUTS = (
 )
 
 
-def grow(spark: SparkSession, tables: list[Grown], feed: Feed, numbers: range, every: int, checkpoint: str) -> None:
-    """Bring some of the batches to all tables."""
-    for number in numbers:
-        for one in tables:
-            if one.streamed:
-                continue
-            one.bring(feed.rows(spark, number))
-            if one.optimized and (number + 1) % every == 0:
-                spark.sql(f"OPTIMIZE {SCHEMA}.{one.table}").collect()
-    for one in (one for one in tables if one.streamed):
+def grow(spark: SparkSession, one: Grown, feed: Feed, numbers: range, every: int, checkpoint: str) -> None:
+    """Bring some of the batches to a table."""
+    if one.streamed:
         for number in numbers:
             feed.rows(spark, number).coalesce(1).write.format("delta").mode("append").saveAsTable(f"{SCHEMA}.fed")
         reader = spark.readStream.format("delta").option("maxFilesPerTrigger", 1)
         Runner(spark).stream(one.spec(), reader.table(f"{SCHEMA}.fed"), checkpoint).awaitTermination()
-    for one in tables:
-        one.look(spark, start_of(numbers.stop))
+        return
+    for number in numbers:
+        one.bring(feed.rows(spark, number))
+        if one.optimized and (number + 1) % every == 0:
+            spark.sql(f"OPTIMIZE {SCHEMA}.{one.table}").collect()
 
 
 def measure(spark: SparkSession, tables: list[Grown], feed: Feed, number: int, rounds: int) -> None:
@@ -140,7 +143,7 @@ def report(tables: list[Grown]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--keys", type=int, default=50_000)
-    parser.add_argument("--batches", type=int, default=200)
+    parser.add_argument("--batches", type=int, default=400)
     parser.add_argument("--share", type=float, default=0.1, help="of the keys, in a batch")
     parser.add_argument("--optimize", type=int, default=20, help="batches between two OPTIMIZE")
     parser.add_argument("--rounds", type=int, default=5)
@@ -157,7 +160,15 @@ def main() -> None:
         for one in tables:
             one.create(spark)
         for numbers in (range(half), range(half, given.batches)):
-            grow(spark, tables, feed, numbers, given.optimize, checkpoint)
+            tables = [one for one in tables if not (one.brief and numbers.start)]
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                growing = [
+                    pool.submit(grow, spark.newSession(), one, feed, numbers, given.optimize, checkpoint)
+                    for one in tables
+                ]
+            for one, done in zip(tables, growing, strict=True):
+                done.result()
+                one.look(spark, start_of(numbers.stop))
             measure(spark, tables, feed, numbers.stop, given.rounds)
             print("\n".join([f"one more after {numbers.stop} batches:", *report(tables)]), flush=True)
 

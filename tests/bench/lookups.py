@@ -1,7 +1,8 @@
 """Facts joined to their versions: scdgen's views beside what people write by hand, and Spark's own ASOF join.
 
 Every method adds up a hash of all columns of the joined facts. Those that answer the same question must agree on the
-sum. ``sum`` reads the facts without joining them.
+sum. ``sum`` reads the facts without joining them. ``asof`` compares each fact with each version of any key, which ends
+only for few of them, so it has a part of its own.
 
     python -m tests.bench.lookups [--facts N] [--keys N] [--versions N] [--rounds N]
 """
@@ -93,7 +94,7 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=1_000_000)
     parser.add_argument("--versions", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", default=",".join(METHODS))
+    parser.add_argument("--only", default=",".join(name for name in METHODS if name != "asof"))
     given = parser.parse_args()
     from tests.bench.session import bench_session
 

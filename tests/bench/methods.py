@@ -120,22 +120,6 @@ def tuned_by_hand(spark: SparkSession, size: Size, table: str) -> None:
     hand_written(spark, size, table, tuned=True)
 
 
-def mack(spark: SparkSession, size: Size, table: str) -> None:
-    """The library of that name, which builds Delta's pattern through the Python API."""
-    import mack as library
-    from delta import DeltaTable
-
-    library.type_2_scd_generic_upsert(
-        delta_table=DeltaTable.forName(spark, f"{SCHEMA}.{table}"),
-        updates_df=spark.table(f"{SCHEMA}.{BATCH}").withColumnRenamed("changed_at", "valid_from"),
-        primary_key="id",
-        attr_col_names=["part", *names(size)],
-        is_current_col_name="is_current",
-        effective_time_col_name="valid_from",
-        end_time_col_name="valid_to",
-    )
-
-
 def _one_change(size: Size) -> str | None:
     return "fails: several rows of a key" if size.per_key > 1 else None
 
@@ -156,7 +140,6 @@ METHODS = (
     Method("hand-written, tuned", tuned_by_hand, _late, PLAIN),
     Method("the same, deletion vectors", tuned_by_hand, _late),
     Method("Delta docs", delta_docs, _no_late, PLAIN),
-    Method("mack", mack, _no_late, PLAIN),
 )
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / ".build" / "bench"
-MACK = "mack==0.5.0"
 
 
 @contextmanager
