@@ -40,7 +40,7 @@ help:
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
-	@echo "make bench   measurements, side by side in one run (two to three hours on 2 cores); PARTS='history replay' chooses some"
+	@echo "make bench   measurements, side by side in one run (over an hour on 2 cores); PARTS='history replay' chooses some"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'

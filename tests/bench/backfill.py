@@ -60,9 +60,9 @@ LOADS: dict[str, Callable[[SparkSession, Size, str], None]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--versions", type=int, default=120)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--keys", type=int, default=2_000)
+    parser.add_argument("--versions", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=1)
     given = parser.parse_args()
     from tests.bench.session import bench_session
 

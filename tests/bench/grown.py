@@ -1,11 +1,12 @@
 """One more batch into tables that grew by runs, compared with an upsert table that grew by the same batches.
 
-Each table gets every batch: random keys, by ``Runner.run``, by a stream, or by a plain upsert. Tables named with
-"optimized" get an OPTIMIZE every few batches. Files and bytes are those that Delta does not skip, without timing; the
-seconds are medians of interleaved rounds on shallow clones, the ratio the median of the rounds' ratios. Tables grow
-side by side, one per core, and are measured when nothing else runs: after half of the batches, and after all of them.
+Each table gets every batch: random keys, by ``Runner.run``, by a stream, or by a plain upsert. Files and bytes are what
+Delta does not skip, without timing; the seconds are medians of interleaved rounds on shallow clones, the ratio the
+median of the rounds' ratios. Tables grow side by side, one per core, and are measured when nothing else runs, after the
+numbers of batches given. Each is measured as it grew and after an OPTIMIZE of a clone, which makes one file per
+partition, whatever was optimized before.
 
-    python -m tests.bench.grown [--keys N] [--batches N] [--optimize N] [--rounds N] [--layouts] [--table NAME]…
+    python -m tests.bench.grown [--keys N] [--batches N,N] [--rounds N] [--layouts] [--table NAME]…
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import statistics
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, Spec
@@ -28,7 +29,6 @@ from tests.support.grown import Feed, all_files, create_upserted, opened_files, 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FLOORS = {False: "upsert", True: "upsert, optimized"}
 COMPACT = "table: {properties: {delta.autoOptimize.autoCompact: 'true'}}"
 WRITES = "table: {properties: {delta.autoOptimize.optimizeWrite: 'true'}}"
 
@@ -37,14 +37,14 @@ WRITES = "table: {properties: {delta.autoOptimize.optimizeWrite: 'true'}}"
 class Grown:
     """A table, and its measurements: ``options`` of its spec, ``None`` for the upsert table.
 
-    ``brief``: it gets half of the batches.
+    ``brief``: it gets only the first number of batches.
     """
 
     name: str
     options: str | None = ""
-    optimized: bool = False
     streamed: bool = False
     brief: bool = False
+    optimized: bool = False
     files: int = 0
     opened: int = 0
     bytes: int = 0
@@ -80,23 +80,20 @@ class Grown:
 
 TABLES = (
     Grown("upsert", None),
-    Grown("upsert, optimized", None, optimized=True),
     Grown("default"),
-    Grown("default, optimized", optimized=True),
     Grown("default, by a stream", streamed=True, brief=True),
     Grown("layout none", "table: {layout: none}", brief=True),
-    Grown("layout none, optimized", "table: {layout: none}", optimized=True, brief=True),
 )
 LAYOUTS = (
     *(one for one in TABLES if not one.streamed),
-    Grown("cluster_by valid_to, optimized", "table: {cluster_by: [valid_to]}", optimized=True),
-    Grown("cluster_by is_current and key, optimized", "table: {cluster_by: [is_current, id]}", optimized=True),
+    Grown("cluster_by valid_to", "table: {cluster_by: [valid_to]}"),
+    Grown("cluster_by is_current and key", "table: {cluster_by: [is_current, id]}"),
     Grown("default, auto compaction", COMPACT),
     Grown("default, optimized writes", WRITES),
 )
 
 
-def grow(spark: SparkSession, one: Grown, feed: Feed, numbers: range, every: int, checkpoint: str) -> None:
+def grow(spark: SparkSession, one: Grown, feed: Feed, numbers: range, checkpoint: str) -> None:
     """Bring some of the batches to a table."""
     if one.streamed:
         for number in numbers:
@@ -106,15 +103,19 @@ def grow(spark: SparkSession, one: Grown, feed: Feed, numbers: range, every: int
         return
     for number in numbers:
         one.bring(feed.rows(spark, number))
-        if one.optimized and (number + 1) % every == 0:
-            spark.sql(f"OPTIMIZE {SCHEMA}.{one.table}").collect()
+
+
+def optimize(spark: SparkSession, one: Grown) -> Grown:
+    """Clone a table and optimize the clone."""
+    other = replace(one, name=f"{one.name}, optimized", optimized=True, seconds=[])
+    clone(spark, other.table, one.table)
+    spark.sql(f"OPTIMIZE {SCHEMA}.{other.table}").collect()
+    return other
 
 
 def measure(spark: SparkSession, tables: list[Grown], feed: Feed, number: int, rounds: int) -> None:
     """Measure one more batch, in interleaved rounds after a warm-up round."""
     feed.rows(spark, number).write.format("delta").mode("overwrite").saveAsTable(f"{SCHEMA}.one_more")
-    for one in tables:
-        one.seconds.clear()
     for turn in range(rounds + 1):
         for one in tables[turn % len(tables) :] + tables[: turn % len(tables)]:
             clone(spark, "one_round", one.table)
@@ -127,10 +128,10 @@ def measure(spark: SparkSession, tables: list[Grown], feed: Feed, number: int, r
 
 def report(tables: list[Grown]) -> list[str]:
     """Return a line per table, with its ratios to the upsert table."""
-    named = {one.name: one for one in tables}
+    floors = {one.optimized: one for one in tables if one.options is None}
     lines = [f"{'table':<42}{'files':>7}{'opened':>8}{'MB':>8}{'ratio':>7}{'seconds':>9}{'ratio':>7}"]
     for one in tables:
-        floor = named[FLOORS[one.optimized]]
+        floor = floors[one.optimized]
         share = one.bytes / floor.bytes
         slower = statistics.median(a / b for a, b in zip(one.seconds, floor.seconds, strict=True))
         lines.append(
@@ -142,35 +143,35 @@ def report(tables: list[Grown]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keys", type=int, default=50_000)
-    parser.add_argument("--batches", type=int, default=400)
+    parser.add_argument("--keys", type=int, default=20_000)
+    parser.add_argument("--batches", default="40,200", help="measure after each of these numbers of batches")
     parser.add_argument("--share", type=float, default=0.1, help="of the keys, in a batch")
-    parser.add_argument("--optimize", type=int, default=20, help="batches between two OPTIMIZE")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--layouts", action="store_true", help="more layouts, without the stream")
-    parser.add_argument("--table", action="append", default=[], help="names of tables besides the upsert tables")
+    parser.add_argument("--table", action="append", default=[], help="names of tables besides the upsert table")
     given = parser.parse_args()
     feed = Feed(given.keys, given.share)
     tables = list(LAYOUTS if given.layouts else TABLES)
     if given.table:
         tables = [one for one in tables if one.options is None or one.name in given.table]
-    half = given.batches // 2
+    grown = 0
     with bench_session() as spark, tempfile.TemporaryDirectory(dir=FOLDER) as checkpoint:
-        print(f"{given.keys:,} keys, a batch has {given.share:.0%} of them, OPTIMIZE every {given.optimize} batches")
+        print(f"{given.keys:,} keys, a batch has {given.share:.0%} of them")
         for one in tables:
             one.create(spark)
-        for numbers in (range(half), range(half, given.batches)):
-            tables = [one for one in tables if not (one.brief and numbers.start)]
+        for batches in map(int, given.batches.split(",")):
+            tables = [one for one in tables if not (one.brief and grown)]
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                growing = [
-                    pool.submit(grow, spark.newSession(), one, feed, numbers, given.optimize, checkpoint)
-                    for one in tables
-                ]
-            for one, done in zip(tables, growing, strict=True):
+                numbers = range(grown, batches)
+                growing = [pool.submit(grow, spark.newSession(), one, feed, numbers, checkpoint) for one in tables]
+            for done in growing:
                 done.result()
-                one.look(spark, start_of(numbers.stop))
-            measure(spark, tables, feed, numbers.stop, given.rounds)
-            print("\n".join([f"one more after {numbers.stop} batches:", *report(tables)]), flush=True)
+            grown = batches
+            states = [state for one in tables for state in (replace(one, seconds=[]), optimize(spark, one))]
+            for state in states:
+                state.look(spark, start_of(batches))
+            measure(spark, states, feed, batches, given.rounds)
+            print("\n".join([f"one more after {batches} batches:", *report(states)]), flush=True)
 
 
 if __name__ == "__main__":

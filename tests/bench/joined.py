@@ -99,9 +99,9 @@ def measure(spark: SparkSession, rounds: int) -> dict[str, Measured]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--keys", type=int, default=250_000)
     parser.add_argument("--versions", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
     given = parser.parse_args()
     from tests.bench.session import bench_session
 

@@ -90,8 +90,8 @@ SAME = ("as_was", "by hand", "newest start", "asof")
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--facts", type=int, default=10_000_000)
-    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--facts", type=int, default=5_000_000)
+    parser.add_argument("--keys", type=int, default=500_000)
     parser.add_argument("--versions", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default=",".join(name for name in METHODS if name != "asof"))

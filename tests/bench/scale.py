@@ -112,9 +112,9 @@ def measure_rows(spark: SparkSession, sizes: list[Size], rounds: int) -> dict[Si
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--keys", default="1000000,2000000,4000000")
+    parser.add_argument("--keys", default="500000,1000000,2000000")
     parser.add_argument("--files", default="0,1000,10000,100000")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     given = parser.parse_args()
     from tests.bench.session import bench_session
 
