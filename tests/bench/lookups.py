@@ -2,9 +2,9 @@
 
 Every method adds up a hash of all columns of the joined facts. Those that answer the same question must agree on the
 sum. ``sum`` reads the facts without joining them. ``asof`` compares each fact with each version of any key, which ends
-only for few of them, so it has a part of its own.
+only for few of them, so it runs only if ``--only`` names it.
 
-    python -m tests.bench.lookups [--facts N] [--keys N] [--versions N] [--rounds N]
+    python -m tests.bench.lookups [--facts N] [--keys N] [--versions N] [--rounds N] [--only NAME,NAME]
 """
 
 from __future__ import annotations
