@@ -19,6 +19,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["name", "address"]'
 );

@@ -20,6 +20,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'date',
     'scdgen.tracked' = '["address"]'
 );

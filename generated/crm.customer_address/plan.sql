@@ -20,14 +20,22 @@ WITH source_rows AS (
     FROM crm.customer_changes
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+    -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_address: needs ANSI mode')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_address: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_address: id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_address: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_address: start_date is NULL')
-            WHEN _scd_at >= _scd_batch_from THEN _scd_kept
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_address: the source changed during the run')
         END
 ),

@@ -22,6 +22,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["company", "customer_no"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["name", "city"]'
 );

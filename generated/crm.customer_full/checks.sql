@@ -7,7 +7,7 @@ SELECT
     t.customer_no,
     COUNT(*) AS row_count
 FROM crm.customer_full AS t
-WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999'
+WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC'
 GROUP BY t.customer_no
 HAVING COUNT(*) > 1;
 
@@ -16,7 +16,7 @@ SELECT *
 FROM (
     SELECT
         *,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
         LEAD(t.effective_ts) OVER by_key AS _scd_next
     FROM crm.customer_full AS t
     WINDOW by_key AS (PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts)
@@ -34,17 +34,17 @@ HAVING COUNT(*) > 1;
 -- end_after_start: a version ends after it begins.
 SELECT *
 FROM crm.customer_full AS t
-WHERE NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND <= t.effective_ts
+WHERE NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND <= t.effective_ts
     OR t.expiry_ts IS NULL
-    OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999'
-    OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999';
+    OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+    OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999 UTC';
 
 -- no_repeat: no two adjoining versions are equal.
 SELECT *
 FROM (
     SELECT
         *,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
         LEAD(STRUCT(t.name)) OVER by_key <=> STRUCT(t.name) AS _scd_same,
         LEAD(t.effective_ts) OVER by_key AS _scd_next
     FROM crm.customer_full AS t
@@ -55,7 +55,7 @@ WHERE _scd_next = _scd_until AND _scd_same;
 -- flag_matches_end: the flag says what the end says.
 SELECT *
 FROM crm.customer_full AS t
-WHERE NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999' THEN 1 ELSE 0 END);
+WHERE NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END);
 
 -- key_not_null: no key and no start is NULL.
 SELECT *

@@ -19,6 +19,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["customer_no"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp, gap 1 millisecond, open_end 9999-12-31 23:59:59.999',
     'scdgen.tracked' = '["name"]'
 );

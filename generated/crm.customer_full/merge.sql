@@ -10,7 +10,8 @@
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = CASE
-    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
+    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+        THEN CAST(session.taken AS TIMESTAMP)
     ELSE RAISE_ERROR(
         '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end'
     )
@@ -25,13 +26,19 @@ MERGE INTO crm.customer_full AS t USING (
         FROM crm.customer_extract
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
+                WHEN NOT _scd_kept THEN FALSE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_full: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_full: run SET TIME ZONE \'UTC\' first')
                 WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
-                ELSE _scd_kept
+                ELSE TRUE
             END
         UNION ALL
         -- An empty extract would close every version, so it stops the statement.
@@ -68,7 +75,7 @@ MERGE INTO crm.customer_full AS t USING (
         SELECT
             t.customer_no, t.name,
             t.effective_ts AS _scd_from,
-            NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+            NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
             ROW_NUMBER() OVER newest_first AS _scd_row
         FROM crm.customer_full AS t
         WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
@@ -122,7 +129,7 @@ MERGE INTO crm.customer_full AS t USING (
             _scd_action,
             customer_no, name,
             _scd_start AS effective_ts,
-            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS expiry_ts,
+            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999 UTC') AS expiry_ts,
             CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current
         FROM versions
     )

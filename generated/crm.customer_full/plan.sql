@@ -7,7 +7,8 @@
 DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 
 SET VARIABLE _scd_taken_at = CASE
-    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
+    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+        THEN CAST(session.taken AS TIMESTAMP)
     ELSE RAISE_ERROR(
         '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end'
     )
@@ -24,13 +25,19 @@ WITH source_rows AS (
     FROM crm.customer_extract
 ),
 extract AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+    -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_full: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_full: run SET TIME ZONE \'UTC\' first')
             WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
-            ELSE _scd_kept
+            ELSE TRUE
         END
     UNION ALL
     -- An empty extract would close every version, so it stops the statement.
@@ -67,7 +74,7 @@ stored AS (
     SELECT
         t.customer_no, t.name,
         t.effective_ts AS _scd_from,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
         ROW_NUMBER() OVER newest_first AS _scd_row
     FROM crm.customer_full AS t
     WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
@@ -121,7 +128,7 @@ staged AS (
         _scd_action,
         customer_no, name,
         _scd_start AS effective_ts,
-        COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS expiry_ts,
+        COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999 UTC') AS expiry_ts,
         CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current
     FROM versions
 )
@@ -162,12 +169,12 @@ FROM (
             s.customer_no, CASE WHEN t.customer_no IS NULL THEN s.name ELSE t.name END AS name,
             s.effective_ts, s.expiry_ts, s.is_current
         ) AS _scd_new,
-        t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999' AS _scd_current,
-        BOOL_OR(t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999')
+        t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' AS _scd_current,
+        BOOL_OR(t.customer_no IS NOT NULL AND t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC')
             OVER by_key AS _scd_lives,
         BOOL_OR(t.customer_no IS NOT NULL OR k.customer_no IS NOT NULL) OVER by_key AS _scd_known,
         MIN(CASE WHEN s._scd_action IS NOT NULL THEN s.effective_ts END) OVER by_key AS _scd_first_write,
-        COALESCE(BOOL_OR(s.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999') OVER by_key, FALSE) AS _scd_stays
+        COALESCE(BOOL_OR(s.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC') OVER by_key, FALSE) AS _scd_stays
     FROM staged AS s
     FULL OUTER JOIN snapshot AS n
         ON n.customer_no = s.customer_no
@@ -205,7 +212,7 @@ FROM (
         (
             SELECT COUNT(*)
             FROM crm.customer_full AS t
-            WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999'
+            WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC'
         ) AS current_keys
     FROM _scd_plan
 );

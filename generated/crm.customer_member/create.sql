@@ -21,6 +21,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["id"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["segment"]'
 );
@@ -38,7 +39,7 @@ MERGE INTO crm.customer_member AS t USING (
         SELECT
             -1 AS id,
             'Unknown' AS segment,
-            TIMESTAMP '0001-01-01' AS _scd_at,
+            TIMESTAMP '0001-01-01 00:00:00 UTC' AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
     )
 ) AS s

@@ -14,13 +14,21 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     versions AS (
         -- One per key, from its earliest fact on. A fact without a key or a time infers nothing.
+        -- A session that would read values differently stops the statement.
         SELECT
             id,
             CAST(NULL AS STRING) AS segment,
             MIN(_scd_at) AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
         FROM source_rows
-        WHERE id IS NOT NULL
+        WHERE CASE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_member: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_member: run SET TIME ZONE \'UTC\' first')
+                ELSE TRUE
+            END
+            AND id IS NOT NULL
             AND _scd_at IS NOT NULL
             AND NOT (id = -1)
         GROUP BY id

@@ -45,7 +45,8 @@ changed AS (
         OR _scd_until >= CAST(session.since AS TIMESTAMP)
 ),
 boundaries AS (
-    -- Each start and each end is a boundary. A version that breaks a rule stops the statement.
+    -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
+    -- session that would read values differently.
     SELECT DISTINCT id, _scd_at
     FROM periods AS p
     LEFT SEMI JOIN changed AS c
@@ -53,6 +54,10 @@ boundaries AS (
         LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS id, _scd_at
     WHERE
         CASE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_profile: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_profile: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL THEN RAISE_ERROR(
                 '[SCDGEN_NULL_KEY] crm.customer_profile: a joined version has no key: '
                 || TO_JSON(STRUCT(id, _scd_table, _scd_from, _scd_until))

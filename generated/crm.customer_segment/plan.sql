@@ -21,14 +21,22 @@ WITH source_rows AS (
     FROM crm.customer_segment_changes
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+    -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_segment: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_segment: run SET TIME ZONE \'UTC\' first')
             WHEN id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_segment: id is NULL')
+            WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] crm.customer_segment: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] crm.customer_segment: changed_at is NULL')
-            WHEN _scd_at >= _scd_batch_from THEN _scd_kept
+            WHEN _scd_at >= _scd_batch_from THEN TRUE
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] crm.customer_segment: the source changed during the run')
         END
 ),

@@ -15,5 +15,6 @@ COMMENT 'How each customer first came to us.'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd0',
-    'scdgen.keys' = '["customer_id"]'
+    'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC'
 );

@@ -23,6 +23,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["region", "customer_no"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'date, gap 1 day, open_end 9999-12-31',
     'scdgen.tracked' = '["address", "birth_date"]'
 );

@@ -27,6 +27,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["icao"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["iata", "name", "city", "subd", "country", "elevation", "lat", "lon", "tz", "lid"]'
 );

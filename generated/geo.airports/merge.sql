@@ -32,13 +32,19 @@ MERGE INTO geo.airports AS t USING (
         FROM geo.airports_release
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
+                WHEN NOT _scd_kept THEN FALSE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] geo.airports: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] geo.airports: run SET TIME ZONE \'UTC\' first')
                 WHEN icao IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] geo.airports: icao is NULL')
-                ELSE _scd_kept
+                ELSE TRUE
             END
         UNION ALL
         -- An empty extract would close every version, so it stops the statement.

@@ -23,14 +23,22 @@ MERGE INTO retail.customer AS t USING (
         FROM retail_landing.customer_changes
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
+                WHEN NOT _scd_kept THEN FALSE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.customer: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.customer: run SET TIME ZONE \'UTC\' first')
                 WHEN customer_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.customer: customer_id is NULL')
+                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                    THEN RAISE_ERROR('[SCDGEN_YEAR] retail.customer: a time is not in the years 1 to 9999')
                 WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] retail.customer: changed_at is NULL')
-                WHEN _scd_at >= _scd_batch_from THEN _scd_kept
+                WHEN _scd_at >= _scd_batch_from THEN TRUE
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] retail.customer: the source changed during the run')
             END
     ),

@@ -20,6 +20,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["street", "city"]'
 );

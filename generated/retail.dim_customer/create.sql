@@ -24,6 +24,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["customer_id"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp',
     'scdgen.tracked' = '["name", "segment", "street", "city"]'
 );
@@ -47,7 +48,7 @@ MERGE INTO retail.dim_customer AS t USING (
             'Unknown' AS segment,
             CAST(NULL AS STRING) AS street,
             CAST(NULL AS STRING) AS city,
-            TIMESTAMP '0001-01-01' AS _scd_at,
+            TIMESTAMP '0001-01-01 00:00:00 UTC' AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
     )
 ) AS s

@@ -14,6 +14,7 @@ MERGE INTO retail.dim_customer AS t USING (
     ),
     versions AS (
         -- One per key, from its earliest fact on. A fact without a key or a time infers nothing.
+        -- A session that would read values differently stops the statement.
         SELECT
             customer_id,
             CAST(NULL AS STRING) AS name,
@@ -23,7 +24,14 @@ MERGE INTO retail.dim_customer AS t USING (
             MIN(_scd_at) AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
         FROM source_rows
-        WHERE customer_id IS NOT NULL
+        WHERE CASE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
+                ELSE TRUE
+            END
+            AND customer_id IS NOT NULL
             AND _scd_at IS NOT NULL
             AND NOT (customer_id = -1)
         GROUP BY customer_id

@@ -34,12 +34,17 @@ MERGE INTO retail.dim_customer AS t USING (
         FROM address
     ),
     boundaries AS (
-        -- Each start and each end is a boundary. A version that breaks a rule stops the statement.
+        -- Each start and each end is a boundary. A version that breaks a rule stops the statement, as does a
+        -- session that would read values differently.
         SELECT DISTINCT customer_id, _scd_at
         FROM periods
         LATERAL VIEW STACK(2, _scd_key_1, _scd_from, _scd_key_1, _scd_until) b AS customer_id, _scd_at
         WHERE
             CASE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.dim_customer: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.dim_customer: run SET TIME ZONE \'UTC\' first')
                 WHEN customer_id IS NULL THEN RAISE_ERROR(
                     '[SCDGEN_NULL_KEY] retail.dim_customer: a joined version has no key: '
                     || TO_JSON(STRUCT(customer_id, _scd_table, _scd_from, _scd_until))
@@ -80,14 +85,16 @@ MERGE INTO retail.dim_customer AS t USING (
                 AND (address._scd_until IS NULL OR spans._scd_at < address._scd_until)
     ),
     given AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row that breaks a rule stops the statement.
+        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
+                WHEN NOT _scd_kept THEN FALSE
                 WHEN customer_id = -1
                     THEN RAISE_ERROR('[SCDGEN_RESERVED_KEY] retail.dim_customer: a row has the reserved key')
-                ELSE _scd_kept
+                ELSE TRUE
             END
     ),
     neighbours AS (

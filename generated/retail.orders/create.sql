@@ -15,5 +15,6 @@ COMMENT 'The facts, one row per order; guests order without a customer'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd1',
-    'scdgen.keys' = '["order_id"]'
+    'scdgen.keys' = '["order_id"]',
+    'scdgen.time_zone' = 'UTC'
 );

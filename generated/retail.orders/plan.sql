@@ -15,13 +15,21 @@ WITH source_rows AS (
     FROM retail_landing.order_rows
 ),
 changes AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+    -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] retail.orders: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] retail.orders: run SET TIME ZONE \'UTC\' first')
             WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] retail.orders: order_id is NULL')
-            ELSE _scd_kept
+            WHEN YEAR(ordered_at) < 1 OR YEAR(ordered_at) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] retail.orders: a time is not in the years 1 to 9999')
+            ELSE TRUE
         END
 ),
 ranked AS (

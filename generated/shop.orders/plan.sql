@@ -17,16 +17,24 @@ WITH source_rows AS (
     WHERE dbt_is_deleted = 'False'
 ),
 given AS (
-    -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+    -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+    -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
     SELECT *
     FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
     WHERE
         CASE
+            WHEN NOT _scd_kept THEN FALSE
+            WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                THEN RAISE_ERROR('[SCDGEN_SETTINGS] shop.orders: needs ANSI mode and TIMESTAMP_LTZ')
+            WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] shop.orders: run SET TIME ZONE \'UTC\' first')
             WHEN order_id IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] shop.orders: order_id is NULL')
+            WHEN YEAR(LEAST(_scd_at, _scd_until)) < 1 OR YEAR(GREATEST(_scd_at, _scd_until)) > 9999
+                THEN RAISE_ERROR('[SCDGEN_YEAR] shop.orders: a time is not in the years 1 to 9999')
             WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] shop.orders: dbt_valid_from is NULL')
             WHEN _scd_until <= _scd_at
                 THEN RAISE_ERROR('[SCDGEN_END_BEFORE_START] shop.orders: dbt_valid_to is not after dbt_valid_from')
-            ELSE _scd_kept
+            ELSE TRUE
         END
 ),
 neighbours AS (

@@ -15,5 +15,6 @@ COMMENT 'The newest price of each product (type 1), whatever the order in which 
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd1',
-    'scdgen.keys' = '["product_id"]'
+    'scdgen.keys' = '["product_id"]',
+    'scdgen.time_zone' = 'UTC'
 );

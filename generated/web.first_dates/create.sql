@@ -16,5 +16,6 @@ COMMENT 'When each visitor\'s cookie was seen first, with or without a user'
 TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd1',
-    'scdgen.keys' = '["visitor_cookie_id"]'
+    'scdgen.keys' = '["visitor_cookie_id"]',
+    'scdgen.time_zone' = 'UTC'
 );

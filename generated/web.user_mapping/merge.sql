@@ -31,17 +31,25 @@ MERGE INTO web.user_mapping AS t USING (
         WHERE userId IS NOT NULL
     ),
     changes AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
+                WHEN NOT _scd_kept THEN FALSE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] web.user_mapping: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] web.user_mapping: run SET TIME ZONE \'UTC\' first')
                 WHEN visitor_cookie_id IS NULL
                     THEN RAISE_ERROR('[SCDGEN_NULL_KEY] web.user_mapping: visitor_cookie_id is NULL')
+                WHEN YEAR(_scd_at) < 1 OR YEAR(_scd_at) > 9999
+                    THEN RAISE_ERROR('[SCDGEN_YEAR] web.user_mapping: a time is not in the years 1 to 9999')
                 WHEN _scd_at IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_TIME] web.user_mapping: landed is NULL')
                 WHEN _scd_at - INTERVAL '1' MICROSECOND >= _scd_batch_from
                     AND (vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, vcid_first_two))
-                    THEN _scd_kept
+                    THEN TRUE
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.user_mapping: the source changed during the run')
             END
     ),

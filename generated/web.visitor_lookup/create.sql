@@ -20,6 +20,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["visitor_cookie_id"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp, gap 1 microsecond, open_end last_run',
     'scdgen.tracked' = '["user_id", "vcid_first_two"]'
 );

@@ -250,6 +250,7 @@ def _where(spec: Spec, word: str) -> str:
     word = word.strip("'").rpartition(".")[2]
     texts = [(place, text) for place, _, text in sql_texts(spec)]
     texts += [(("columns", name), name) for name, column in spec.columns.items() if column.from_ is None]
+    texts += [(("columns", name, "type"), column.type) for name, column in spec.columns.items() if "<" in column.type]
     found = [place for place, text in texts if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)]
     if not found:
         return ""

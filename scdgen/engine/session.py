@@ -27,6 +27,7 @@ from scdgen.engine.jvm import (
 )
 from scdgen.errors import DEBUG, EngineError, UsageError
 from scdgen.sql import quote_parts, text_literal
+from scdgen.sql.literal import same_zone
 from scdgen.sql.tokens import first_line
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ _REFUSED = re.compile(
     r"\[(CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b|Cannot modify the value of a (?:static|Spark) config"
 )
 _ANSI = "spark.sql.ansi.enabled"
+_ZONE = "spark.sql.session.timeZone"
+_TIMESTAMP = "spark.sql.timestampType"
 
 
 def local_session(
@@ -225,11 +228,20 @@ def _back(spark: SparkSession, before: dict[str, str | None]) -> None:
 
 
 @contextmanager
-def ansi(spark: SparkSession) -> Iterator[None]:
-    """Turn ANSI mode on, in which a value that does not convert is an error, not NULL.
+def strict(spark: SparkSession) -> Iterator[None]:
+    """Let the session read values as the generated SQL means them.
 
-    Raises :class:`EngineError` if it is off and the session does not allow it to be changed.
+    That is ANSI mode, in which a value that does not convert is an error, not NULL; and TIMESTAMP as the type of
+    instants. Raises :class:`EngineError` if ANSI mode is off and the session does not allow it to be changed; the
+    generated SQL refuses the other type.
     """
+    instants = {_TIMESTAMP: "TIMESTAMP_LTZ"} if _read(spark, _TIMESTAMP) == "TIMESTAMP_NTZ" else {}
+    with set_while(spark, instants), _ansi(spark):
+        yield
+
+
+@contextmanager
+def _ansi(spark: SparkSession) -> Iterator[None]:
     if _is_ansi(spark):
         yield
         return
@@ -240,6 +252,29 @@ def ansi(spark: SparkSession) -> Iterator[None]:
                 "become NULL; set it to true for this compute"
             )
         yield
+
+
+def read_zone(spark: SparkSession) -> str:
+    """Return the time zone of the session; UTC if it may not be read, which the generated SQL then tests."""
+    return _read(spark, _ZONE) or "UTC"
+
+
+@contextmanager
+def zone_while(spark: SparkSession, zone: str) -> Iterator[None]:
+    """Set the time zone of the session; if it refuses, the generated SQL stops."""
+    with set_while(spark, {} if same_zone(read_zone(spark), zone) else {_ZONE: zone}):
+        yield
+
+
+def _read(spark: SparkSession, setting: str) -> str | None:
+    """Return a setting of the session; ``None`` if it may not be read, or is unknown."""
+    try:
+        found = spark.conf.get(setting, None)
+    except Exception as error:
+        if not refuses(error):
+            raise
+        return None
+    return None if found is None else str(found)
 
 
 def _is_ansi(spark: SparkSession) -> bool:

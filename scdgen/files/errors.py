@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import BadValue, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, translate
-from scdgen.engine.session import ansi
+from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
 from scdgen.files.find import Files, find
@@ -66,7 +66,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
     """
     files = _described(spec, path, options)
     try:
-        with ansi(spark):
+        with strict(spark):
             source = opened(spark, spec, files)
     except ScdgenError:
         raise
@@ -101,7 +101,7 @@ def explained(
         return None
     source.texts.createOrReplaceTempView(_VIEW)
     try:
-        with ansi(spark):
+        with strict(spark):
             found = bad_value(spark, bind(spec, _VIEW, params))
     finally:
         spark.catalog.dropTempView(_VIEW)

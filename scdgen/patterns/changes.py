@@ -25,6 +25,8 @@ from scdgen.patterns.migrate import (
     with_statements,
 )
 from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec, locate_history_column
+from scdgen.spec.pattern import TIME_ZONE
+from scdgen.sql.literal import same_zone
 from scdgen.sql.tokens import DIALECT
 
 _TAKE = f"take the table over with {ADOPT}"
@@ -370,6 +372,11 @@ class _Changes:
 
     def table(self) -> Iterator[str]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
+        if not same_zone(self.old.time_zone, self.new.time_zone):
+            why = "stored times were read in the old one; every run stops; name another target, or if no value depends "
+            line = _line("table.time_zone", self.old.time_zone, self.new.time_zone, f"{why}on it, set the property")
+            step = Step("set", sql.text_literal(TIME_ZONE), sql.text_literal(self.new.time_zone))
+            yield with_statements(line, self.new, [step])
         old, new = _table_options(self.old), _table_options(self.new)
         if not {"partition_by", "cluster_by"} & {*old, *new} and self.old.separates_open != self.new.separates_open:
             old["layout"], new["layout"] = ("auto" if spec.separates_open else "none" for spec in (self.old, self.new))

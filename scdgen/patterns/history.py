@@ -14,6 +14,7 @@ from scdgen.patterns.columns import Field, cast, hash_of, row_hash, wrapped
 from scdgen.spec import model
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import named_as
+from scdgen.sql.literal import timestamp_literal
 from scdgen.sql.tokens import with_column
 
 BATCH_FROM = "_scd_batch_from"
@@ -23,18 +24,23 @@ _SECONDS = {"microsecond": 1e-6, "millisecond": 1e-3, "second": 1, "minute": 60,
 
 
 class Times:
-    """The time arithmetic of one spec's history: ``start`` and ``end`` are columns, ``type`` is that of both."""
+    """The time arithmetic of one spec's history: ``start`` and ``end`` are columns, ``type`` is that of both.
+
+    ``zone`` is the time zone of the table: a literal means the same in a session of any other.
+    """
 
     history: model.History
     type: str
     start: str
     end: str
+    zone: str
 
     def __init__(self, spec: Spec):
         self.history = spec.history
         self.type = spec.history.type.upper()
         self.start = sql.quote(spec.history.valid_from)
         self.end = sql.quote(spec.history.valid_to)
+        self.zone = spec.time_zone
 
     @property
     def open_end(self) -> str | None:
@@ -42,7 +48,7 @@ class Times:
         value = self.history.open_end
         if value is None or self.by_run:
             return None
-        return str(value) if self.type == "BIGINT" else f"{self.type} {sql.text_literal(str(value))}"
+        return str(value) if self.type == "BIGINT" else self._literal(str(value))
 
     @property
     def by_run(self) -> bool:
@@ -52,7 +58,13 @@ class Times:
     @property
     def beginning(self) -> str:
         """Return the beginning of time, where the unknown member starts."""
-        return cast(f"'{-(1 << 63)}'", self.type) if self.type == "BIGINT" else f"{self.type} '0001-01-01'"
+        return cast(f"'{-(1 << 63)}'", self.type) if self.type == "BIGINT" else self._literal("0001-01-01")
+
+    def _literal(self, text: str) -> str:
+        """Return a date or a time as a literal."""
+        return (
+            timestamp_literal(text, self.zone) if self.type == "TIMESTAMP" else f"{self.type} {sql.text_literal(text)}"
+        )
 
     @property
     def no_next(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.columns import Target, cast, names_of
+from scdgen.patterns.environment import Environment
 from scdgen.patterns.facts import Head, fields_of
 from scdgen.patterns.history import History
 from scdgen.spec.model import Spec
@@ -17,10 +18,11 @@ from scdgen.sql.layout import named_as, negated
 class Infer:
     """infer.sql: a version for each key that ``facts`` name and the table lacks.
 
-    ``given`` are the keys of a fact, ``at`` is its time. A fact from the ``open_end`` on, or one that breaks the
-    condition ``reserved`` (it has the key of the unknown member), infers nothing. ``values`` are the columns of the new
-    versions, ``no_next`` is their end; ``version`` are all columns, computed from these, each with its name. ``moved``
-    are the columns that depend on ``start``, ``flag`` is the one of inferred members.
+    ``given`` are the keys of a fact, ``at`` is its time; ``environment`` are the rules for the session. A fact from the
+    ``open_end`` on, or one that breaks the condition ``reserved`` (it has the key of the unknown member), infers
+    nothing. ``values`` are the columns of the new versions, ``no_next`` is their end; ``version`` are all columns,
+    computed from these, each with its name. ``moved`` are the columns that depend on ``start``, ``flag`` is the one of
+    inferred members.
     """
 
     head: Head
@@ -30,6 +32,7 @@ class Infer:
     columns: tuple[str, ...]
     given: tuple[str, ...]
     at: str
+    environment: Environment
     open_end: str | None
     reserved: str | None
     values: tuple[str, ...]
@@ -55,6 +58,7 @@ class Infer:
             columns=tuple(column.name for column in columns),
             given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
             at=cast(sql.expression(inferred.at).text, times.type),
+            environment=Environment.of(spec),
             open_end=times.open_end,
             reserved=negated(unknown) if unknown else None,
             values=tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns.columns import struct, wrapped
@@ -10,6 +11,9 @@ from scdgen.spec.model import Spec
 
 # The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
+# The rules for the session.
+SETTINGS = "settings"
+TIME_ZONE = "time_zone"
 
 _WIDTH = 80  # of a refusal, which may follow a condition
 
@@ -20,6 +24,9 @@ _ADVICE = {
     "null_key": "fix the source or set bad_rows: skip",
     "null_time": "fix the source or set bad_rows: skip",
     "unknown_column": "fix source.sets, or add the column to the spec",
+    "year": "give its pattern, as in to_timestamp(period, 'yyyyMM'), or for a number write timestamp_millis(ts_ms)",
+    SETTINGS: "set spark.sql.ansi.enabled to true (ANSI_MODE of a SQL warehouse), or leave the session to scdgen",
+    TIME_ZONE: "or set table.time_zone in the spec",
     "gap": "the gap does not lead back to it; set a gap of less than a day, or the session's time zone to UTC",
     SOURCE_CHANGED: "run again",
     "conflict": "fix the source, order them by source.sequence_by or set conflicts: any",
@@ -39,6 +46,15 @@ _ADVICE_IN_JOIN = {
 }
 _CONFLICT_IN_VERSIONS = "fix the source, which must have one row of each start"
 _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effective_at or set late_arriving: ignore"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for a row, or for the session: its name, the condition for breaking it, and the refusal."""
+
+    name: str
+    broken: str
+    refusal: str
 
 
 def refusal(spec: Spec, rule: str, what: str, values: Sequence[str] = ()) -> str:

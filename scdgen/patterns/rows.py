@@ -7,30 +7,24 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source, variables
-from scdgen.patterns.columns import cast, field_of, wrapped
+from scdgen.patterns.columns import field_of, wrapped
+from scdgen.patterns.convert import convert
+from scdgen.patterns.environment import Environment
 from scdgen.patterns.history import Times
 from scdgen.patterns.join import Join, join_of
-from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, refusal
+from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, Rule, refusal
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true, negated
 from scdgen.sql.tokens import with_column
 
 SOURCE_VIEW = "_scd_source"
+_DATED = {"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"}
 # By default Spark's readers turn malformed values into NULL, drop cells and match columns by position; with column
 # pruning they do not check the number of cells in a row.
 _STRICT = {
     "csv": {"header": "true", "mode": "FAILFAST", "columnPruning": "false", "enforceSchema": "false"},
     "json": {"mode": "FAILFAST"},
 }
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule for a row: its name, the condition for breaking it, and the refusal."""
-
-    name: str
-    broken: str
-    refusal: str
 
 
 @dataclass(frozen=True)
@@ -48,10 +42,11 @@ class Rows:
     """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
 
     ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
-    ``skipped`` are the conditions of rows to leave out, ``known`` those of rows that the batch's variables cover
-    (``changed`` refuses any other). ``expected`` are the expectations, those that stop the statement first. ``empty``
-    is the refusal of a source without rows; it is in column number ``key_place``, because a column that nothing reads
-    is not evaluated. With ``join``, the rows are its spans, and ``relation`` is its first table.
+    ``environment`` are the rules for the session. ``skipped`` are the conditions of rows to leave out, ``known`` those
+    of rows that the batch's variables cover (``changed`` refuses any other). ``expected`` are the expectations, those
+    that stop the statement first. ``empty`` is the refusal of a source without rows; it is in column number
+    ``key_place``, because a column that nothing reads is not evaluated. With ``join``, the rows are its spans, and
+    ``relation`` is its first table.
     """
 
     name: str
@@ -62,6 +57,7 @@ class Rows:
     where: tuple[str, ...]
     sequence: tuple[str, ...]
     keys: tuple[str, ...]
+    environment: Environment
     skipped: tuple[str, ...]
     rules: tuple[Rule, ...]
     known: tuple[str, ...]
@@ -73,8 +69,8 @@ class Rows:
 
     @property
     def tests_rows(self) -> bool:
-        """Whether a row may break a rule."""
-        return bool(self.rules or self.known or self.expected)
+        """Whether a row, or the session, may break a rule; the steps of a join test the session."""
+        return bool(self.rules or self.known or self.expected or not self.join)
 
     @property
     def newest_first(self) -> list[str]:
@@ -88,7 +84,7 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     select = [
         f"spans.{sql.quote(column)}"
         if spec.source.join and column in spec.keys
-        else f"{cast(source.fragment(spec, column).text, spec.columns[column].type)} AS {sql.quote(column)}"
+        else f"{convert(source.fragment(spec, column), spec.columns[column].type)} AS {sql.quote(column)}"
         for column in source.source_columns(spec)
     ]
     more = {"_scd_at": source.time_expression(spec)} if spec.source.effective_at is not None else {}
@@ -115,6 +111,7 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         where=tuple(source.predicates(spec)),
         sequence=tuple(sequence),
         keys=names,
+        environment=Environment.of(spec),
         skipped=tuple(_missing(spec, column) for column in needed),
         rules=tuple(_rules(spec)),
         known=tuple(variables.known(spec)),
@@ -171,6 +168,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
         names = wrapped("ARRAY", [field_of(spec, name).label for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
+    yield from _year_rules(spec)
     if spec.source.effective_at is None:
         return
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
@@ -188,6 +186,21 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     end = sql.expression(spec.source.effective_until).bare or "effective_until"
     relation = "is not after" if spec.history.gap is None else "is before"
     yield rule("end_before_start", "_scd_until <= _scd_at", f"{end} {relation} {time}")
+
+
+def _year_rules(spec: Spec) -> Iterator[Rule]:
+    """Yield the rule for the years of all dates and times, if there are any.
+
+    A cast makes '202401' the year 202401, and milliseconds the year 55969.
+    """
+    own = [("_scd_at", spec.source.effective_at), ("_scd_until", spec.source.effective_until)]
+    times = [name for name, text in own if text is not None and source.time_type(spec) in _DATED]
+    times += [sql.quote(name) for name in source.source_columns(spec) if spec.columns[name].type in _DATED]
+    if not times:
+        return
+    first, last = (wrapped(f, times) if len(times) > 1 else times[0] for f in ("LEAST", "GREATEST"))
+    broken = f"YEAR({first}) < 1 OR YEAR({last}) > 9999"
+    yield Rule("year", broken, refusal(spec, "year", "a time is not in the years 1 to 9999"))
 
 
 def _expected(spec: Spec) -> Iterator[Expected]:
@@ -221,4 +234,4 @@ def _missing(spec: Spec, name: str) -> str:
 
 def _sets(spec: Spec) -> str:
     """Return the array of the columns that a row sets."""
-    return cast(sql.expression(spec.source.sets or "NULL").text, "ARRAY<STRING>")
+    return convert(sql.expression(spec.source.sets or "NULL"), "ARRAY<STRING>")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns.columns import cast
+from scdgen.patterns.convert import convert
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
@@ -60,14 +61,16 @@ def source_columns(spec: Spec) -> list[str]:
 class SourceCast:
     """A cast of a source value to a type; with ``required``, the test that it is not NULL instead.
 
-    ``place`` names the column in a message; ``bare`` is the source's column if the value is just a column. ``reads``
-    are the columns in its expression, none if some have a qualifier.
+    ``place`` names the column in a message; ``bare`` is the source's column if the value is just a column;
+    ``converted`` is the value as the statements convert it. ``reads`` are the columns in its expression, none if some
+    have a qualifier.
     """
 
     place: str
     text: str
     type: str
     bare: str | None
+    converted: str
     required: bool = False
     reads: tuple[str, ...] = ()
 
@@ -75,7 +78,8 @@ class SourceCast:
     def of(cls, place: str, read: sql.Fragment, kind: str, required: bool = False) -> SourceCast:
         """Return the cast of an expression."""
         reads = sorted(read.columns) if all(len(parts) == 1 for parts in read.names) else ()
-        return cls(place, read.text, kind, read.bare, required, tuple(reads))
+        converted = convert(read, kind) if kind else read.text
+        return cls(place, read.text, kind, read.bare, converted, required, tuple(reads))
 
     @property
     def conversion(self) -> Conversion:

@@ -119,7 +119,7 @@ def _storable(spec: Spec, time: str, option: str) -> str:
     if misread is not None:
         what = f"{option} comes {spec.history.gap} after a change of the clock"
         whens.append(f"WHEN {misread}\n    THEN {refusal(spec, 'gap', what)}")
-    whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'} THEN {time}")
+    whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'}\n    THEN {time}")
     lines = "\n".join([*whens, f"ELSE {stop}"]).replace("\n", "\n    ")
     return f"CASE\n    {lines}\nEND"
 

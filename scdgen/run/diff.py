@@ -93,7 +93,7 @@ def read_diff(
     def select(unchanged: bool) -> Rows:
         return tables.select(spec, wanted.render_query(spec, versions, unchanged, templates), {})
 
-    with tables.reading(spec):
+    with tables.reading(spec) as spec:
         values = tables.require_valid(given, ordered=wanted.to_time is not None)
         wanted = _resolve_words(wanted, values[len(wanted.keys) :])
         if wanted.run_id is not None:

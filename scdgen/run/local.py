@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.run.delta import Commit
 from scdgen.spec.model import Spec
+from scdgen.spec.pattern import TIME_ZONE
+from scdgen.sql.literal import UTC_NAMES
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -52,12 +54,17 @@ class LocalTables:
         self._folder = Path(folder)
 
     @contextmanager
-    def reading(self, spec: Spec) -> Iterator[None]:
-        """Raise :class:`UnreadableError` if the table is not in the warehouse, or deltalake or its engine fails."""
+    def reading(self, spec: Spec) -> Iterator[Spec]:
+        """Raise :class:`UnreadableError` if the table is not in the warehouse, or deltalake or its engine fails.
+
+        Nor is a table of another time zone than UTC read here.
+        """
         if not (self._find(spec) / "_delta_log").is_dir():
             raise UnreadableError("not in the warehouse")
         try:
-            yield
+            if (zone := self._read_zone(spec)) not in UTC_NAMES:
+                raise UnreadableError(f"times of {zone}")
+            yield spec.in_zone("UTC")
         except BaseException as error:
             # An assertion that fails inside of Rust; pyo3 derives it from BaseException.
             if type(error).__name__ != "PanicException":
@@ -95,6 +102,10 @@ class LocalTables:
         for name, version in tree.meta["tables"].items():
             builder.register(name, self._open(spec, version))
         return builder.execute(tree.sql("postgres", identify=True)).read_all()
+
+    def _read_zone(self, spec: Spec) -> str:
+        """Read the time zone that the table was made in."""
+        return self._open(spec, None).metadata().configuration.get(TIME_ZONE) or spec.time_zone
 
     def _open(self, spec: Spec, version: int | None) -> DeltaTable:
         from deltalake import DeltaTable
@@ -189,8 +200,9 @@ def _translate(query: str, target: tuple[str, ...], more: Mapping[str, str]) -> 
             place = exp.Ordered(this=node.expression, desc=isinstance(node, exp.ArgMax))
             node.replace(exp.func("FIRST_VALUE", exp.Order(this=node.this, expressions=[place])))
         elif isinstance(node, exp.Cast) and (zone := _ZONES.get(node.to.this.name)):
-            # Otherwise nanoseconds, which do not reach the year 9999.
-            node.replace(exp.func("ARROW_CAST", node.this, exp.Literal.string(f"Timestamp(Microsecond, {zone})")))
+            # Otherwise nanoseconds, which do not reach the year 9999. A literal of the SQL names its zone.
+            value = exp.Literal.string(node.this.name.removesuffix(" UTC")) if node.this.is_string else node.this
+            node.replace(exp.func("ARROW_CAST", value, exp.Literal.string(f"Timestamp(Microsecond, {zone})")))
     tree.meta["tables"] = tables
     return tree  # type: ignore[no-any-return]
 

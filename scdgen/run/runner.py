@@ -35,9 +35,10 @@ from scdgen.run.plan import PlanView, open_plan, written_share
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
-from scdgen.run.table import TargetTable, find_additions
+from scdgen.run.table import TargetTable, find_additions, table_zone
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
 from scdgen.spec.model import Spec, choose_feeds
+from scdgen.sql.literal import UTC_NAMES
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
@@ -135,6 +136,16 @@ class Runner:
             reported.counts = vars(result)
         return result
 
+    @contextmanager
+    def in_zone(self, spec: Spec) -> Iterator[Spec]:
+        """Give the session the time zone of the spec's table, and yield the spec with it.
+
+        It is the zone in which the table was made; of a table that does not exist or does not say so, the spec's, else
+        the session's. Every method does so by itself; a source whose texts become times needs it while it is read.
+        """
+        with table_zone(self._engine, spec) as zoned:
+            yield zoned
+
     def run_once(
         self,
         spec: Spec,
@@ -191,12 +202,12 @@ class Runner:
         bound, scripts = compiled.spec, compiled.scripts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
-        additions = () if created else self._find_additions(spec, table, job.adopt)
+        additions = () if created else self._find_additions(_with_zone(spec, bound), table, job.adopt)
         evolution = split_statements(
-            scripts.create if created else evolve_script(spec, additions, job.adopt, self.templates)
+            scripts.create if created else evolve_script(bound, additions, job.adopt, self.templates)
         )
         if not created:
-            evolution += required_rows(spec, table.lacks, self.templates)
+            evolution += required_rows(bound, table.lacks, self.templates)
         steps = len(evolution) + job.infer
         with table.restore_on_failure(created, steps, noted):
             self._engine.execute(evolution)
@@ -231,6 +242,9 @@ class Runner:
             run_id, compares = noted if wrote else "", delta.compares_snapshots(spec)
             commits = table.read_newest(run_id, several=compares)
             commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
+        if created and spec.table.time_zone is None and bound.time_zone not in UTC_NAMES:
+            what = f"made in the session's time zone; write table.time_zone: {bound.time_zone} in the spec"
+            log.warning(f"{spec.target}: {what}, because its files say UTC")
         if commit and compares and commit.taken and (newer := delta.find_newer_snapshot(commits, commit.taken)):
             log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
         return RunResult.from_merge(
@@ -339,9 +353,9 @@ class Runner:
     ) -> DataFrame:
         """Select versions of the table in order: those of one key, those valid at a time, or the open ones."""
         wanted = VersionFilter(keys or {}, as_of, current)
-        with self._engine.translated(spec):
+        with self.in_zone(spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
-            return select_versions(self.spark, spec, wanted, self.templates)
+            return select_versions(self.spark, zoned, wanted, self.templates)
 
     def diff(
         self,
@@ -375,9 +389,9 @@ class Runner:
         Raises:
             DataError, EngineError: the table does not exist, or a check, which the message names, cannot be computed.
         """
-        with self._engine.lock, self._engine.translated(spec):
+        with self._engine.lock, self.in_zone(spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
-            return run_checks(self.spark, spec, limit, self.templates)
+            return run_checks(self.spark, zoned, limit, self.templates)
 
     def stream(
         self,
@@ -475,7 +489,7 @@ class Runner:
                 missing = pattern_of(spec).columns(spec)
             else:
                 found = table.read_existing()
-                missing = find_additions(spec, found, adopt or not found.adopted)
+                missing = find_additions(_with_zone(spec, compiled.spec), found, adopt or not found.adopted)
             added = () if creates else tuple(sql.unquote(column.name) for column in missing)
             with (
                 table.view_with_columns(missing) as name,
@@ -489,3 +503,8 @@ class Runner:
         if adopt:
             require_passed(spec, self.check(spec))
         return additions
+
+
+def _with_zone(spec: Spec, bound: Spec) -> Spec:
+    """Return the spec with the time zone of its run, to compare with the table; one that the spec names stays."""
+    return spec if spec.table.time_zone else spec.in_zone(bound.time_zone)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.session import ansi, refuses
+from scdgen.engine.session import refuses, strict
 from scdgen.patterns import variables
 from scdgen.patterns.compile import Compiled, bind, compile_spec
 from scdgen.patterns.queries import source_rows
+from scdgen.run.table import table_zone
 from scdgen.spec import graph
 from scdgen.spec.model import Spec
 
@@ -66,17 +67,19 @@ def prepare(
     serverless compute. Raises :class:`SpecError` before anything is sent to Spark.
     """
     values = params or {}
-    if given is None and (spec.source.query is None or _reads_own_target(spec)):
-        yield Prepared(compile_spec(bind(spec, None, values), templates), None)
-        return
-    compiled = compile_spec(bind(spec, f"_scd_source_{next(_numbers)}", values), templates)
-    if given is not None:
-        yield Prepared(compiled, given)
-        return
-    own = bind(spec, None, values)
-    with engine.lock:  # sets the variables of the params, which are shared by the session
-        rows = _compute_rows(engine, own)
-        yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, templates), None)
+    reads_by_name = given is None and (spec.source.query is None or _reads_own_target(spec))
+    view = None if reads_by_name else f"_scd_source_{next(_numbers)}"
+    compiled = compile_spec(bind(spec, view, values), templates)
+    with table_zone(engine, spec) as zoned:
+        if zoned.time_zone != spec.time_zone:
+            compiled = compile_spec(bind(zoned, view, values), templates)
+        if reads_by_name or given is not None:
+            yield Prepared(compiled, given)
+            return
+        own = bind(zoned, None, values)
+        with engine.lock:  # sets the variables of the params, which are shared by the session
+            rows = _compute_rows(engine, own)
+            yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, templates), None)
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
@@ -84,7 +87,7 @@ def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
 
     Returns ``None`` if the session cannot keep rows, or if two columns have the same name, which a view cannot have.
     """
-    with ansi(engine.spark), engine.translated(bound):
+    with strict(engine.spark), engine.translated(bound):
         for variable in variables.param_variables(bound)[0]:
             engine.declare(variable)
         rows = engine.spark.sql(sql.query(bound.source.query or "").text)

@@ -11,11 +11,13 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scdgen import sql
+from scdgen.engine.engine import Engine
+from scdgen.engine.session import read_zone, zone_while
 from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
 from scdgen.patterns.migrate import (
@@ -33,8 +35,9 @@ from scdgen.patterns.migrate import (
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_format, read_log, render_restore
 from scdgen.spec.model import Spec, locate_history_column
-from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, TRACKED, definition
+from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, TIME_ZONE, TRACKED, definition
 from scdgen.sql.expression import data_type
+from scdgen.sql.literal import UTC_NAMES, same_zone
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
@@ -80,6 +83,14 @@ class TargetTable:
             return False
         found = {name.lower() for name in self.spark.table(view).columns}
         return all(name.lower() in found for name in columns)
+
+    def read_zone(self) -> str | None:
+        """Read the time zone that the table was made in; ``None`` if it does not exist or does not say so."""
+        with suppress(Exception):  # a run meets the error again, and compares the zone with that of the table
+            if self.exists():
+                (found,) = self.spark.sql(f"SHOW TBLPROPERTIES {self.name} ('{TIME_ZONE}')").collect()
+                return None if " " in found["value"] else str(found["value"])  # a sentence if it is not set
+        return None
 
     def read_existing(self) -> Existing:
         """Read the columns and properties of the table."""
@@ -140,6 +151,22 @@ class TargetTable:
         """Whether a run wrote all versions of the table, ``steps`` at most."""
         commits = read_log(self.spark, self.name, steps + 1)
         return len(commits) <= steps and {commit.run for commit in commits} == {run_id}
+
+
+@contextmanager
+def table_zone(engine: Engine, spec: Spec) -> Iterator[Spec]:
+    """Give the session the time zone of the spec's table, and yield the spec with it.
+
+    A table that does not exist, or does not say in which zone it was made, is read in that of the spec or the session.
+    """
+    with ExitStack() as changed:
+        with engine.lock, engine.translated(spec):
+            now = read_zone(engine.spark)
+            zone = TargetTable(engine.spark, spec).read_zone() or spec.table.time_zone or now
+            if not same_zone(zone, now):  # no other thread may use the session until it is set back
+                changed.enter_context(engine.lock)
+                changed.enter_context(zone_while(engine.spark, zone))
+        yield spec.in_zone("UTC" if zone in UTC_NAMES else zone)
 
 
 @dataclass(frozen=True)
@@ -325,6 +352,10 @@ def _check_unknown(
 
 def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[str]:
     wanted, new_name = definition(spec), {old: new for new, old in renamed.items()}
+    zone = table.properties.get(TIME_ZONE)
+    if zone and spec.table.time_zone and not same_zone(zone, spec.table.time_zone):
+        what = f"the table was made with table.time_zone: {zone}, the spec says {spec.table.time_zone}"
+        yield f"{what}; its times were read in the first one; write that, or name another target"
     was, now = table.properties.get(HISTORY, ""), wanted.get(HISTORY, "")
     if was != now:
         line = f"the table was made with history: {was or 'none'}, the spec says {now or 'none'}"

@@ -22,7 +22,7 @@ from scdgen.files.read import missing_column
 from scdgen.patterns.history import Times
 from scdgen.patterns.queries import given_query, name_key, versions_query
 from scdgen.run.delta import Commit, read_log
-from scdgen.run.table import TargetTable
+from scdgen.run.table import TargetTable, table_zone
 from scdgen.spec.model import Spec
 from scdgen.sql.literal import find_form
 
@@ -106,8 +106,11 @@ class Rows(Protocol):
 class Tables(Protocol):
     """Reads tables: with Spark, or those of the embedded warehouse without it."""
 
-    def reading(self, spec: Spec) -> AbstractContextManager[None]:
-        """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
+    def reading(self, spec: Spec) -> AbstractContextManager[Spec]:
+        """Give the spec with the time zone of its table, in which this block reads and writes times as text.
+
+        Raises :class:`DataError` if the table does not exist, and translates errors raised in the block.
+        """
 
     def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
         """Convert the texts of ``given`` as :func:`require_valid` does."""
@@ -129,12 +132,13 @@ class SparkTables:
         self._spark = spark
 
     @contextmanager
-    def reading(self, spec: Spec) -> Iterator[None]:
-        """Raise :class:`DataError` if the table does not exist, and translate errors raised in this block."""
-        with Engine(self._spark).translated(spec), set_while(self._spark, _QUICK_PLAN):
+    def reading(self, spec: Spec) -> Iterator[Spec]:
+        """Give the spec with the time zone of its table, which the session has in this block."""
+        engine = Engine(self._spark)
+        with engine.translated(spec), table_zone(engine, spec) as zoned, set_while(self._spark, _QUICK_PLAN):
             require_table(self._spark, spec)
             try:
-                yield
+                yield zoned
             except Exception as error:
                 if (name := missing_name(error)) is None:
                     raise
@@ -254,10 +258,10 @@ def read_versions(
         UsageError: the spec does not have the key column, or the key or time is invalid.
         DataError, EngineError: the table does not exist, or the engine failed.
     """
-    times = Times(spec)
-    more = {UNTIL: times.until(), OPEN: times.is_open()} if spec.keeps_history else {}
     wanted.render_query(spec, templates)
-    with tables.reading(spec):
+    with tables.reading(spec) as spec:
+        times = Times(spec)
+        more = {UNTIL: times.until(), OPEN: times.is_open()} if spec.keeps_history else {}
         resolved = wanted.resolve(tables.require_valid(wanted.list_given(spec)))
         found = tables.select(spec, resolved.render_query(spec, templates), more)
         rows = found.read(limit + 1 if limit else 0)

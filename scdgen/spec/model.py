@@ -27,6 +27,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.expression import data_type
+from scdgen.sql.literal import time_zone
 
 RESERVED_PREFIX = "_scd_"
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
@@ -113,6 +114,7 @@ def _name(text: str) -> str:
 
 
 Name = Annotated[str, AfterValidator(_name)]
+TimeZone = Annotated[str, AfterValidator(time_zone)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_listed)]
 TableName = Annotated[str, _reads_as(sql.split_name)]
 Expression = Annotated[str, _reads_as(sql.expression)]
@@ -344,6 +346,11 @@ class Table(Model):
         "`history.is_current`, unless `partition_by`, `cluster_by` or `location` is set.",
     )
     properties: Properties = Field(default_factory=dict, description="Delta table properties.")
+    time_zone: TimeZone | None = Field(
+        default=None,
+        description="In which dates, texts and `history.open_end` are read as times. Without it, files say UTC, and a "
+        "run takes the session's when it creates the table; the table keeps it, and every later run uses it.",
+    )
     location: Text | None = Field(
         default=None, description="The folder of the table's files, if the catalog is not to choose it."
     )
@@ -688,6 +695,15 @@ class Spec(Model):
             return name
         stem, _, rest = name.partition(".")
         return f"{stem}.{self.feed}.{rest}"
+
+    @property
+    def time_zone(self) -> str:
+        """Return the time zone in which the SQL reads dates and texts as times; UTC if none is set."""
+        return self.table.time_zone or "UTC"
+
+    def in_zone(self, zone: str) -> Spec:
+        """Return the spec with a time zone: that of its table, or of a session that creates it."""
+        return self.model_copy(update={"table": self.table.model_copy(update={"time_zone": zone})})
 
     @property
     def rules(self) -> PatternRules:

@@ -25,6 +25,7 @@ Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 # Table properties with what the stored rows depend on: a run compares them to see whether the spec has changed.
 PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
+TIME_ZONE = "scdgen.time_zone"
 
 
 class PatternRules:
@@ -79,7 +80,8 @@ class PatternRules:
 
 def definition(spec: Spec) -> dict[str, str]:
     """Return what the stored rows depend on: table property -> value."""
-    return {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), **spec.rules.definition(spec)}
+    own = {PATTERN: spec.pattern, KEYS: names_as_json(spec.keys), TIME_ZONE: spec.time_zone}
+    return {**own, **spec.rules.definition(spec)}
 
 
 def names_as_json(names: Iterable[str]) -> str:

@@ -40,6 +40,7 @@ def resolve(spec: Spec) -> dict[str, Any]:
     del found["sources"]
     found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
     found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
+    found["table"]["time_zone"] = spec.time_zone
     if spec.table.is_laid_out and "layout" not in spec.table.model_fields_set:
         del found["table"]["layout"]
     for name, column in found["columns"].items():

@@ -81,6 +81,7 @@ EVERYWHERE: list[Change] = [
     ("table.cluster_by", ["city"]),
     ("table.properties", {"delta.appendOnly": False}),
     ("table.location", "/data/x"),
+    ("table.time_zone", "Europe/Oslo"),
     ("schema_evolution", "add_columns"),
     ("bad_rows", "skip"),
     ("conflicts", "any"),

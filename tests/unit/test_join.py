@@ -174,7 +174,7 @@ def test_spans_meet_expectations() -> None:
         and "WHEN NOT (city <> '') THEN FALSE\n" in scripts.merge
     )
     assert "    FROM spans\n        INNER JOIN c\n" in scripts.rejects, "the rows are those of the MERGE"
-    assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "RAISE_ERROR" not in scripts.rejects
+    assert "STRUCT(id, name, city, _scd_at)" in scripts.rejects and "SCDGEN_EXPECTATION" not in scripts.rejects
 
 
 def test_no_source_replaces_the_tables() -> None:

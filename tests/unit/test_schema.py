@@ -59,6 +59,7 @@ table:
   cluster_by: id
   layout: auto
   properties: {delta.enableDeletionVectors: true, delta.logRetentionDuration: 30 days, delta.columns: 3}
+  time_zone: Europe/Oslo
   location: null
 schema_evolution: fail
 on_delete: close

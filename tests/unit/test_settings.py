@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scdgen import EngineError, Runner, load_spec_text
-from scdgen.engine.session import ansi, refuses, set_while
+from scdgen.engine.session import refuses, set_while, strict
 from scdgen.engine.spark3 import Substituting, with_variables
 from scdgen.run.delta import note_run, skip_known_batch
 from scdgen.run.stream import build_micro_batch
@@ -100,21 +100,21 @@ def test_batch_settings_are_set_and_removed() -> None:
 
 def test_ansi_is_set_and_restored() -> None:
     spark = session(FakeConf(ansi="false"))
-    with ansi(spark):
+    with strict(spark):
         assert spark.conf.values == {ANSI: "true"}
     assert spark.conf.values == {ANSI: "false"}
 
 
 def test_ansi_already_on_needs_no_permission() -> None:
-    with ansi(session(FakeConf({ANSI}, ansi="true"))):
+    with strict(session(FakeConf({ANSI}, ansi="true"))):
         pass
-    with ansi(session(FakeConf({ANSI}, unread=True), "[CAST_INVALID_INPUT] The value 'a'")):
+    with strict(session(FakeConf({ANSI}, unread=True), "[CAST_INVALID_INPUT] The value 'a'")):
         pass
 
 
 @pytest.mark.parametrize("unread", [False, True])
 def test_ansi_that_cannot_be_set_is_refused(unread: bool) -> None:
-    with pytest.raises(EngineError) as caught, ansi(session(FakeConf({ANSI}, unread, ansi="false"))):
+    with pytest.raises(EngineError) as caught, strict(session(FakeConf({ANSI}, unread, ansi="false"))):
         pytest.fail("values that do not convert would become NULL")
     assert str(caught.value) == (
         f"Spark: {ANSI} is false here and may not be changed, so that a value which does not convert would become "
@@ -143,7 +143,7 @@ def test_other_errors_are_raised() -> None:
 
     with pytest.raises(ConnectionError), set_while(session(Broken()), {"a": "b"}):
         pass
-    with pytest.raises(RuntimeError, match="another"), ansi(session(FakeConf({ANSI}, unread=True), "another")):
+    with pytest.raises(RuntimeError, match="another"), strict(session(FakeConf({ANSI}, unread=True), "another")):
         pass
 
 

@@ -48,7 +48,7 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
      [f"UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);"]),
     ("2c", "history.open_end", "9999-12-31",
      [f"history.open_end: none -> 9999-12-31: stored open versions end with the old one; {STOPS}; {ADOPT}"],
-     [f"UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31' WHERE valid_to IS NULL;"]),
+     [f"UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31 00:00:00 UTC' WHERE valid_to IS NULL;"]),
     ("2c", "history.type", "date",
      [f"history.type: timestamp -> date: stored starts and ends are of the old type; {STOPS}; {ADOPT}"],
      [MAPPING, *converted("valid_from", "DATE"), *converted("valid_to", "DATE")]),

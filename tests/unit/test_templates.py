@@ -19,6 +19,7 @@ from scdgen.cli.timeline_output import Page
 from scdgen.patterns import facts, migrate, queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
+from scdgen.patterns.environment import Environment
 from scdgen.patterns.facts import Head, PlanShape, Session
 from scdgen.patterns.macro import Macro
 from scdgen.patterns.members import Infer
@@ -75,6 +76,7 @@ PARAMETERS: dict[str, Any] = {
     "head": Head,
     "session": Session,
     "rows": Rows,
+    "environment": Environment,
     "read": Read,
     "checks": Checks,
     "shape": PlanShape,

@@ -38,6 +38,7 @@ TBLPROPERTIES (
     'delta.enableDeletionVectors' = 'true',
     'scdgen.pattern' = 'scd2',
     'scdgen.keys' = '["customer_no"]',
+    'scdgen.time_zone' = 'UTC',
     'scdgen.history' = 'timestamp, gap 1 millisecond, open_end 9999-12-31 23:59:59.999',
     'scdgen.tracked' = '["name"]'
 );
@@ -65,7 +66,8 @@ DECLARE OR REPLACE VARIABLE _scd_taken_at TIMESTAMP;
 -- COMMAND ----------
 
 SET VARIABLE _scd_taken_at = CASE
-    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999' THEN CAST(session.taken AS TIMESTAMP)
+    WHEN CAST(session.taken AS TIMESTAMP) < TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+        THEN CAST(session.taken AS TIMESTAMP)
     ELSE RAISE_ERROR(
         '[SCDGEN_NULL_TIME] crm.customer_full: snapshot.taken_at is NULL or not before the open end'
     )
@@ -82,13 +84,19 @@ MERGE INTO crm.customer_full AS t USING (
         FROM crm.customer_extract
     ),
     extract AS (
-        -- A row that breaks a rule stops the statement. EXPLODE: rows that the source leaves out are not tested.
+        -- A row that breaks a rule stops the statement, as does a session that would read values differently.
+        -- EXPLODE keeps Spark from testing rows that the source's own filters drop.
         SELECT *
         FROM source_rows LATERAL VIEW EXPLODE(ARRAY(TRUE)) p AS _scd_kept
         WHERE
             CASE
+                WHEN NOT _scd_kept THEN FALSE
+                WHEN TYPEOF(COALESCE(1, '')) = 'string' OR TYPEOF(CAST(NULL AS TIMESTAMP)) <> 'timestamp'
+                    THEN RAISE_ERROR('[SCDGEN_SETTINGS] crm.customer_full: needs ANSI mode and TIMESTAMP_LTZ')
+                WHEN CURRENT_TIMEZONE() NOT IN ('UTC', 'Etc/UTC', 'GMT')
+                    THEN RAISE_ERROR('[SCDGEN_TIME_ZONE] crm.customer_full: run SET TIME ZONE \'UTC\' first')
                 WHEN customer_no IS NULL THEN RAISE_ERROR('[SCDGEN_NULL_KEY] crm.customer_full: customer_no is NULL')
-                ELSE _scd_kept
+                ELSE TRUE
             END
         UNION ALL
         -- An empty extract would close every version, so it stops the statement.
@@ -125,7 +133,7 @@ MERGE INTO crm.customer_full AS t USING (
         SELECT
             t.customer_no, t.name,
             t.effective_ts AS _scd_from,
-            NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+            NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
             ROW_NUMBER() OVER newest_first AS _scd_row
         FROM crm.customer_full AS t
         WHERE t.expiry_ts >= _scd_taken_at - INTERVAL '1' MILLISECOND
@@ -179,7 +187,7 @@ MERGE INTO crm.customer_full AS t USING (
             _scd_action,
             customer_no, name,
             _scd_start AS effective_ts,
-            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999') AS expiry_ts,
+            COALESCE(_scd_next - INTERVAL '1' MILLISECOND, TIMESTAMP '9999-12-31 23:59:59.999 UTC') AS expiry_ts,
             CASE WHEN _scd_next IS NULL THEN 1 ELSE 0 END AS is_current
         FROM versions
     )
@@ -215,7 +223,7 @@ SELECT
     t.customer_no,
     COUNT(*) AS row_count
 FROM crm.customer_full AS t
-WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999'
+WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC'
 GROUP BY t.customer_no
 HAVING COUNT(*) > 1;
 
@@ -226,7 +234,7 @@ SELECT *
 FROM (
     SELECT
         *,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
         LEAD(t.effective_ts) OVER by_key AS _scd_next
     FROM crm.customer_full AS t
     WINDOW by_key AS (PARTITION BY t.customer_no ORDER BY t.effective_ts, t.expiry_ts)
@@ -248,10 +256,10 @@ HAVING COUNT(*) > 1;
 -- end_after_start: a version ends after it begins.
 SELECT *
 FROM crm.customer_full AS t
-WHERE NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND <= t.effective_ts
+WHERE NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND <= t.effective_ts
     OR t.expiry_ts IS NULL
-    OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999'
-    OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999';
+    OR t.expiry_ts > TIMESTAMP '9999-12-31 23:59:59.999 UTC'
+    OR t.effective_ts >= TIMESTAMP '9999-12-31 23:59:59.999 UTC';
 
 -- COMMAND ----------
 
@@ -260,7 +268,7 @@ SELECT *
 FROM (
     SELECT
         *,
-        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999') + INTERVAL '1' MILLISECOND AS _scd_until,
+        NULLIF(t.expiry_ts, TIMESTAMP '9999-12-31 23:59:59.999 UTC') + INTERVAL '1' MILLISECOND AS _scd_until,
         LEAD(STRUCT(t.name)) OVER by_key <=> STRUCT(t.name) AS _scd_same,
         LEAD(t.effective_ts) OVER by_key AS _scd_next
     FROM crm.customer_full AS t
@@ -273,7 +281,7 @@ WHERE _scd_next = _scd_until AND _scd_same;
 -- flag_matches_end: the flag says what the end says.
 SELECT *
 FROM crm.customer_full AS t
-WHERE NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999' THEN 1 ELSE 0 END);
+WHERE NOT (t.is_current <=> CASE WHEN t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC' THEN 1 ELSE 0 END);
 
 -- COMMAND ----------
 
@@ -301,4 +309,4 @@ CREATE OR REPLACE VIEW crm.customer_full_current AS
 SELECT
     customer_no, name, effective_ts, expiry_ts, is_current
 FROM crm.customer_full AS t
-WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999';
+WHERE t.expiry_ts = TIMESTAMP '9999-12-31 23:59:59.999 UTC';

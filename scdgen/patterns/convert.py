@@ -1,0 +1,82 @@
+"""Conversion of a source value to the type of its column.
+
+A cast takes the fields of a struct by their position, and feeds do not promise an order. So a struct is built again
+from its fields by name, at every depth; a field that the type does not name is left out, and one that the source does
+not have is an error of Spark's analysis.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from scdgen import sql
+from scdgen.patterns.columns import cast, wrapped
+from scdgen.sql.layout import named_as
+from scdgen.sql.tokens import DIALECT
+
+_PATH = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`))*")
+
+
+def convert(read: sql.Fragment, to: str) -> str:
+    """Return the value of an expression as a type. In ANSI mode a value that does not fit is an error.
+
+    >>> convert(sql.expression("name"), "STRING")
+    'CAST(name AS STRING)'
+    >>> print(convert(sql.expression("addr"), "STRUCT<zip: INT>"))
+    CASE WHEN addr IS NOT NULL THEN STRUCT(CAST(addr.zip AS INT) AS zip) END
+    >>> print(convert(sql.expression("f(a)"), "STRUCT<b: INT>"))
+    TRANSFORM(
+        ARRAY(f(a)),
+        _scd_1 -> CASE WHEN _scd_1 IS NOT NULL THEN STRUCT(CAST(_scd_1.b AS INT) AS b) END
+    )[0]
+    """
+    if "STRUCT<" not in to or read.text.upper() == "NULL":
+        return cast(read.text, to)
+    kind = exp.DataType.build(to, dialect=DIALECT)
+    # Its text is written once per field, so that anything but a name is written as the variable of a lambda.
+    if kind.this != exp.DataType.Type.STRUCT or _PATH.fullmatch(read.text):
+        return _by_name(read.text, kind, 0)
+    return f"{_each(f'ARRAY({read.text})', kind, 0)}[0]"
+
+
+def has_structs(kind: str) -> bool:
+    """Whether a value of this type is converted by the names of fields."""
+    return "STRUCT<" in kind
+
+
+def _by_name(value: str, kind: exp.DataType, depth: int) -> str:
+    types = exp.DataType.Type
+    if not kind.find(exp.ColumnDef):
+        return cast(value, kind.sql(dialect=DIALECT))
+    if kind.this == types.STRUCT:
+        return _struct(value, kind, depth)
+    if kind.this == types.ARRAY:
+        return _each(value, kind.expressions[0], depth)
+    key, item = kind.expressions
+    entry = f"_scd_{depth + 1}"
+    parts = (_by_name(f"{entry}.key", key, depth + 1), _by_name(f"{entry}.value", item, depth + 1))
+    return wrapped("MAP_FROM_ENTRIES", [_lambda(f"MAP_ENTRIES({value})", entry, wrapped("STRUCT", parts))])
+
+
+def _struct(value: str, kind: exp.DataType, depth: int) -> str:
+    fields = []
+    for field in kind.expressions:
+        name = sql.quote(field.name)
+        fields.append(named_as(_by_name(f"{value}.{name}", field.args["kind"], depth), name))
+    built = wrapped("STRUCT", fields)
+    line = f"CASE WHEN {value} IS NOT NULL THEN {built} END"
+    if "\n" not in line and len(line) <= 90:
+        return line
+    built = built.replace("\n", "\n        ")
+    return f"CASE\n    WHEN {value} IS NOT NULL\n        THEN {built}\nEND"
+
+
+def _each(value: str, kind: exp.DataType, depth: int) -> str:
+    item = f"_scd_{depth + 1}"
+    return _lambda(value, item, _by_name(item, kind, depth + 1))
+
+
+def _lambda(array: str, item: str, result: str) -> str:
+    return wrapped("TRANSFORM", [array, f"{item} -> {result}"])
