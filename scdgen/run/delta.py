@@ -28,7 +28,7 @@ from scdgen.spec.model import Spec
 from scdgen.version import __version__
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 RETRY_FOR = 600.0  # seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
@@ -200,9 +200,14 @@ def _order_times(text: str) -> tuple[int, str]:
     return (int(text), "") if text.lstrip("-").isdigit() else (0, text)
 
 
+def read_detail(spark: SparkSession, table: str) -> Row:
+    """Read the format, size and properties of a table."""
+    return spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+
+
 def read_format(spark: SparkSession, table: str) -> str:
     """Read the format of a table's files; ``delta`` if the catalog does not know it."""
-    return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["format"] or "delta").lower()
+    return str(read_detail(spark, table)["format"] or "delta").lower()
 
 
 # Files
@@ -230,7 +235,7 @@ def optimize(spark: SparkSession, spec: Spec, vacuum: int | None = None) -> Opti
 
 
 def _read_size(spark: SparkSession, table: str) -> tuple[int, int]:
-    row = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
+    row = read_detail(spark, table)
     return int(row["numFiles"]), int(row["sizeInBytes"])
 
 

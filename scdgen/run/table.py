@@ -33,15 +33,18 @@ from scdgen.patterns.migrate import (
     with_statements,
 )
 from scdgen.patterns.pattern import pattern_of
-from scdgen.run.delta import Commit, read_format, read_log, render_restore
+from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
 from scdgen.spec.model import Spec, locate_history_column
-from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, TIME_ZONE, TRACKED, definition
+from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRACKED, definition
 from scdgen.sql.expression import data_type
 from scdgen.sql.literal import UTC_NAMES, same_zone
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+REDACTED = "(redacted)"
+"""Ends what Spark shows instead of a value that its settings redact."""
 
 _numbers = itertools.count(1)
 _NEWEST = 50  # commits to read back in the log: others may follow the one of a run, or of the newest snapshot
@@ -95,12 +98,21 @@ class TargetTable:
     def read_existing(self) -> Existing:
         """Read the columns and properties of the table."""
         fields = self.spark.table(self.name).schema.fields
-        properties = self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
         found = Existing(
-            {field.name: (field.dataType.simpleString(), field.nullable) for field in fields},
-            {row["key"]: row["value"] for row in properties},
+            {field.name: (field.dataType.simpleString(), field.nullable) for field in fields}, self._read_properties()
         )
         return found if found.adopted else replace(found, kind=self._read_kind())
+
+    def _read_properties(self) -> dict[str, str]:
+        """The table's properties, those of scdgen as they were written.
+
+        SHOW TBLPROPERTIES redacts a value if Spark's ``redaction`` settings match its name or a part of it, such as the
+        ``url`` of a column's name. DESCRIBE DETAIL does not, but it makes Delta count the table's files.
+        """
+        shown = {row["key"]: row["value"] for row in self.spark.sql(f"SHOW TBLPROPERTIES {self.name}").collect()}
+        if any(name.startswith(PREFIX) and REDACTED in value for name, value in shown.items()):
+            return {**shown, **read_detail(self.spark, self.name)["properties"]}
+        return shown
 
     def _read_kind(self) -> str:
         """``view``, or the format of the table's files; ``delta`` if the catalog does not know it."""

@@ -24,8 +24,9 @@ GROUP = "scdgen.patterns"
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 # Table properties with what the stored rows depend on: a run compares them to see whether the spec has changed.
-PATTERN, KEYS, HISTORY, TRACKED = "scdgen.pattern", "scdgen.keys", "scdgen.history", "scdgen.tracked"
-TIME_ZONE = "scdgen.time_zone"
+PREFIX = "scdgen."
+PATTERN, KEYS, HISTORY, TRACKED = (f"{PREFIX}{name}" for name in ("pattern", "keys", "history", "tracked"))
+TIME_ZONE = f"{PREFIX}time_zone"
 
 
 class PatternRules:

@@ -8,7 +8,7 @@ from typing import Any
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
-from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.literal import find_form, length_of, value_text
 
@@ -350,7 +350,7 @@ def _table(spec: Spec) -> Found:
         message = f"cluster_by: {len(table.cluster_by)} columns are more than Delta takes; name at most four"
         yield ("table", "cluster_by"), message
     for name in table.properties:
-        if name.lower().startswith("scdgen."):
+        if name.lower().startswith(PREFIX):
             yield ("table", "properties", name), f"properties: '{name}' is written by scdgen itself; remove it"
     names = _all_columns(spec)
     if len(set(table.partition_by)) >= len(names):

@@ -48,7 +48,7 @@ SNAPSHOT: dict[str, Any] = {
     "snapshot": {"taken_at": "TIMESTAMP '2030-01-01'"},
     "history": {"open_end": dt.date(9999, 12, 31)},  # a date in YAML, text in the manifest
     "keys": ["id"],
-    "columns": COLUMNS,
+    "columns": {**COLUMNS, "url": {"type": "string", "from": "city"}},  # a name that Spark redacts
 }
 NEWEST: dict[str, Any] = {
     "pattern": "scd1",

@@ -58,6 +58,10 @@
   {% for row in run_query('show tblproperties ' ~ relation).rows %}
     {% do stored.update({row[0]: row[1]}) %}
   {% endfor %}
+  {# Spark hides a value there if it has a word such as url or token in it, from the name of a column. #}
+  {% if '(redacted)' in stored.values() | join %}
+    {% do stored.update(fromjson(run_query('describe detail ' ~ relation).columns['properties'][0])) %}
+  {% endif %}
   {% if 'scdgen.pattern' not in stored %}
     {% do exceptions.raise_compiler_error(
       relation ~ ': the table was not created by scdgen; give the model another alias, or rename the table'
