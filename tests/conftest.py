@@ -132,7 +132,7 @@ def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
 def collect(frame: Any) -> list[tuple[Any, ...]]:
     """The rows of a frame, with times in the session's zone.
 
-    pyspark cannot convert TIMESTAMP '0001-01-01', where the unknown member starts ("year 0 is out of range").
+    pyspark cannot convert TIMESTAMP '0001-01-01' ("year 0 is out of range").
     """
     times = {name for name, kind in frame.dtypes if kind == "timestamp"}
     names = {name: quote(name) for name in frame.columns}

@@ -57,14 +57,17 @@ class Times:
 
     @property
     def beginning(self) -> str:
-        """Return the beginning of time, where the unknown member starts."""
-        return cast(f"'{-(1 << 63)}'", self.type) if self.type == "BIGINT" else self._literal("0001-01-01")
+        """Return where the unknown member starts: the least number, or a time that every client can read.
+
+        Python has no timestamp of the year 1 that is converted to the machine's time zone, nor has pandas.
+        """
+        return cast(f"'{-(1 << 63)}'", self.type) if self.type == "BIGINT" else self._literal("1900-01-01")
 
     def _literal(self, text: str) -> str:
         """Return a date or a time as a literal."""
-        return (
-            timestamp_literal(text, self.zone) if self.type == "TIMESTAMP" else f"{self.type} {sql.text_literal(text)}"
-        )
+        if self.type == "TIMESTAMP":
+            return timestamp_literal(text, self.zone)
+        return f"{self.type} {sql.text_literal(text)}"
 
     @property
     def no_next(self) -> str:

@@ -490,8 +490,8 @@ class Members(Model):
 
     unknown: dict[Name, Value] | None = Field(
         default=None,
-        description="An open version from the beginning of time, for facts without a member: all keys, and values of "
-        "some columns; the others are NULL. `create.sql` writes it.",
+        description="An open version from 1900-01-01 on (of type: bigint: from the least number on), for facts without "
+        "a member: all keys, and values of some columns; the others are NULL. `create.sql` writes it.",
     )
     inferred: Inferred | None = Field(
         default=None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, FACTS = 60, 300
-BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(1, 1, 1), "bigint": -(1 << 63)}
+BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1900, 1, 1), "date": dt.date(1900, 1, 1), "bigint": -(1 << 63)}
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
 LOOKUPS: dict[str, dict[str, Any]] = {
     "as_was": {"at": "ordered"},

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import DataError, Runner, load_spec_text
+from scdgen import DataError, Runner, load_spec_text, render
+from scdgen.sql.tokens import split_statements
 from tests.conftest import Called, collect, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_members_case, source_of
 from tests.support.reference import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 KEYS, RUNS = 60, 4
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
-BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1, 1, 1), "date": dt.date(1, 1, 1), "bigint": -(1 << 63)}
+BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1900, 1, 1), "date": dt.date(1900, 1, 1), "bigint": -(1 << 63)}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -271,7 +272,7 @@ def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Call
     assert ", 2 inferred in " in out.splitlines()[1]
     shown = called("show", customer, "--format", "csv")[1].splitlines()
     assert [line.split(",")[:3] for line in shown[1:]] == [
-        ["-1", "Unknown", "0001-01-01 00:00:00"], ["1", "a", "2024-01-03 00:00:00"], ["2", "", "2024-01-04 00:00:00"],
+        ["-1", "Unknown", "1900-01-01 00:00:00"], ["1", "a", "2024-01-03 00:00:00"], ["2", "", "2024-01-04 00:00:00"],
     ]  # fmt: skip
     assert [line.rsplit(",", 1)[1] for line in shown[1:]] == ["false", "false", "true"]
     assert called("check", customer)[0] == 0
@@ -282,3 +283,50 @@ def test_run_infers_from_facts_of_the_same_run(spark: SparkSession, called: Call
     )
     status, _, err = called("run", orders, "--infer")
     assert (status, err) == (2, "--infer: no spec has members.inferred; add it to a spec, or leave --infer out\n")
+
+
+def test_python_reads_the_unknown_member(spark: SparkSession) -> None:
+    """Python has no TIMESTAMP of the year 1: "year 0 is out of range"."""
+    spec = load_spec_text(DIMENSION.replace("members.customer", "members.readable"))
+    spark.sql("DROP TABLE IF EXISTS members.readable")
+    Runner(spark).run(spec, source=spark.sql("SELECT 1 AS id, 'a' AS name, TIMESTAMP '2024-01-05' AS at"))
+    rows = {row["id"]: row["valid_from"] for row in spark.table("members.readable").collect()}
+    assert (rows[-1].year, rows[1].year) == (1900, 2024) or rows[-1].year == 1899, "by the zone of the machine"
+
+
+@pytest.mark.parametrize("start", ["0001-01-01", "1900-01-01"])
+def test_unknown_member_keeps_its_start(spark: SparkSession, start: str) -> None:
+    """Older tables have it from the year 1 on. No run writes it or a second one, and everything finds it."""
+    text = DIMENSION.replace("members.customer", "members.kept") + (
+        "history: {surrogate_key: sk}\n"
+        "lookups:\n  members.kept_facts: {fact: members.kept_orders, at: ordered, keys: {id: customer}, "
+        "columns: {name: who}, missing: unknown}\n"
+    )
+    spec, runner = load_spec_text(text.replace("members.orders", "members.kept_orders")), Runner(spark)
+    spark.sql("CREATE SCHEMA IF NOT EXISTS members")
+    spark.sql("DROP TABLE IF EXISTS members.kept")
+    spark.sql(
+        "CREATE OR REPLACE TABLE members.kept_orders USING delta AS SELECT * FROM VALUES "
+        "(NULL, TIMESTAMP '1850-01-01'), (1, TIMESTAMP '2024-01-06'), (2, TIMESTAMP '1850-01-01') "
+        "AS v (customer, ordered)"
+    )
+    create = render(spec).create.replace("TIMESTAMP '1900-01-01'", f"TIMESTAMP '{start}'")
+    assert start in create
+    for statement in split_statements(create):
+        spark.sql(statement)
+    before = collect(spark.table("members.kept"))
+    assert [row[2 + 1].year for row in before] == [int(start[:4])]
+    row = "SELECT {} AS id, '{}' AS name, TIMESTAMP '{}' AS at"
+    for given, infers in (((1, "a", "2024-01-05"), False), ((1, "b", "2024-01-07"), True)):
+        result = runner.run(spec, source=spark.sql(row.format(*given)), infer=infers)
+        assert (result.inserted, result.inferred) == (1, 1 if infers else None)
+        assert [check.name for check in runner.check(spec) if check.failures] == []
+    assert collect(spark.table("members.kept").where("id = -1")) == before
+    assert runner.plan(spec, source=spark.sql(row.format(1, "b", "2024-01-07"))) == []
+    with pytest.raises(DataError, match="reserved key"):
+        runner.run(spec, source=spark.sql(row.format(-1, "b", "2024-01-07")))
+    for statement in split_statements(render(spec).lookups):
+        spark.sql(statement)
+    found = spark.sql("SELECT customer, who FROM members.kept_facts").collect()
+    assert {row["customer"]: row["who"] for row in found} == {None: "Unknown", 1: "a", 2: None}
+    spark.sql("DROP VIEW members.kept_facts")
