@@ -11,6 +11,7 @@ from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
 from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.literal import find_form, length_of, value_text
+from scdgen.sql.volatile import is_clock
 
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
@@ -391,6 +392,28 @@ def _dates(spec: Spec) -> Found:
                 yield place, f"{option}: '{pattern}': {mistake}"
 
 
+# What may differ from run to run. A query is read once per run, and may be of the last days. The times of a run and the
+# part of the table that a snapshot covers are the run's; checks and views write no row.
+_OF_A_RUN = {("source", "query"), ("source", "changed_since"), ("snapshot", "taken_at"), ("snapshot", "scope")}
+
+
+def _volatile(spec: Spec) -> Found:
+    """Yield expressions that give another value each time: with them, the same batch again would change rows."""
+    for place, read, text in sql_texts(spec):
+        name = read(text).volatile
+        if name is None or place in _OF_A_RUN or place[0] in {"checks", "lookups"}:
+            continue
+        if place[0] == "expectations" and spec.expectations[int(place[1])].on_violation == "fail":
+            continue  # stops the run, or changes nothing
+        hint = "write columns of the fact"
+        if place[0] != "members":  # whose statements read no param
+            hint = "write a param, which may have it as its default"
+        if place[0] == "columns":
+            hint = "leave it out; `scdgen history` has the time of each run" if is_clock(name) else "leave it out"
+        option = next(part for part in reversed(place) if isinstance(part, str))
+        yield place, f"{option}: {name} differs from run to run, so that the same batch again would change rows; {hint}"
+
+
 def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragment], str]]:
     """Yield every piece of SQL in a spec: its place, the function that parses it, its text."""
     source, snapshot = spec.source, spec.snapshot
@@ -601,7 +624,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
     _source, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params, _dates,
-    _names, _overlays, _lookups, _expectations, _members,
+    _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

@@ -15,6 +15,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.sql.tokens import DIALECT, stray_comma, tokens
+from scdgen.sql.volatile import find_volatile
 
 # Not allowed in an expression over one row: would change the number of rows, or the kind of statement.
 _SEVERAL_ROWS = (exp.UDTF, exp.Explode, exp.Posexplode, exp.Inline, exp.Stack)
@@ -132,7 +133,8 @@ class Fragment:
     """A user's expression or query: its text for the generated SQL, and what it reads.
 
     ``columns`` are the lower-case names of the columns it refers to, ``params`` the names after a colon. ``names`` are
-    the columns with their qualifiers, up to two parts each, in lower case.
+    the columns with their qualifiers, up to two parts each, in lower case. ``volatile`` is a function in it that gives
+    another value each time, as it is written.
     """
 
     text: str
@@ -142,6 +144,7 @@ class Fragment:
     loose: bool = False  # an OR at the top level: needs parentheses next to an AND
     tables: frozenset[tuple[str, ...]] = frozenset()
     names: frozenset[tuple[str, ...]] = frozenset()
+    volatile: str | None = None
 
     @property
     def condition(self) -> str:
@@ -333,7 +336,8 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
     }
     read = [tuple(part.name.lower() for part in column.parts) for column in tree.find_all(exp.Column)]
     columns, qualified = frozenset(parts[0] for parts in read), frozenset(parts[:2] for parts in read)
-    return Fragment(written, columns, frozenset(names), bare, loose, frozenset(tables), qualified)
+    volatile = find_volatile(tree, tokens(text))
+    return Fragment(written, columns, frozenset(names), bare, loose, frozenset(tables), qualified, volatile)
 
 
 def _bind_params(text: str) -> tuple[str, set[str]]:

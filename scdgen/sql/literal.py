@@ -11,7 +11,7 @@ from scdgen.sql.expression import text_literal
 _DATE = r"[+-]?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d{0,9})?)?)?"
 _ZONE = r"\s?[A-Za-z+-][\w:+/-]*"
-_DAY_WORDS = {"epoch", "now", "today", "tomorrow", "yesterday"}
+DAY_WORDS = {"epoch", "now", "today", "tomorrow", "yesterday"}
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 UTC_NAMES = ("UTC", "Etc/UTC", "GMT")
@@ -108,11 +108,11 @@ def find_form(text: str, kind: str) -> str | None:
 
 def _is_date(text: str) -> bool:
     found = re.fullmatch(rf"{_DATE}(?:[ T].*)?", text)
-    return text.lower() in _DAY_WORDS or (found is not None and _is_day(*found.groups()))
+    return text.lower() in DAY_WORDS or (found is not None and _is_day(*found.groups()))
 
 
 def _is_time(text: str) -> bool:
-    if text.lower() in _DAY_WORDS or re.fullmatch(rf"(?:T|(?=\d+:)){_CLOCK}(?:{_ZONE})?", text):
+    if text.lower() in DAY_WORDS or re.fullmatch(rf"(?:T|(?=\d+:)){_CLOCK}(?:{_ZONE})?", text):
         return True
     found = re.fullmatch(rf"{_DATE}(?:[ T](?:{_CLOCK})?(?:{_ZONE})?)?", text)
     if found is None:
