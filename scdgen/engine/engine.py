@@ -26,8 +26,8 @@ from scdgen.patterns.rows import left_out
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.patterns.variables import Variable
 from scdgen.spec.model import Spec
-from scdgen.sql import quote, text_literal
-from scdgen.sql.dates import find_patterns
+from scdgen.sql import quote
+from scdgen.sql.dates import ways_to_read
 from scdgen.sql.tokens import first_line, split_statements
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ _CAST_ERRORS = (
     r"ARITHMETIC_OVERFLOW|CONVERSION_INVALID_INPUT|EXCEED_LIMIT_LENGTH|DELTA_EXCEED_CHAR_VARCHAR_LIMIT|"
     r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION)"
 )
+
+_CAST_RULES = {"cast", "year"}  # rules of the SQL for a value that does not convert, or to a year that is refused
 
 # pyspark logs every failed query as a page of JSON; the error contains all of it.
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -81,14 +83,11 @@ class Engine:
         for statement in split_statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
-    def declare(self, variable: Variable) -> None:
-        """Declare a variable of the session, and set it to its value."""
-        self.execute(
-            [
-                f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}",
-                f"SET VARIABLE {variable.name} = {variable.value}",
-            ]
-        )
+    def declare(self, variable: Variable, is_set: bool = True) -> None:
+        """Declare a variable of the session, and set it to its value if ``is_set``."""
+        self.execute([f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}"])
+        if is_set:
+            self.execute([f"SET VARIABLE {variable.name} = {variable.value}"])
 
     def count_source(self, bound: Spec, query: str) -> SourceCounts:
         """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is left out."""
@@ -156,8 +155,8 @@ class BadValue:
 
     def _suggest_expression(self) -> str:
         """Name the expression that reads a date in another format, or a decimal comma."""
-        patterns = find_patterns([self.value or ""]) if self.read and self.type in {"DATE", "TIMESTAMP"} else ()
-        calls = [f"to_{self.type.lower()}({self.read}, {text_literal(pattern)})" for pattern in patterns]
+        is_time = self.read and self.type in {"DATE", "TIMESTAMP"}
+        calls = ways_to_read(self.value or "", self.read, self.type) if is_time else []
         is_decimal = self.type.startswith(("DECIMAL", "DOUBLE", "FLOAT"))
         if self.read and is_decimal:
             calls = [
@@ -171,6 +170,8 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     broken = rule_name(str(error))
     if broken is None:
         return value_error(spark, spec, error) or translate(spec, error)
+    if is_cast_error(str(error)) and (found := value_error(spark, spec, error)):
+        return found
     rule, message = broken
     message, count, sample = _with_user_names(spec, advise(spec, rule, message)), None, None
     query = broken_rows(spec, rule)
@@ -227,7 +228,8 @@ def _with_user_names(spec: Spec, text: str) -> str:
 
 def is_cast_error(text: str) -> bool:
     """Whether an error's text means that a value did not convert."""
-    return re.search(_CAST_ERRORS, text) is not None
+    broken = rule_name(text)
+    return re.search(_CAST_ERRORS, text) is not None or (broken is not None and broken[0] in _CAST_RULES)
 
 
 def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:

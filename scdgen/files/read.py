@@ -33,6 +33,8 @@ CSV = {"header": "true", "nullValue": "\x00", **_QUOTES, **STRICT}
 _DOUBT = r"[\r\n\x00\uFFFD]"
 _TEXTS = ("STRING", "VARCHAR", "CHAR", "BINARY")
 _NESTED = ("ARRAY", "STRUCT", "MAP")
+# Texts that Spark reads as a date before the year 1 or after 9999, such as '202401'.
+_FAR_YEAR = r"^\s*(-\d|\+?(0{4,7}|0*[1-9]\d{4,6})(-|\s|T|$))"
 
 
 @dataclass(frozen=True)
@@ -270,6 +272,9 @@ def typed(texts: DataFrame, taken: dict[str, set[str]], kinds_of: dict[str, str]
     columns: list[Column] = []
     for name in texts.columns:
         column, kinds = f.col(sql.quote(name)), taken.get(name.lower(), set())
+        if kinds and all(kind.startswith(("DATE", "TIMESTAMP")) for kind in kinds):
+            # Let the cast fail for a year that it would read.
+            column = f.when(column.rlike(_FAR_YEAR), f.concat(f.lit("year "), column)).otherwise(column)
         if len(kinds) == 1 and not _is_text(kinds):
             column = column.cast(next(iter(kinds)))
         elif name in kinds_of:

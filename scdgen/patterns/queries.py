@@ -5,7 +5,7 @@ None of them is written to a file. Each has a template and a dataclass of its fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
@@ -339,6 +339,53 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
     facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
     return _query(Rendering("diagnose.sql.j2", facts))
+
+
+@dataclass(frozen=True)
+class SourceTypes:
+    """source_types.sql: values without their casts, over the ``rows`` of the source, a ``table``, or neither."""
+
+    casts: tuple[SourceCast, ...]
+    rows: Rows | None = None
+    table: str | None = None
+    alias: str | None = None
+
+
+@dataclass(frozen=True)
+class TypedValues:
+    """Values that are cast, and the query of two columns for each: the value, and a NULL of the type."""
+
+    casts: tuple[SourceCast, ...]
+    query: str
+
+
+def typed_values(spec: Spec, infer: bool = False) -> Iterator[TypedValues]:
+    """Yield the values that a run casts to times, with the queries whose schemas have their types.
+
+    The params must be declared as variables. ``infer``: the run infers members.
+    """
+    for facts in _typed_values(spec, infer):
+        if facts.casts:
+            yield TypedValues(facts.casts, _query(Rendering("source_types.sql.j2", facts)))
+
+
+def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
+    yield SourceTypes(tuple(source.time_casts(spec)), read_rows(spec, "incoming"))
+    kind, values = source.time_type(spec), []
+    if spec.snapshot is not None and variables.taken_at(spec) is not None:
+        values.append(SourceCast.of("snapshot.taken_at", sql.expression(spec.snapshot.taken_at), kind))
+    for name, param in spec.params.items():
+        if param.type.startswith(("DATE", "TIMESTAMP")) and sql.is_query(param.default):
+            text = sql.param_value(param.default or "", param.type)
+            values.append(SourceCast(f"the param '{name}'", text, param.type, None))
+    yield SourceTypes(tuple(values))
+    if infer and (inferred := spec.members.inferred):
+        at = SourceCast.of("members.inferred.at", sql.expression(inferred.at), kind)
+        yield SourceTypes((at,), table=sql.quote_parts(sql.split_name(inferred.fact)))
+    for alias, joined in spec.source.join.items():
+        ends = (("valid_from", joined.start), ("valid_to", joined.end))
+        casts = [SourceCast.of(f"source.join.{alias}.{name}", sql.expression(text), kind) for name, text in ends]
+        yield SourceTypes(tuple(casts), table=sql.quote_parts(sql.split_name(joined.table)), alias=sql.quote(alias))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from scdgen.patterns.scd2_versions import Scd2Versions
 from scdgen.patterns.words import KEYS, REFRESHED, VERSIONS
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
+from scdgen.sql.literal import find_form
 
 GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
@@ -399,6 +400,8 @@ def _gap_problem(kind: str, gap: str | int | None) -> str:
 def _fits(kind: str, value: object) -> bool:
     if kind == "bigint":
         return isinstance(value, int) and not isinstance(value, bool)
+    if find_form(str(value), kind.upper()):
+        return False
     try:
         if kind == "date":
             return bool(dt.date.fromisoformat(str(value)))

@@ -15,6 +15,7 @@ from scdgen.sql.tokens import Conversion, find_conversion
 
 TAKEN_AT = "_scd_taken_at"
 RUN = "_scd_run"  # the id of the run, in rejects.sql
+_TIMES = ("DATE", "TIMESTAMP")
 
 
 def unknown_key(spec: Spec) -> str | None:
@@ -87,6 +88,11 @@ class SourceCast:
         return find_conversion(self.text) or Conversion(self.text, self.type, self.text)
 
     @property
+    def is_time(self) -> bool:
+        """Whether the type is that of a date or a time."""
+        return self.type.startswith(_TIMES)
+
+    @property
     def length(self) -> int | None:
         """Return the maximum number of characters of the type, if it has one."""
         return length_of(self.type)
@@ -120,6 +126,16 @@ def time_texts(spec: Spec) -> Iterator[tuple[str, str]]:
         yield "effective_at", spec.source.effective_at
     if spec.source.effective_until is not None:
         yield "effective_until", spec.source.effective_until
+
+
+def time_casts(spec: Spec) -> list[SourceCast]:
+    """Return the casts of a source's values to a time, or to a type that contains one; joined tables aside.
+
+    The number of a change in place of its time (``history.type: bigint``) is one of them.
+    """
+    times = {option for option, _ in time_texts(spec)}
+    found = (cast for cast in source_casts(spec) if not cast.required)
+    return [cast for cast in found if any(kind in cast.type for kind in _TIMES) or cast.place.split(" ")[0] in times]
 
 
 def own_time(spec: Spec) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions, table_zone
+from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
 from scdgen.spec.model import Spec, choose_feeds
 from scdgen.sql.literal import UTC_NAMES
@@ -170,13 +171,16 @@ class Runner:
         given = (self.templates, self.retries, self.run_id, self._metrics, self.retry_for, self._openlineage)
         return Runner(source.sparkSession, *given)
 
+    @contextmanager
     def _prepare(
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, infer: bool = False
-    ) -> AbstractContextManager[Prepared]:
+    ) -> Iterator[Prepared]:
         if infer and spec.members.inferred is None:
             what = option("--infer", "infer=True")
             raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
-        return prepare(self._engine, spec, source, params, self.templates)
+        with prepare(self._engine, spec, source, params, self.templates) as prepared:
+            require_times(self._engine, prepared, infer)
+            yield prepared
 
     def _record(self, spec: Spec, batch: int | None = None) -> AbstractContextManager[RunRecord]:
         return record_run(self._metrics, self._engine, RunRecord(spec, self.run_id or delta.new_run_id(), batch))

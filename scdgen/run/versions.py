@@ -214,7 +214,7 @@ def resolve_word(given: object, value: str) -> object:
 
 
 def require_forms(given: Sequence[tuple[str, str, str]]) -> None:
-    """Raise the :class:`UsageError` of :func:`require_valid` for texts that no engine can convert, without one."""
+    """Raise the :class:`UsageError` of :func:`require_valid` for texts that are no values of their types."""
     for name, text, kind in given:
         if find_form(text, kind):
             raise _invalid(name, text, kind)
@@ -233,6 +233,7 @@ def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], or
     """
     if not given:
         return []
+    require_forms(given)  # Spark's CAST also reads years after 9999
     row = spark.sql(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
     values = list(row)[: len(given)]
     for (option, text, kind), value in zip(given, values, strict=True):

@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen.errors import UsageError, quoted
+from scdgen.sql.expression import text_literal
 from scdgen.sql.tokens import tokens
 
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
@@ -166,6 +167,48 @@ def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: st
         )
         raise UsageError(f"{option} {pattern}: no column has dates in this format; {next(shown, 'leave it out')}")
     return fits
+
+
+def ways_to_time(value: str, kind: str) -> list[str]:
+    """Return the expressions that make a DATE or a TIMESTAMP of a number.
+
+    >>> ways_to_time("day", "DATE")
+    ["to_date(CAST(day AS STRING), 'yyyyMMdd')", 'to_date(timestamp_millis(day))']
+    """
+    text = f"CAST({value} AS STRING), 'yyyyMMdd'"
+    if kind == "DATE":
+        return [f"to_date({text})", f"to_date(timestamp_millis({value}))"]
+    return [f"timestamp_millis({value})", f"timestamp_seconds({value})", f"to_timestamp({text})"]
+
+
+def ways_to_number(value: str, is_time: bool) -> list[str]:
+    """Return the expressions that make a whole number, of which the order is kept, of a time or a fraction.
+
+    >>> ways_to_number("lsn", False)
+    ['CAST(lsn * 1000 AS BIGINT)', 'floor(lsn)']
+    """
+    return (
+        [f"unix_micros(CAST({value} AS TIMESTAMP))"]
+        if is_time
+        else [f"CAST({value} * 1000 AS BIGINT)", f"floor({value})"]
+    )
+
+
+def ways_to_read(text: str, value: str, kind: str) -> list[str]:
+    """Return the expressions that make a DATE or a TIMESTAMP of a ``value``, whose ``text`` a cast does not read.
+
+    >>> ways_to_read("202401", "period", "DATE"), ways_to_read("1704067200000", "ms", "TIMESTAMP")
+    (["to_date(period, 'yyyyMM')"], ['timestamp_millis(CAST(ms AS BIGINT))'])
+    >>> ways_to_read("1.2.2024", "at", "TIMESTAMP"), ways_to_read("0000-01-01", "at", "TIMESTAMP")
+    (["to_timestamp(at, 'd.M.yyyy')"], [])
+    """
+    is_month = re.fullmatch(r"(19|20)\d\d(0[1-9]|1[0-2])", text)
+    found = ("yyyyMM",) if is_month else find_patterns([text])
+    if not found and (function := find_epoch([text])):
+        time = f"{function}(CAST({value} AS BIGINT))"
+        return [f"to_date({time})" if kind == "DATE" else time]
+    patterns = (pattern for pattern in found if not pattern.startswith("yyyy-MM-dd"))  # a cast reads these
+    return [f"to_{kind.lower()}({value}, {text_literal(pattern)})" for pattern in patterns]
 
 
 def find_epoch(values: Iterable[Any]) -> str | None:

@@ -199,6 +199,15 @@ def query(text: str) -> Fragment:
     return _fragment(text, tree)
 
 
+def is_query(default: object) -> bool:
+    """Whether the default of a param is a SELECT.
+
+    >>> is_query(" SELECT 1"), is_query("selected")
+    (True, False)
+    """
+    return isinstance(default, str) and bool(re.match(r"\s*(SELECT|WITH)\b", default, re.IGNORECASE))
+
+
 def param_value(default: str | int | float | bool, kind: str) -> str:
     """Return the SQL of a param's value: a scalar query, an expression, or a text or time written without quotes.
 
@@ -209,9 +218,12 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
     >>> param_value("current_date() - 1", "DATE")
     'CAST(current_date() - 1 AS DATE)'
     """
+    if kind.startswith(("DATE", "TIMESTAMP")) and re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", str(default)):
+        hint = "write a time such as 2024-05-01, or an expression such as timestamp_millis(1704067200000)"
+        raise ValueError(f"'{default}' is a number, and no {kind}; {hint}")
     if not isinstance(default, str):
         return f"CAST({str(default).upper()} AS {kind})"
-    if default.lstrip().upper().startswith(("SELECT", "WITH")):
+    if is_query(default):
         return f"({query(default).text})"
     if re.fullmatch(r"\d{4}-\d\d-\d\d([ T]\d\d:.*)?", default):
         return f"CAST({text_literal(default)} AS {kind})"

@@ -8,7 +8,7 @@ from zoneinfo import available_timezones
 
 from scdgen.sql.expression import text_literal
 
-_DATE = r"[+-]?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
+_DATE = r"\+?(\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _CLOCK = r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.\d{0,9})?)?)?"
 _ZONE = r"\s?[A-Za-z+-][\w:+/-]*"
 DAY_WORDS = {"epoch", "now", "today", "tomorrow", "yesterday"}
@@ -80,10 +80,14 @@ def length_of(kind: str) -> int | None:
 def find_form(text: str, kind: str) -> str | None:
     """Return how to write a value of a type, if Spark cannot read this text as one; ``None`` if it may.
 
+    Spark also reads years before 1 and after 9999, so that '202401' is one. They are refused.
+
     >>> find_form("monday", "DATE"), find_form("2026-02-16", "DATE")
     ('2026-02-16', None)
     >>> find_form("2026-02-30", "TIMESTAMP")
     '2026-02-16 08:30:00'
+    >>> find_form("202401", "DATE")
+    '2026-02-16'
     >>> find_form("3000000000", "INT"), find_form("1,5", "DECIMAL(9, 2)")
     ('a whole number such as 42', 'a number such as 12.50')
     """
@@ -125,7 +129,7 @@ def _is_time(text: str) -> bool:
 
 def _is_day(year: str, month: str | None, day: str | None) -> bool:
     try:
-        dt.date(2000 + int(year) % 400, int(month or 1), int(day or 1))  # the calendar repeats every 400 years
+        dt.date(int(year), int(month or 1), int(day or 1))
     except ValueError:
         return False
     return True

@@ -61,6 +61,7 @@ CONTEXTS: dict[str, type] = {
     "source_counts.sql.j2": queries.Source,
     "diagnose.sql.j2": queries.Diagnose,
     "bad_values.sql.j2": queries.BadValues,
+    "source_types.sql.j2": queries.SourceTypes,
     "given.sql.j2": queries.Given,
     "taken_at.sql.j2": Variable,
     "diff_times.sql.j2": queries.DiffTimes,
