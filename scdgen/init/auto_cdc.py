@@ -15,8 +15,8 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError, quoted
 from scdgen.init.draft import Draft, Given, find_column, put_columns, set_option, split_list, strip_comments
-from scdgen.sql.expression import data_type
 from scdgen.sql.tokens import split_statements, tokens
+from scdgen.sql.types import data_type
 
 # A longer clause comes before one that it begins with.
 _CLAUSES = (

@@ -16,7 +16,7 @@ from scdgen.files.dialect import guess_encoding
 from scdgen.init.draft import Draft, join_name
 from scdgen.patterns.columns import cast
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
-from scdgen.sql.expression import data_type
+from scdgen.sql.types import data_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -276,10 +276,6 @@ def draft_from_sample(
             draft.note(_describe_form(c), "columns", c.name)
         elif len(c.patterns) > 1:
             draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
-    for c in columns:
-        if c not in beside and pattern == "scd2" and "MAP<" in c.type:
-            draft.options["columns"][c.name] = {"type": types[c.name], "track": False}
-            draft.note("Spark cannot compare maps, so a change of it opens no version.", "columns", c.name)
     _put_history(draft, pattern)
     return draft
 

@@ -28,7 +28,7 @@ from scdgen.init.draft import (
     track_only,
 )
 from scdgen.init.manifest import Manifest, Node, parse_manifest
-from scdgen.sql.expression import data_type
+from scdgen.sql.types import data_type
 
 _META = ("dbt_valid_from", "dbt_valid_to", "dbt_scd_id", "dbt_updated_at", "dbt_is_deleted")
 _NAMING = ("database", "target_database", "schema", "target_schema", "alias")

@@ -27,8 +27,8 @@ from scdgen.errors import UsageError, nearest
 from scdgen.patterns.compile import render
 from scdgen.spec.load import load_spec_text
 from scdgen.spec.model import Spec
-from scdgen.sql.expression import data_type
 from scdgen.sql.tokens import DIALECT, tokens
+from scdgen.sql.types import data_type, to_spark
 
 WIDTH = 110
 Place = tuple[str, ...]
@@ -166,6 +166,7 @@ def to_spark_type(kind: str, where: str) -> str:
     >>> to_spark_type("TEXT", "a"), to_spark_type("DECIMAL(10,2)", "a")
     ('string', 'decimal(10, 2)')
     """
+    kind = to_spark(kind)
     named = data_type(check_type(kind, where))
     return kind if "<" in named else named.lower()
 

@@ -21,6 +21,7 @@ from scdgen.patterns.words import describe_limit
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
 from scdgen.sql.layout import all_true, named_as, negated
+from scdgen.sql.types import parse_type
 
 
 @dataclass(frozen=True)
@@ -239,15 +240,16 @@ def literals(properties: dict[str, str]) -> tuple[tuple[str, str], ...]:
 def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]:
     """Return all properties of the table: the defaults, those of the spec, and what the stored rows depend on."""
     # Delta accepts these characters in a column's name only with column mapping.
-    odd = any(character in " ,;{}()\n\t=" for column in columns for character in column.name)
+    names = (name for column in columns for name in (column.name, *parse_type(column.type).names()))
+    odd = any(character in " ,;{}()\n\t=" for name in names for character in name)
     mapped = {"delta.columnMapping.mode": "name"} if odd else {}
     properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
     wanted = "delta.dataSkippingStatsColumns"
     if len(spec.columns) <= 26 or wanted in properties or not spec.rules.keeps_history:
         return properties
     # Delta keeps minimum and maximum of 32 columns only: in a wide table, name those that files are skipped by.
-    names = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *spec.table.cluster_by]
-    return {**properties, wanted: ",".join(dict.fromkeys(map(sql.quote, names)))}
+    skipped_by = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *spec.table.cluster_by]
+    return {**properties, wanted: ",".join(dict.fromkeys(map(sql.quote, skipped_by)))}
 
 
 @dataclass(frozen=True)

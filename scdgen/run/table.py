@@ -36,9 +36,9 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
 from scdgen.spec.model import Spec, locate_history_column
 from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRACKED, definition
-from scdgen.sql.expression import data_type
 from scdgen.sql.literal import UTC_NAMES, same_zone
 from scdgen.sql.tokens import split_statements
+from scdgen.sql.types import data_type, parse_type, read_json_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +99,8 @@ class TargetTable:
         """Read the columns and properties of the table."""
         fields = self.spark.table(self.name).schema.fields
         found = Existing(
-            {field.name: (field.dataType.simpleString(), field.nullable) for field in fields}, self._read_properties()
+            {field.name: (read_json_type(field.dataType.jsonValue()).render(), field.nullable) for field in fields},
+            self._read_properties(),
         )
         return found if found.adopted else replace(found, kind=self._read_kind())
 
@@ -349,8 +350,10 @@ def _format_type(kind: str) -> str:
 
 def _as_stored(kind: str) -> str:
     """The type as Spark's schemas have it, where VARCHAR and CHAR are STRING."""
-    named = _format_type(kind)
-    return "STRING" if named.startswith(("VARCHAR", "CHAR")) else named
+    try:
+        return parse_type(kind).as_stored().render()
+    except ValueError:
+        return _format_type(kind)
 
 
 def _check_unknown(

@@ -20,7 +20,7 @@ from pydantic_core import core_schema
 from scdgen.spec import model as spec
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import pattern_names, rules_of
-from scdgen.sql.expression import data_type
+from scdgen.sql.types import TYPE_NAMES, data_type
 
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
@@ -108,14 +108,7 @@ def render_table() -> str:
 
 TYPES = (
     "string", "int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "binary", "smallint",
-    "tinyint", "float", "timestamp_ntz", "timestamp_ltz", "array<string>", "map<string,string>", "struct<a:int>",
-)  # fmt: skip
-# The names of types that data_type reads.
-_TYPE_NAMES = (
-    "string", "text", "int", "integer", "bigint", "long", "int64", "double", "boolean", "bool", "date", "timestamp",
-    "timestamptz", "timestampntz", "timestampltz", "timestamp_ntz", "timestamp_ltz", "binary", "smallint", "short",
-    "tinyint", "byte", "float", "float4", "real", "decimal", "dec", "numeric", "number", "varchar", "char", "array",
-    "map", "struct",
+    "tinyint", "float", "timestamp_ntz", "variant", "array<string>", "map<string,string>", "struct<a:int>",
 )  # fmt: skip
 _TYPE = "spark-type"
 # A name, not an address: the schema is not published, and the name would stay if it were.
@@ -205,5 +198,5 @@ def _type_pattern() -> str:
     >>> [bool(re.search(_type_pattern(), text)) for text in ("Decimal(10, 2)", "STRUCT<a: INT>", "strng", "int4x")]
     [True, True, False, False]
     """
-    names = "|".join("".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in name) for name in _TYPE_NAMES)
+    names = "|".join("".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in name) for name in TYPE_NAMES)
     return rf"^\s*({names})\s*([(<].*[)>])?\s*$"

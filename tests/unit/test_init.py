@@ -188,7 +188,7 @@ def test_sql_of_another_adapter_is_noted(capsys: pytest.CaptureFixture[str], tmp
          "x.s: the types of a are not known; give --columns a:type, or write CASTs in the SELECT"),
         ({}, {"compiled_code": "SELECT id, * FROM y.z"}, 2, "x.s: the snapshot does not list its columns and types; "
          "give --columns name:type,… or data with these columns: --from PATH or --table NAME"),
-        ({}, {"compiled_code": "SELECT id::int, a::variant FROM y.z"}, 2, "manifest.json: a: 'variant' is not a Spark"),
+        ({}, {"compiled_code": "SELECT id::int, a::interval FROM y.z"}, 2, "manifest.json: a: 'interval': interval"),
         ({}, {"compiled_code": "SELECT 'a FROM y.z"}, 1, "manifest.json: s: "),
         ({}, {"compiled_code": None}, 2, "manifest.json: s: its SELECT is not compiled; run dbt compile and give "
          "target/manifest.json again"),
