@@ -27,8 +27,8 @@ from scdgen.engine.jvm import (
 )
 from scdgen.errors import DEBUG, EngineError, UsageError
 from scdgen.sql import quote_parts, text_literal
-from scdgen.sql.literal import same_zone
 from scdgen.sql.tokens import first_line
+from scdgen.sql.zones import same_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

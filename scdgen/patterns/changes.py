@@ -26,8 +26,8 @@ from scdgen.patterns.migrate import (
 )
 from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec, locate_history_column
 from scdgen.spec.pattern import TIME_ZONE
-from scdgen.sql.literal import same_zone
 from scdgen.sql.tokens import DIALECT
+from scdgen.sql.zones import same_zone
 
 _TAKE = f"take the table over with {ADOPT}"
 _FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"

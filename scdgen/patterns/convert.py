@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 
-from sqlglot import exp
-
 from scdgen import sql
 from scdgen.patterns.columns import cast, wrapped
 from scdgen.sql.layout import named_as
-from scdgen.sql.tokens import DIALECT
+from scdgen.sql.types import Type, parse_type
 
 _PATH = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`))*")
 
@@ -34,37 +32,31 @@ def convert(read: sql.Fragment, to: str) -> str:
     """
     if "STRUCT<" not in to or read.text.upper() == "NULL":
         return cast(read.text, to)
-    kind = exp.DataType.build(to, dialect=DIALECT)
+    kind = parse_type(to)
     # Its text is written once per field, so that anything but a name is written as the variable of a lambda.
-    if kind.this != exp.DataType.Type.STRUCT or _PATH.fullmatch(read.text):
+    if kind.name != "STRUCT" or _PATH.fullmatch(read.text):
         return _by_name(read.text, kind, 0)
     return f"{_each(f'ARRAY({read.text})', kind, 0)}[0]"
 
 
-def has_structs(kind: str) -> bool:
-    """Whether a value of this type is converted by the names of fields."""
-    return "STRUCT<" in kind
-
-
-def _by_name(value: str, kind: exp.DataType, depth: int) -> str:
-    types = exp.DataType.Type
-    if not kind.find(exp.ColumnDef):
-        return cast(value, kind.sql(dialect=DIALECT))
-    if kind.this == types.STRUCT:
+def _by_name(value: str, kind: Type, depth: int) -> str:
+    if "STRUCT<" not in kind.render():
+        return cast(value, kind.render())
+    if kind.name == "STRUCT":
         return _struct(value, kind, depth)
-    if kind.this == types.ARRAY:
-        return _each(value, kind.expressions[0], depth)
-    key, item = kind.expressions
+    if kind.name == "ARRAY":
+        return _each(value, kind.inside[0][1], depth)
+    key, item = (inside for _, inside in kind.inside)
     entry = f"_scd_{depth + 1}"
     parts = (_by_name(f"{entry}.key", key, depth + 1), _by_name(f"{entry}.value", item, depth + 1))
     return wrapped("MAP_FROM_ENTRIES", [_lambda(f"MAP_ENTRIES({value})", entry, wrapped("STRUCT", parts))])
 
 
-def _struct(value: str, kind: exp.DataType, depth: int) -> str:
+def _struct(value: str, kind: Type, depth: int) -> str:
     fields = []
-    for field in kind.expressions:
-        name = sql.quote(field.name)
-        fields.append(named_as(_by_name(f"{value}.{name}", field.args["kind"], depth), name))
+    for field, inside in kind.inside:
+        name = sql.quote(field)
+        fields.append(named_as(_by_name(f"{value}.{name}", inside, depth), name))
     built = wrapped("STRUCT", fields)
     line = f"CASE WHEN {value} IS NOT NULL THEN {built} END"
     if "\n" not in line and len(line) <= 90:
@@ -73,7 +65,7 @@ def _struct(value: str, kind: exp.DataType, depth: int) -> str:
     return f"CASE\n    WHEN {value} IS NOT NULL\n        THEN {built}\nEND"
 
 
-def _each(value: str, kind: exp.DataType, depth: int) -> str:
+def _each(value: str, kind: Type, depth: int) -> str:
     item = f"_scd_{depth + 1}"
     return _lambda(value, item, _by_name(item, kind, depth + 1))
 

@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.patterns.refusals import SETTINGS, TIME_ZONE, refusal
 from scdgen.patterns.source import source_columns, time_type
 from scdgen.spec.model import Spec
-from scdgen.sql.literal import UTC_NAMES
+from scdgen.sql.zones import UTC_NAMES
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from scdgen.patterns.columns import Field, cast, hash_of, row_hash, wrapped
 from scdgen.spec import model
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import named_as
-from scdgen.sql.literal import timestamp_literal
 from scdgen.sql.tokens import with_column
+from scdgen.sql.zones import timestamp_literal
 
 BATCH_FROM = "_scd_batch_from"
 LAST_RUN = "_scd_last_run"

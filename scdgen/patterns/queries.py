@@ -377,7 +377,7 @@ def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
     for name, param in spec.params.items():
         if param.type.startswith(("DATE", "TIMESTAMP")) and sql.is_query(param.default):
             text = sql.param_value(param.default or "", param.type)
-            values.append(SourceCast(f"the param '{name}'", text, param.type, None))
+            values.append(SourceCast(f"the param '{name}'", text, param.type, None, text))
     yield SourceTypes(tuple(values))
     if infer and (inferred := spec.members.inferred):
         at = SourceCast.of("members.inferred.at", sql.expression(inferred.at), kind)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen.run.delta import Commit
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import TIME_ZONE
-from scdgen.sql.literal import UTC_NAMES
+from scdgen.sql.zones import UTC_NAMES
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -39,8 +39,8 @@ from scdgen.run.table import TargetTable, find_additions, table_zone
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
 from scdgen.spec.model import Spec, choose_feeds
-from scdgen.sql.literal import UTC_NAMES
 from scdgen.sql.tokens import split_statements
+from scdgen.sql.zones import UTC_NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -36,9 +36,9 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
 from scdgen.spec.model import Spec, locate_history_column
 from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRACKED, definition
-from scdgen.sql.literal import UTC_NAMES, same_zone
 from scdgen.sql.tokens import split_statements
 from scdgen.sql.types import data_type, parse_type, read_json_type
+from scdgen.sql.zones import UTC_NAMES, same_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

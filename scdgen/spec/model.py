@@ -26,8 +26,8 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
-from scdgen.sql.literal import time_zone
 from scdgen.sql.types import data_type
+from scdgen.sql.zones import time_zone
 
 RESERVED_PREFIX = "_scd_"
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise

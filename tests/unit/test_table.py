@@ -10,7 +10,7 @@ from scdgen import DataError, load_spec_text
 from scdgen.run.table import Existing, find_additions
 from scdgen.spec.pattern import definition
 
-HISTORIES = {
+HISTORIES: dict[str, dict[str, object]] = {
     "date": {"type": "date", "gap": "1 day", "open_end": "9999-12-31"},
     "timestamp": {"type": "timestamp", "gap": "1 microsecond", "open_end": "9999-12-31 00:00:00"},
     "bigint": {"type": "bigint", "gap": 1, "open_end": 99},
