@@ -42,6 +42,7 @@ _SEQUENCE = re.compile(
     r"(no|nr|num|number|id|version|offset|position)?)$",
     re.IGNORECASE,
 )
+_CHANGE_TYPE = "_change_type"  # of Delta's change data feed
 _OPERATION = re.compile(
     r"^_*(cdc_?|dml_?|change_?|row_?)?(op|operation|action|change|type|kind|oper)(_?type|_?code)?$", re.IGNORECASE
 )
@@ -379,6 +380,9 @@ def _put_meanings(
         flag = cast(text, "BOOLEAN") if sample.format == "csv" else text
         when = flag if not marks else f"{text} = {listed}" if len(marks) == 1 else f"{text} IN ({listed})"
         draft.put("source.delete_when", when, "Guessed from the name and the values.")
+        if sequence is not None and column.name.lower() == _CHANGE_TYPE:
+            draft.options["source"]["sequence_by"].append(text)
+            draft.note("In a commit, the delete of a key comes before its insert.", "source", "sequence_by")
         used.append(column)
         if before := find_before_images(column):
             listed = ", ".join(sql.text_literal(mark) for mark in before)

@@ -45,6 +45,10 @@ _ADVICE_IN_JOIN = {
     "conflict": "fix the joined tables, each of which must have one version of a key at a time",
 }
 _CONFLICT_IN_VERSIONS = "fix the source, which must have one row of each start"
+# A feed that writes an update as a delete and an insert would lose every key that it updates.
+_CONFLICT_WITH_DELETES = (
+    "fix the source, or order them by source.sequence_by; conflicts: any would take one of them, a delete before a row"
+)
 _LATE_IN_SNAPSHOT = "it is earlier than the open version of its key; fix effective_at or set late_arriving: ignore"
 
 
@@ -105,6 +109,9 @@ def _find_advice(spec: Spec, rule: str, what: str) -> str | None:
         return _LATE_IN_SNAPSHOT
     if rule == "conflict" and spec.reads_versions:
         return _CONFLICT_IN_VERSIONS
+    deletes = spec.source.delete_when is not None and spec.deletes != "ignore"
+    if rule == "conflict" and (deletes or spec.source.truncate_when is not None):
+        return _CONFLICT_WITH_DELETES
     if rule == "null_time" and "snapshot.taken_at" in what:
         return "give it a time"
     return _ADVICE.get(rule)

@@ -190,7 +190,10 @@ def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     spec = load_spec_text(out)
     assert (spec.target, spec.source.table) == ("init_t.feed_history", "init_t.feed")
     assert (spec.source.effective_at, spec.history.type) == ("valid_from", "date")
-    assert (spec.source.sequence_by, spec.source.delete_when) == (("_commit_version",), "_change_type = 'delete'")
+    assert (spec.source.sequence_by, spec.source.delete_when) == (
+        ("_commit_version", "_change_type"),
+        "_change_type = 'delete'",
+    )
     assert spec.source.where == "_change_type NOT IN ('update_preimage')"
     assert spec.columns["extra"].track is False
     assert spec.history.is_current is not None and spec.history.is_current.name == "is_open_version"
