@@ -17,6 +17,7 @@ from scdgen.engine.engine import FILE
 from scdgen.errors import DataError, ask_for_separator, nearest
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
+from scdgen.patterns.sequence import sequence_casts
 from scdgen.patterns.source import time_texts, time_type
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -74,6 +75,7 @@ def taken_types(spec: Spec) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
     taken += [(text, time_type(spec)) for _, text in time_texts(spec)]
+    taken += [(read.text, kind) for _, read, kind in sequence_casts(spec)]
     for text, kind in taken:
         bare = sql.expression(text).bare
         if bare is not None:
@@ -88,7 +90,7 @@ def read_columns(spec: Spec) -> set[str]:
 
 
 def compared(spec: Spec) -> set[str]:
-    """Lower-case names of the columns in sequence_by, delete_when and where, which compare them without a cast."""
+    """Lower-case names of the columns in sequence_by, delete_when and where, which may compare them without a cast."""
     source = spec.source
     texts = [*source.sequence_by, *(text for text in (source.delete_when, source.where) if text is not None)]
     return {name for text in texts for name in sql.expression(text).columns}

@@ -38,8 +38,14 @@ _CLOCK = re.compile(
     r"(^|_)(ts|at|on|time|date|day|datetime|timestamp)(_(s|ms|us|sec|millis|micros))?$|(At|Date|Time|Timestamp)$"
 )
 _SEQUENCE = re.compile(
-    r"^_*(lsn|scn|offset|version|revision|ts_ms|(seq|sequence|change|event|row|commit|kafka|log)_?"
-    r"(no|nr|num|number|id|version|offset|position)?)$",
+    r"^_*(lsn|scn|offset|version|revision|ts_ms|(seq|sequence|change|event|row|commit|kafka|log|binlog)_?"
+    r"(no|nr|num|number|id|version|offset|position|pos)?)$",
+    re.IGNORECASE,
+)
+# Those that are a place in a log, which a feed may deliver again; a version of a row is not.
+_POSITION = re.compile(
+    r"^_*(lsn|scn|offset|(seq|sequence|change|event|commit|kafka|log|binlog)_?"
+    r"(no|nr|num|number|id|offset|position|pos)?)$",
     re.IGNORECASE,
 )
 _CHANGE_TYPE = "_change_type"  # of Delta's change data feed
@@ -373,6 +379,9 @@ def _put_meanings(
         also = "; the values of a CSV are text" if number != text else ""
         draft.put("source.sequence_by", [number], f"Guessed from the name{also}.")
         used.append(sequence)
+        if time is not None and pattern != "scd0" and _POSITION.search(sequence.name):
+            kept = "history.sequence" if pattern == "scd2" else "sequence"
+            draft.put(kept, sequence.name, "Keeps the order: an older row of one time that comes again is left out.")
     marked = guess_deletes([c for c in free if c not in used])
     if marked is not None:
         column, marks = marked

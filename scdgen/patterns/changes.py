@@ -24,6 +24,7 @@ from scdgen.patterns.migrate import (
     set_tracked,
     with_statements,
 )
+from scdgen.patterns.sequence import sequence_type
 from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec, locate_history_column
 from scdgen.spec.pattern import TIME_ZONE
 from scdgen.sql.tokens import DIALECT
@@ -186,7 +187,8 @@ class _Changes:
         old, new = _added_columns(self.old), _added_columns(self.new)
         for option in dict.fromkeys([*old, *new]):
             was, now = old.get(option), new.get(option)
-            place = option if option == "updated_at" else ".".join(locate_history_column(option))
+            nullable = option in ("updated_at", "sequence")
+            place = ".".join(locate_history_column(option)) if self.new.keeps_history else option
             if was == now:
                 continue
             if was and now:
@@ -199,14 +201,34 @@ class _Changes:
                 yield with_statements(line if steps else f"{line}; add and fill it", self.new, steps)
             else:
                 why = "stored rows keep the column, rows to come have NULL in it"
-                why += "" if option == "updated_at" else ", which it does not take; every run stops"
-                steps = [] if option == "updated_at" else [Step("nullable", sql.quote(was or ""))]
+                why += "" if nullable else ", which it does not take; every run stops"
+                steps = [] if nullable else [Step("nullable", sql.quote(was or ""))]
                 yield with_statements(_line(place, was, now, why), self.new, steps)
+        yield from self._sequence()
         renamed = self._find_renamed()
         tracked = {renamed.get(name, name) for name in self.old.tracked}
         if "row_hash" in old and "row_hash" in new and tracked != set(self.new.tracked):
             why = f"{old['row_hash']} of stored rows is of the old tracked columns (see the check hash_matches)"
             yield with_statements(f"history.row_hash: {why}", self.new, rehash(self.new))
+
+    def _sequence(self) -> Iterator[str]:
+        """Yield lines about the column that keeps ``sequence_by``, if both specs have it."""
+        old, new = self.old.stored_sequence, self.new.stored_sequence
+        if old is None or new is None:
+            return
+        place = "history.sequence" if self.new.keeps_history else "sequence"
+        was, now = sequence_type(self.old), sequence_type(self.new)
+        if was == now:
+            if self.old.source.sequence_by != self.new.source.sequence_by:
+                given = self.old.source.sequence_by, self.new.source.sequence_by
+                why = f"{new.name} of stored rows is of the old one, and is compared with what rows to come have"
+                yield _line("source.sequence_by", *given, why)
+            return
+        line = _line(f"{place}.type", was, now, "stored values are of the old type; every run stops")
+        if "<" in was + now:
+            yield f"{line}; name another column in {place}"
+            return
+        yield with_statements(line, self.new, [retype_column(new.name, was, now)])
 
     def columns(self) -> Iterator[str]:
         """Yield lines about the spec's columns."""
@@ -432,7 +454,8 @@ def _added_columns(spec: Spec) -> dict[str, str]:
     """Return option -> the column that it adds to those of the spec."""
     if spec.keeps_history:
         return dict(spec.history_columns)
-    return {"updated_at": spec.updated_at} if spec.updated_at and spec.updated_at not in spec.columns else {}
+    time = {"updated_at": spec.updated_at} if spec.updated_at and spec.updated_at not in spec.columns else {}
+    return {**time, "sequence": spec.sequence.name} if spec.sequence else time
 
 
 def _table_options(spec: Spec) -> dict[str, str]:

@@ -105,9 +105,9 @@ def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> l
     return [f"{left}.{name} {operator} {right}.{name}" for name in names]
 
 
-Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run"]
+Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence"]
 """Inputs of a column: the keys, the effective time, the end of a row, the tracked columns, all that opens or ends a
-version, the flag of deletes, the time of the run."""
+version, the flag of deletes, the time of the run, the order of rows of one time."""
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,11 @@ class VersionSteps:
         return self.history.columns.get("inferred")
 
     @property
+    def sequence(self) -> str | None:
+        """Return the column that keeps the sequence of a version's row, if the spec has it."""
+        return self.history.columns.get("sequence")
+
+    @property
     def marks(self) -> bool:
         """Whether a delete is a separate version."""
         return self.deleted is not None

@@ -177,7 +177,8 @@ class History:
     """The history columns of one table, and how to write them.
 
     ``columns`` is option -> quoted name in the table's order, ``derived`` the columns that are computed from a
-    version's start: quoted name -> (expression, type).
+    version's start: quoted name -> (expression, type). ``sequence`` is the value of the column that keeps
+    ``sequence_by``, ``no_sequence`` that of a version that no row has opened; both are empty without that column.
     """
 
     times: Times
@@ -185,6 +186,8 @@ class History:
     keys: tuple[Field, ...]
     tracked: tuple[Field, ...]
     derived: dict[str, tuple[str, str]]
+    sequence: str = ""
+    no_sequence: str = ""
 
     @property
     def row_hash(self) -> str:
@@ -215,6 +218,8 @@ class History:
         for option, name in self.columns.items():
             if option == "inferred":
                 yield named_as(str(inferred).upper(), name)
+            elif option == "sequence":
+                yield named_as(self.no_sequence, name)
             elif option == "valid_to" and self.times.by_run:  # the MERGE writes the time of its run
                 yield named_as(start, name)
             else:
@@ -235,4 +240,4 @@ class History:
             return self.row_hash
         if option == "inferred":
             return "FALSE"
-        return {"valid_from": start, "action": action, "deleted": deleted}[option]
+        return {"valid_from": start, "action": action, "deleted": deleted, "sequence": self.sequence}[option]

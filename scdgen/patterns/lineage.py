@@ -68,7 +68,7 @@ def lineage(spec: Spec) -> Lineage:
     until = seen.inputs(given.effective_until) if given.effective_until else ()
     inputs: dict[Inputs, tuple[Input, ...]] = {
         "keys": keys, "time": time, "until": until, "tracked": tracked, "changes": _all([keys, differs, deletes]),
-        "deletes": deletes, "run": run,
+        "deletes": deletes, "run": run, "sequence": sequence,
     }  # fmt: skip
     for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:
         of = _all(inputs[name] for name in column.made_of)

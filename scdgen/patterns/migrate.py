@@ -16,6 +16,7 @@ from scdgen.patterns.columns import hash_of, row_hash
 from scdgen.patterns.facts import keys_of
 from scdgen.patterns.history import Times
 from scdgen.patterns.render import render_template
+from scdgen.patterns.sequence import sequence_type
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import TRACKED, names_as_json
 from scdgen.sql.tokens import split_statements
@@ -127,6 +128,8 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
     elif option in {"deleted", "inferred"}:
         yield Step("add", column, type="BOOLEAN")
         yield Step("update", column, "FALSE")
+    elif option == "sequence":  # NULL in stored rows, which is less than what any row has
+        yield Step("add", column, type=sequence_type(spec))
     elif option == "action" and spec.deletes != "mark":
         yield Step("add", column, type="STRING")
         yield Step("action", column)

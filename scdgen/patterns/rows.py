@@ -13,6 +13,7 @@ from scdgen.patterns.environment import Environment
 from scdgen.patterns.history import Times
 from scdgen.patterns.join import Join, join_of
 from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, Rule, refusal
+from scdgen.patterns.sequence import SEQUENCE, sequence_value
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true, negated
 from scdgen.sql.tokens import with_column
@@ -99,6 +100,8 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     if source.flags_deletes(spec):
         more["_scd_deleted"] = source.deleted_expression(spec)
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
+    if spec.stored_sequence and (sequence or _is_judged(spec)):
+        sequence = {SEQUENCE: sequence_value(spec)}
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     names = tuple(map(sql.quote, spec.keys))
     needed = [*names, *source.own_time(spec)] if spec.bad_rows == "skip" else []
@@ -121,6 +124,11 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
         join=join_of(spec) if spec.source.join else None,
     )
+
+
+def _is_judged(spec: Spec) -> bool:
+    """Whether a row of this source is compared with the stored sequence even if the source has none itself."""
+    return spec.source.feed == "changes" or not spec.keeps_history
 
 
 def _relation(spec: Spec) -> tuple[str, str | None, str | None]:

@@ -74,8 +74,9 @@ class Scd0(Pattern):
     without = MappingProxyType(
         {
             **dict.fromkeys(
-                ("history", "unchanged", "late_arriving", "updated_at", "source.sets", "source.truncate_when",
-                 "columns.*.track", "columns.*.nulls", "columns.*.merge", "columns.*.compare", "table.layout"),
+                ("history", "unchanged", "late_arriving", "updated_at", "sequence", "source.sets",
+                 "source.truncate_when", "columns.*.track", "columns.*.nulls", "columns.*.merge", "columns.*.compare",
+                 "table.layout"),
                 "where a stored row never changes; remove it",
             ),
             **dict.fromkeys(

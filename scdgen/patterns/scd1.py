@@ -2,7 +2,8 @@
 
 ``last`` and ``first`` are ordered by effective_at, then sequence_by. ``updated_at`` keeps this order across batches: it
 is the time of the newest row if a column is ``last``, and of the oldest if columns are ``first`` and none is ``last``.
-Without it the batch is newer than the table. Rows before a delete of their key are ignored.
+Without it the batch is newer than the table. ``sequence`` keeps the ``sequence_by`` of the row with that time. Rows
+before a delete of their key are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from types import MappingProxyType
 
 from scdgen import sql
 from scdgen.patterns import source, variables
-from scdgen.patterns.columns import Field, Target, equal
+from scdgen.patterns.columns import Field, Target, equal, names_of
 from scdgen.patterns.facts import (
     Guards,
     Head,
@@ -29,6 +30,7 @@ from scdgen.patterns.facts import (
 from scdgen.patterns.pattern import Pattern, Rendering
 from scdgen.patterns.refusals import refuse_rows
 from scdgen.patterns.rows import Rows, read_rows
+from scdgen.patterns.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
 from scdgen.patterns.words import ROW_CHANGES
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register
@@ -39,7 +41,8 @@ class Scd1Batch:
     """The rows of a batch, for scd1/changes.sql.j2 and the macros of scd1/_rows.sql.j2.
 
     ``stored`` are the columns that are written besides the keys, ``updated_at`` the column that keeps the time, which
-    the table has besides the spec's columns if ``adds_time``. ``conflict`` is ``None`` if no rows can conflict, or if
+    the table has besides the spec's columns if ``adds_time``, and ``sequence`` the one that keeps the order of rows of
+    that time. ``conflict`` is ``None`` if no rows can conflict, or if
     any of them may be taken (``takes_any``). ``partial``: a row says which columns it sets.
     """
 
@@ -48,6 +51,7 @@ class Scd1Batch:
     fields: tuple[Field, ...]
     stored: tuple[Field, ...]
     updated_at: str | None
+    sequence: str | None
     adds_time: bool
     has_time: bool
     flags_deletes: bool
@@ -62,7 +66,12 @@ class Scd1Batch:
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
         fields = _order_time(fields_of(spec), updated_at)
         adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
-        added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),) if adds_time and updated_at else ()
+        added: tuple[Field, ...] = ()
+        if adds_time and updated_at:
+            added = (Field(updated_at, "TIMESTAMP", False, False, "value", "last"),)
+        sequence = sql.quote(spec.sequence.name) if spec.sequence else None
+        if sequence:
+            added += (Field(sequence, sequence_type(spec), False, False, "value", "last"),)
         deletes = source.flags_deletes(spec)
         what = "key and time" if has_time else "key"
         ordered = any(field.merge in {"last", "first"} for field in values_of(fields))
@@ -72,6 +81,7 @@ class Scd1Batch:
             fields=fields,
             stored=(*values_of(fields), *added),
             updated_at=updated_at,
+            sequence=sequence,
             adds_time=adds_time,
             has_time=has_time,
             flags_deletes=deletes,
@@ -219,13 +229,16 @@ class Scd1(Pattern):
     )
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
-        """Return ``updated_at``, if it is not a column of the spec."""
-        return [spec.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
+        """Return ``updated_at``, if it is not a column of the spec, and ``sequence``."""
+        time = [spec.updated_at] if spec.updated_at and spec.updated_at not in spec.columns else []
+        return [*time, *([spec.sequence.name] if spec.sequence else [])]
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
-        """Return the columns of the spec, and ``updated_at``."""
+        """Return the columns of the spec, ``updated_at`` and ``sequence``."""
         added = [
-            Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
+            Target(sql.quote(name), sequence_type(spec), SEQUENCE_COMMENT, made_of=("sequence",))
+            if spec.sequence and name == spec.sequence.name
+            else Target(sql.quote(name), "TIMESTAMP", "Effective time of the newest change", made_of=("time",))
             for name in self.added_columns(spec)
         ]
         return (*Target.of(spec), *added)
@@ -263,6 +276,13 @@ class Scd1(Pattern):
         """Yield broken rules of ``updated_at``."""
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
+        if spec.sequence and not spec.updated_at:
+            yield ("sequence",), "sequence: orders rows of the time in updated_at, which is not given; write updated_at"
+        if spec.sequence and spec.sequence.name.lower() in {
+            name.lower() for name in (*spec.columns, *filter(None, [spec.updated_at]))
+        }:
+            yield ("sequence",), f"sequence: '{spec.sequence.name}' is already a column; name this one otherwise"
+        yield from sequence_problems(spec, ("sequence",))
         given = spec.source
         if given.truncate_when is not None:
             place = ("source", "truncate_when")
@@ -298,7 +318,6 @@ def _merge(spec: Spec) -> Scd1Merge:
         taken = spec.conflicts == "any"
         staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
         steps = "scd1/changes.sql.j2"
-    names = [field.name for field in batch.fields]
     return Scd1Merge(
         head=Head.of_feed(spec),
         session=Session.of(spec, rows),
@@ -307,7 +326,7 @@ def _merge(spec: Spec) -> Scd1Merge:
         staging=staging,
         steps=steps,
         on=(*equal(batch.keys, "t", "s"), *variables.in_partitions(spec)),
-        columns=(*names, *([batch.updated_at] if batch.adds_time and batch.updated_at else [])),
+        columns=tuple(names_of(batch.columns)),
     )
 
 

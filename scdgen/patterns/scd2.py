@@ -19,6 +19,14 @@ from scdgen.patterns.rows import read_rows
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
 from scdgen.patterns.scd2_versions import Scd2Versions
+from scdgen.patterns.sequence import (
+    SEQUENCE,
+    SEQUENCE_COMMENT,
+    no_sequence,
+    orders_rows,
+    sequence_problems,
+    sequence_type,
+)
 from scdgen.patterns.words import KEYS, REFRESHED, VERSIONS
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
@@ -95,6 +103,7 @@ class Scd2(Pattern):
     without = MappingProxyType(
         {
             "updated_at": "which keeps the time in history.valid_from; remove it",
+            "sequence": "where it is a history column; write it as history.sequence",
             "source.truncate_when": "which keeps what was removed; remove it or write pattern: scd1",
             "columns.*.merge": "where rows are versions; use nulls, track or compare",
         }
@@ -165,6 +174,7 @@ class Scd2(Pattern):
             "action": ("STRING", letters, True, (), ("time", *until, "changes")),
             "deleted": ("BOOLEAN", "Whether the version is a delete", True, *marked),
             "inferred": ("BOOLEAN", "Whether only facts have named the key so far", True, (), ("changes",)),
+            "sequence": (sequence_type(spec), SEQUENCE_COMMENT, False, ("sequence",), ()),
         }  # fmt: skip
         added = [Target(sql.quote(name), *described[option]) for option, name in spec.history_columns]
         return (*Target.of(spec), *added)
@@ -219,7 +229,8 @@ class Scd2(Pattern):
         found, history = super().read(spec), _history(spec)
         deleted, start = history.columns.get("deleted"), history.times.start
         judged = names_of(field for field in history.tracked if field.compare)
-        firsts = frozenset({start, history.columns.get("surrogate_key", start), *history.derived, *judged})
+        of_start = [name for option, name in history.columns.items() if option in {"surrogate_key", "sequence"}]
+        firsts = frozenset({start, *of_start, *history.derived, *judged})
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
             folds=spec.unchanged == "keep", firsts=firsts,
@@ -288,13 +299,18 @@ class Scd2(Pattern):
             message = "on_delete: mark and history.deleted go together; write both or neither"
             yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message
         yield from _history_problems(spec)
+        yield from sequence_problems(spec, ("history", "sequence"))
 
 
 def _history(spec: Spec) -> History:
     derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
     tracked = tuple(field_of(spec, name) for name in spec.tracked)
     columns = {option: sql.quote(name) for option, name in spec.history_columns}
-    return History(Times(spec), columns, keys_of(spec), tracked, derived)
+    if "sequence" not in columns:
+        return History(Times(spec), columns, keys_of(spec), tracked, derived)
+    none = no_sequence(spec)
+    own = orders_rows(spec) or not (spec.reads_snapshot or spec.reads_versions)
+    return History(Times(spec), columns, keys_of(spec), tracked, derived, SEQUENCE if own else none, none)
 
 
 def _merge(spec: Spec) -> Scd2Merge:
@@ -313,7 +329,10 @@ def _merge(spec: Spec) -> Scd2Merge:
     else:
         rows = read_rows(spec, "changes")
         staging, steps = Scd2Changes.of(spec, rows, history, bounds), "scd2/changes.sql.j2"
-    updated, closed = _assigned(staging.values, columns, spec.reads_snapshot)
+    # A version that is corrected by a row without a sequence keeps its own.
+    kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()
+    written = {option: name for option, name in columns.items() if option not in kept}
+    updated, closed = _assigned(staging.values, written, spec.reads_snapshot)
     if isinstance(staging, Scd2Snapshot) and not staging.corrects_values:
         updated = closed
     # The first change of an inferred member may move its start; a whole history replaces it.
@@ -349,7 +368,7 @@ def _assigned(
         written = [name for option, name in columns.items() if option not in {"valid_from", "surrogate_key"}]
         return (*names, *written), (*names, *written)
     closed = [name for option, name in columns.items() if option in {"valid_to", "is_current", "action"}]
-    more = [columns[option] for option in ("row_hash", "deleted", "inferred") if option in columns]
+    more = [columns[option] for option in ("row_hash", "deleted", "sequence", "inferred") if option in columns]
     return (*names, *closed, *more), tuple(closed)
 
 

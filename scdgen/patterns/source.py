@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scdgen import sql
 from scdgen.patterns.columns import cast
 from scdgen.patterns.convert import convert
+from scdgen.patterns.sequence import sequence_casts
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
@@ -117,6 +118,8 @@ def source_casts(spec: Spec) -> list[SourceCast]:
         read = sql.expression(text)
         place = option + (f" ({read.text})" if read.text != option else "")
         found.append(SourceCast.of(place, read, time_type(spec)))
+    for _, read, kind in sequence_casts(spec):
+        found.append(SourceCast.of(f"sequence_by ({read.text})", read, kind))
     return found
 
 

@@ -318,7 +318,8 @@ def _describe_needed(spec: Spec, column: Target, line: str) -> str:
     """Describe a missing column that stored rows need, with the statements that add it."""
     name = sql.unquote(column.name)
     option = _history_options(spec).get(name)
-    what = ".".join(locate_history_column(option)) if option else "keys" if name in spec.keys else "updated_at"
+    added = "sequence" if spec.sequence and name == spec.sequence.name else "updated_at"
+    what = ".".join(locate_history_column(option)) if option else "keys" if name in spec.keys else added
     message = f"{line} ({what}), which rows already stored would need; take it out of the spec"
     if option:
         return with_statements(f"{message} or add it", spec, add_history_column(spec, option, name))

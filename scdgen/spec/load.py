@@ -334,7 +334,7 @@ def _message(place: Location, error: Any) -> str:
     if kind == "string_pattern_mismatch":
         return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
     if kind == "model_type" and issubclass(_model_at(place), ShortForm):
-        short = "a name, or null for no such column" if option == "is_current" else "a type"
+        short = {"is_current": "a name, or null for no such column", "sequence": "a name"}.get(option, "a type")
         return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
     wanted = {
         "string_type": "text", "bool_type": "true or false", "bool_parsing": "true or false", "int_type": "a number",

@@ -283,6 +283,19 @@ class Flag(ShortForm):
     closed: Scalar = Field(default=False, description="The value of the flag in a closed version.")
 
 
+class Sequence(ShortForm):
+    """The column that keeps the order of rows of one key and time across batches."""
+
+    given_as: ClassVar[str] = "name"
+    name: Name = Field(description="The name of the column.")
+    type: DataType = Field(
+        default="BIGINT",
+        description="The type to which the values of `sequence_by` are cast. Several expressions are stored as a "
+        "struct: this is the type of each, or that of the struct, with a field for each, such as `struct<file: string, "
+        "pos: bigint>`.",
+    )
+
+
 class History(Model):
     """The history columns (scd2)."""
 
@@ -316,6 +329,12 @@ class History(Model):
     deleted: Name | None = Field(
         default=None, description="A boolean column, with `on_delete: mark`: whether a delete opened the version."
     )
+    sequence: Sequence | None = Field(
+        default=None,
+        description="A column with the `sequence_by` of the row that opened the version: a row of the same key and "
+        "time that comes in a later batch counts only if its own is greater. NULL, of a feed without `sequence_by`, is "
+        "less than any; what is not stored is not compared.",
+    )
 
     def names(self) -> tuple[tuple[str, str], ...]:
         """Return (option, column name) of each history column, in the table's order."""
@@ -328,6 +347,7 @@ class History(Model):
             ("row_hash", self.row_hash),
             ("action", self.action),
             ("deleted", self.deleted),
+            ("sequence", self.sequence.name if self.sequence else None),
         )
         return tuple((option, name) for option, name in listed if name is not None)
 
@@ -557,6 +577,11 @@ class Spec(Model):
         default=None,
         description="scd1: a target column with the time of a row, to order changes across batches.",
     )
+    sequence: Sequence | None = Field(
+        default=None,
+        description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of, to order rows "
+        "of the same time across batches; as `history.sequence`.",
+    )
     schema_evolution: Literal["fail", "add_columns"] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."
     )
@@ -780,6 +805,11 @@ class Spec(Model):
             return ()
         inferred = self.members.inferred
         return (*self.history.names(), *((("inferred", inferred.flag),) if inferred else ()))
+
+    @property
+    def stored_sequence(self) -> Sequence | None:
+        """Return the column that keeps ``sequence_by``, if the spec has one."""
+        return self.history.sequence if self.keeps_history else self.sequence
 
     @property
     def target_parts(self) -> tuple[str, ...]:

@@ -52,6 +52,7 @@ _KINDS: dict[Any, str] = {
     dict: "a mapping",
     tuple: "a list",
     spec.Flag: "a name, a mapping, null",
+    spec.Sequence: "a name, a mapping",
 }
 
 

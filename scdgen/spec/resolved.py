@@ -66,6 +66,9 @@ def resolve(spec: Spec) -> dict[str, Any]:
     for option in ("truncate_when", "sets"):
         if getattr(spec.source, option) is None:
             del found["source"][option]
+    for holder in (found, found["history"]):
+        if holder["sequence"] is None:
+            del holder["sequence"]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
     if not spec.overlays:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from scdgen.sql.expression import quote, unquote
@@ -122,6 +122,34 @@ def parse_type(text: str) -> Type:
     ValueError: 'number(10,2)' is not a Spark data type; write decimal(10,2)
     """
     return _Reader(text).read_all()
+
+
+def struct_fields(kind: str) -> tuple[tuple[str, str], ...] | None:
+    """Return (name, type) of each field of a STRUCT, as :func:`data_type` writes them; ``None`` for another type.
+
+    >>> struct_fields("STRUCT<`a b`: INT, c: ARRAY<STRING>>"), struct_fields("INT")
+    ((('a b', 'INT'), ('c', 'ARRAY<STRING>')), None)
+    """
+    parsed = parse_type(kind)
+    return tuple((name, inside.render()) for name, inside in parsed.inside) if parsed.name == "STRUCT" else None
+
+
+def struct_type(fields: Iterable[tuple[str, str]]) -> str:
+    """Return the type of a struct of (name, type).
+
+    >>> struct_type([("a b", "INT"), ("c", "STRING")])
+    'STRUCT<`a b`: INT, c: STRING>'
+    """
+    return Type("STRUCT", (), tuple((name, parse_type(kind)) for name, kind in fields)).render()
+
+
+def has_order(kind: str) -> bool:
+    """Whether values of a type can be sorted.
+
+    >>> has_order("STRUCT<a: INT>"), has_order("ARRAY<MAP<STRING, INT>>")
+    (True, False)
+    """
+    return not any(parse_type(kind).holds(name) for name in ("MAP", "VARIANT"))
 
 
 def read_json_type(kind: object) -> Type:

@@ -158,6 +158,12 @@ DRIFTS: dict[str, tuple[tuple[str, ...], list[str]]] = {
          "    UPDATE evolve.dim SET sk = "
          "SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(valid_from) AS STRING))), 256);"],
     ),
+    "a sequence": (
+        (COLUMNS, "history: {sequence: {name: lsn, type: 'decimal(38, 0)'}}", "changes, sequence_by: id"),
+        ["the table has no column 'lsn' (history.sequence), which rows already stored would need; take it out of the "
+         f"spec or add it; {KEEP}:",
+         "    ALTER TABLE evolve.dim ADD COLUMN lsn DECIMAL(38, 0);"],
+    ),
     "the type of the history": (
         (COLUMNS, "history: {type: date}"),
         [retyped("valid_from", "TIMESTAMP", "DATE"), *converted("valid_from", "DATE"),

@@ -59,6 +59,9 @@ columns:
   zip: string
   age: int
   balance: double
+history:
+  # Keeps the order: an older row of one time that comes again is left out.
+  sequence: lsn
 """
     )
     assert here("validate", "c.yml")[0] == 0
@@ -194,6 +197,7 @@ def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
         ("_commit_version", "_change_type"),
         "_change_type = 'delete'",
     )
+    assert spec.history.sequence is None, "each commit has its own time"
     assert spec.source.where == "_change_type NOT IN ('update_preimage')"
     assert spec.columns["extra"].track is False
     assert spec.history.is_current is not None and spec.history.is_current.name == "is_open_version"

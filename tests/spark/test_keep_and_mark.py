@@ -65,6 +65,31 @@ def test_table_does_not_depend_on_arrival_order(spark: SparkSession) -> None:
 
 
 @pytest.mark.long
+def test_rows_of_one_time_do_not_depend_on_arrival_order(spark: SparkSession) -> None:
+    """With history.sequence: several rows of a key and time, deletes too, in one batch and shuffled in eight."""
+    rng = random.Random(7)
+    stream = []
+    for number in range(120):
+        for tick in rng.sample(range(8), rng.randint(1, 4)):
+            for lsn in rng.sample(range(1, 9), rng.randint(1, 4)):
+                deleted = rng.random() < 0.3
+                values = (None, None) if deleted else (rng.choice(["x", "y", None]), rng.choice(["p", "q"]))
+                stream.append((1, number, *values, day(tick), "D" if deleted else "U", lsn))
+
+    def load(name: str, batches: list[list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+        text = SPEC.replace("TARGET", f"kept.{name}").replace("deleted:", "sequence: lsn, deleted:")
+        spec = load_spec_text(text.replace("effective_at: at,", "effective_at: at, sequence_by: [lsn],"))
+        for rows in batches:
+            Runner(spark).run(spec, source=spark.createDataFrame(rows, f"{SCHEMA}, lsn int").coalesce(1))
+        return rows_of(spark, f"kept.{name}")
+
+    in_order = load("of_one_time", [stream])
+    assert len(in_order) == len({(row[1], row[4]) for row in stream})
+    shuffled = rng.sample(stream, len(stream))
+    assert load("of_one_time_shuffled", [shuffled[i::8] for i in range(8)]) == in_order
+
+
+@pytest.mark.long
 def test_view_folds_equal_neighbours(spark: SparkSession) -> None:
     spec, runner = runnable(spark, load_spec_text(SPEC.replace("TARGET", "kept.read"))), Runner(spark)
     rows = [

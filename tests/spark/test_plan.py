@@ -99,9 +99,7 @@ class _Batch:
 
     @property
     def columns(self) -> list[str]:
-        spec = self.spec
-        added = [name for _, name in spec.history.names()] if spec.keeps_history else [*filter(None, [spec.updated_at])]
-        return [*spec.columns, *added]
+        return [*self.spec.columns, *self.spec.rules.added_columns(self.spec)]
 
     def stored(self) -> dict[Place, Row]:
         spec = self.spec

@@ -28,6 +28,7 @@ from tests.support.reference import (
     overlaid,
     read_versions,
     replace_histories,
+    shown_sequence,
     written,
 )
 
@@ -142,12 +143,18 @@ class Batch:
             return merge_changes(state, self.kept, case.meaning)
         merges = {name: how for name, how in case.merges.items() if name in case.document["columns"]}
         if case.snapshot:
-            return merge_current_snapshot(state, self.kept, case.meaning, merges, case.updated_at, self.now)
-        return merge_current(state, self.kept, case.meaning, merges, case.updated_at)
+            return merge_current_snapshot(
+                state, self.kept, case.meaning, merges, case.updated_at, self.now, case.sequence
+            )
+        return merge_current(state, self.kept, case.meaning, merges, case.updated_at, case.sequence)
 
     def written(self, state: Any) -> list[tuple[Any, ...]]:
         if self.case.scd1:
-            return sorted(((*key, *row.values()) for key, row in state.items()), key=repr)
+            shown = [
+                (*key, *(shown_sequence(row[name]) if name == self.case.sequence else row[name] for name in row))
+                for key, row in state.items()
+            ]
+            return sorted(shown, key=repr)
         how = self.case.how
         return written(state, replace(how, open_end=self.now) if how.open_end == LAST_RUN else how)
 
@@ -156,7 +163,7 @@ class Batch:
         if not self.runner.exists(self.spec):
             return []
         spec = self.spec
-        added = [name for _, name in spec.history.names()] if spec.keeps_history else [*filter(None, [spec.updated_at])]
+        added = spec.rules.added_columns(spec)
         there = set(self.spark.table(spec.target).columns)
         names = [f"`{name}`" for name in [*spec.columns, *added] if name in there]
         return sorted((tuple(row) for row in self.spark.table(spec.target).select(*names).collect()), key=repr)
@@ -166,7 +173,7 @@ def _widen(case: Case, state: Any) -> None:
     """Set c to NULL in rows that were stored before the column c was added."""
     for entry in state.values():
         for values in [version.values for version in entry] if not case.scd1 else [entry]:
-            moved = {name: values.pop(name) for name in [*values] if name in ("bucket", case.updated_at)}
+            moved = {name: values.pop(name) for name in [*values] if name in ("bucket", case.updated_at, case.sequence)}
             values |= {"c": None, **moved}
 
 

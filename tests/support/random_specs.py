@@ -84,6 +84,11 @@ class Case:
     def updated_at(self) -> str | None:
         return self.document.get("updated_at")
 
+    @property
+    def sequence(self) -> str | None:
+        """The column of scd1 that keeps the order of rows of one time."""
+        return "order_kept" if self.scd1 and self.how.sequence else None
+
     def before(self) -> Case:
         """The case of the first batch, before the column c is added."""
         document = copy.deepcopy(self.document)
@@ -163,6 +168,7 @@ def make_case(seed: int, target: str, folder: str) -> Case:
     feed = {2: "snapshot", 7: "snapshot", 6: "versions"}.get(seed % 8, "changes")
     case = make(rng, seed, target, feed)
     _add_common(case, rng, f"{folder}/{seed}")
+    _add_sequence(case)
     return case
 
 
@@ -373,6 +379,18 @@ def _add_common(case: Case, rng: random.Random, folder: str) -> None:
         source |= {"path": f"{folder}/rows", "format": "parquet", "options": {"mergeSchema": "false"}}
 
 
+def _add_sequence(case: Case) -> None:
+    """Whether the table keeps the order of rows of one time, drawn apart as `compare` is."""
+    drawn, document = random.Random(f"{case.seed} sequence"), case.document
+    if "sequence_by" not in document["source"] or drawn.random() < 0.5 or (case.scd1 and not case.updated_at):
+        return
+    typed = {"name": "order_kept", "type": "decimal(5, 0)"}
+    stored = typed if case.scd1 else drawn.choice(["order_kept", typed])
+    (document if case.scd1 else document["history"])["sequence"] = stored
+    case.meaning = replace(case.meaning, keeps_sequence=True)
+    case.how = replace(case.how, sequence=True)
+
+
 def _add_overlays(case: Case) -> None:
     """Some overlays of the columns that a spec has from the start, drawn apart as `compare` is."""
     drawn, document = random.Random(f"{case.seed} overlays"), case.document
@@ -512,7 +530,8 @@ def extract(case: Case, keys: int, taken: int) -> list[Change]:
         if case.meaning.own_time or case.scd1:
             # Some are older than the extract before, in which the key may have been missing.
             tick = taken - (rng.randint(0, 30) if case.meaning.late_arriving == "ignore" or case.scd1 else 0)
-        found.append(Change(name, case.time(tick), values(case, name), (1,) if case.sequenced else ()))
+        drawn = random.Random(f"{case.seed} {taken} {number}").randint(1, 3) if case.how.sequence else 1
+        found.append(Change(name, case.time(tick), values(case, name), (drawn,) if case.sequenced else ()))
         if rng.random() < 0.1:
             found.append(found[-1])
         if case.meaning.conflicts == "any" and not case.scd1 and rng.random() < 0.1:

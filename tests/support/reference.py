@@ -58,6 +58,7 @@ class Version:
     first: bool = False  # the first of its key, or the first after a delete
     deleted: bool = False  # with on_delete: mark, the version that a delete opens
     inferred: bool = False  # only facts have named its key
+    sequence: tuple[Any, ...] | None = None  # with history.sequence, that of the row that it comes from
 
 
 History = dict[Key, list[Version]]
@@ -80,6 +81,11 @@ class Meaning:
     max_deleted: float = 1.0
     scope: Callable[[Key], bool] = lambda _: True
     reserved: Key | None = None  # the key of the unknown member
+    keeps_sequence: bool = False  # history.sequence
+
+    def kept(self, change: Change) -> tuple[Any, ...] | None:
+        """What is stored of the sequence of a row; one NULL is none."""
+        return change.sequence if self.keeps_sequence and change.sequence not in ((), (None,)) else None
 
     def same(self, one: Values, other: Values) -> bool:
         """Whether two rows agree in what counts of the tracked columns."""
@@ -104,7 +110,11 @@ def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -
         inferred = [v for v in history.get(key, []) if v.inferred]
         known = [v for v in history.get(key, []) if not v.inferred]
         points = _points_of(known)
-        changes = _not_late(changes, points, meaning)
+        changes = [
+            change
+            for change in _not_late(changes, points, meaning)
+            if all(v.start != change.at or outranks(change, v.sequence) for v in known)
+        ]
         points.update({change.at: change for change in _one_per_time(changes, meaning)})
         if inferred and not _complete(inferred[0], points, meaning):
             continue
@@ -115,6 +125,19 @@ def merge_changes(history: History, batch: Iterable[Change], meaning: Meaning) -
         else:
             result.pop(key, None)
     return result
+
+
+def outranks(change: Change, stored: tuple[Any, ...] | None) -> bool:
+    """Whether a row replaces one of the same time that is stored with a sequence: it must be greater.
+
+    A stored one without is older than everything.
+    """
+    return stored is None or _rank(change.sequence) > _rank(stored)
+
+
+def _rank(sequence: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A sequence in a form that can be compared: NULL is the smallest."""
+    return tuple((item is not None, item) for item in sequence)
 
 
 def _complete(inferred: Version, points: dict[Any, Change], meaning: Meaning) -> bool:
@@ -159,7 +182,7 @@ def _usable(batch: Iterable[Change], meaning: Meaning) -> list[Change]:
 def _points_of(versions: Sequence[Version]) -> dict[Any, Change]:
     """A stored version is a change at its start, and a delete at an end that no version continues."""
     points = {v.end: Change((), v.end, {}, deleted=True) for v in versions if v.end is not None}
-    points.update({v.start: Change((), v.start, v.values, deleted=v.deleted) for v in versions})
+    points.update({v.start: Change((), v.start, v.values, v.sequence or (), v.deleted) for v in versions})
     return points
 
 
@@ -183,11 +206,8 @@ def _one_per_time(changes: Iterable[Change], meaning: Meaning) -> list[Change]:
 
 
 def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
-    def rank(change: Change) -> tuple[Any, ...]:
-        return tuple((item is not None, item) for item in change.sequence)
-
-    best = max(map(rank, group))
-    first, *rest = [change for change in group if rank(change) == best]
+    best = max(_rank(change.sequence) for change in group)
+    first, *rest = [change for change in group if _rank(change.sequence) == best]
     for other in rest:
         same = (first.deleted and other.deleted) or (first.deleted, first.at, first.values, first.sets) == (
             other.deleted,
@@ -227,7 +247,7 @@ def _replay(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning:
             values = dict(versions[-1].values) if versions else dict.fromkeys(change.values)
         if current is not None:
             current.end, current.by_delete = at, change.deleted
-        current = Version(at, None, values, first=not is_open, deleted=change.deleted)
+        current = Version(at, None, values, first=not is_open, deleted=change.deleted, sequence=meaning.kept(change))
         versions.append(current)
     return versions
 
@@ -263,7 +283,7 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
             values |= {c: v for c, v in was.items() if v is not None or c not in meaning.nulls}
         if life and meaning.unchanged == "skip" and meaning.same(life[-1].values, values):
             values |= {c: life[-1].values[c] for c in meaning.compare}
-        life.append(Change(change.key, at, values))
+        life.append(Change(change.key, at, values, change.sequence))
         found.append(life[-1])
     return found
 
@@ -304,12 +324,16 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
     """Apply one row of a snapshot to the versions of its key."""
     last, keep = versions[-1] if versions else None, meaning.unchanged == "keep"
     if last is None:
-        versions.append(Version(change.at, None, change.values, first=True))
+        versions.append(Version(change.at, None, change.values, first=True, sequence=meaning.kept(change)))
         return
     if last.inferred:
-        versions[:] = [Version(min(change.at, last.start), None, change.values, first=True)]
+        start = min(change.at, last.start)
+        versions[:] = [Version(start, None, change.values, first=True, sequence=meaning.kept(change))]
         return
     lives = last.end is None and not last.deleted
+    at_start = meaning.own_time and lives and change.at == last.start
+    if at_start and not outranks(change, last.sequence):
+        return
     values = {
         c: last.values[c] if lives and v is None and meaning.nulls.get(c) else v for c, v in change.values.items()
     }
@@ -323,27 +347,30 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
             # Its D goes; what it was before is not stored (docs/decisions/0003-snapshots.md).
             last.end, last.by_delete, last.first, last.values = None, False, False, kept
         else:
-            versions.append(Version(max(change.at, last.end), None, values, first=True))
+            versions.append(Version(max(change.at, last.end), None, values, first=True, sequence=meaning.kept(change)))
     elif last.deleted:  # the same with a tombstone
         at = change.at if change.at > last.start else taken_at
         _close(last, at)
-        versions.append(Version(at, None, values, first=True))
+        versions.append(Version(at, None, values, first=True, sequence=meaning.kept(change)))
     elif (
         meaning.same(last.values, values)
         and all(last.values[c] == v for c, v in others.items())
         and not (keep and change.at > last.start)
     ):
-        return
+        if at_start:
+            last.sequence = meaning.kept(change)
     elif meaning.own_time and change.at < last.start:
         if meaning.late_arriving != "ignore":
             raise RefusedError("late")
     elif (same and not keep) or (meaning.own_time and change.at == last.start):
         _fill(versions, unknown, values)
         last.values = kept
+        if at_start:
+            last.sequence = meaning.kept(change)
     else:
         _close(last, change.at)
         _fill(versions, unknown, values)
-        versions.append(Version(change.at, None, values))
+        versions.append(Version(change.at, None, values, sequence=meaning.kept(change)))
 
 
 def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -> None:
@@ -365,7 +392,11 @@ def replace_histories(history: History, rows: Iterable[Change], meaning: Meaning
         if row.until is not None and row.until <= row.at:
             raise RefusedError("end_before_start")
         by_key[row.key].append(row)
-    return {**history, **{key: _whole_history(group, meaning) for key, group in by_key.items()}}
+    result = {**history, **{key: _whole_history(group, meaning) for key, group in by_key.items()}}
+    for key in by_key:  # its rows have no sequence, so that a stored version keeps its own
+        stored = {version.start: version.sequence for version in history.get(key, [])}
+        result[key] = [replace(version, sequence=stored.get(version.start)) for version in result[key]]
+    return result
 
 
 def _whole_history(group: Iterable[Change], meaning: Meaning) -> list[Version]:
@@ -488,7 +519,7 @@ def keep_first(table: dict[Key, Values], batch: Iterable[Change], meaning: Meani
     for key, group in by_key.items():
         by_place: dict[tuple[Any, ...], list[Change]] = defaultdict(list)
         for change in group:
-            by_place[(change.at, tuple((item is not None, item) for item in change.sequence))].append(change)
+            by_place[(change.at, _rank(change.sequence))].append(change)
         chosen = {place: _chosen(changes, meaning) for place, changes in by_place.items()}
         result.setdefault(key, chosen[min(chosen)].values)
     return result
@@ -500,37 +531,74 @@ def merge_current(
     meaning: Meaning,
     merges: Mapping[str, str],
     updated_at: str | None = None,
+    sequence: str | None = None,
 ) -> dict[Key, Values]:
     """scd1, feed: changes: one row per key. ``merges`` is column -> last, first, min or max."""
+    stores = _Order(updated_at, sequence, _oldest_counts(merges))
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for change in _after_truncate(_usable(batch, meaning), table, meaning):
         if not (change.deleted and meaning.on_delete == "ignore"):
             by_key[change.key].append(change)
     result = dict(table)
     for key, group in by_key.items():
-        group = sorted(group, key=lambda c: (c.at, tuple((item is not None, item) for item in c.sequence)))
+        group = sorted(group, key=lambda c: (c.at, _rank(c.sequence)))
         deletes = [index for index, change in enumerate(group) if change.deleted]
         live = group[deletes[-1] + 1 :] if deletes else group
         stored = result.get(key)
-        starts_again = stored is None or bool(
-            deletes and (updated_at is None or group[deletes[-1]].at >= stored[updated_at])
-        )
+        starts_again = stored is None or bool(deletes and stores.is_newer(group[deletes[-1]], stored))
         if not live:
             if starts_again:
                 result.pop(key, None)
             continue
-        row = _combined(live, merges, updated_at)
+        row = _combined(live, merges, stores)
         if stored is not None and not starts_again:
-            row = _with_stored(stored, row, live, merges, updated_at)
+            row = _with_stored(stored, row, live, merges, stores)
         result[key] = row
     return result
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The columns of scd1 that keep the order of rows across batches: of the oldest row, or of the newest."""
+
+    updated_at: str | None
+    sequence: str | None
+    oldest: bool
+
+    def is_newer(self, change: Change, stored: Values) -> bool:
+        """Whether a row counts as newer than the stored one; without an order it does."""
+        if self.updated_at is None or change.at > stored[self.updated_at]:
+            return True
+        kept = stored[self.sequence] if self.sequence else None
+        return bool(change.at == stored[self.updated_at] and outranks(change, kept))
+
+    def is_older(self, change: Change, stored: Values) -> bool:
+        """Whether a row comes before the stored one."""
+        assert self.updated_at is not None
+        kept = stored[self.sequence] if self.sequence else None
+        same_time = self.sequence is not None and change.at == stored[self.updated_at]
+        return bool(
+            change.at < stored[self.updated_at]
+            or (same_time and kept is not None and _rank(change.sequence) < _rank(kept))
+        )
+
+    def replaces(self, change: Change, stored: Values) -> bool:
+        """Whether the order of a row is stored in place of that of the stored row."""
+        return self.is_older(change, stored) if self.oldest else self.is_newer(change, stored)
+
+    def of(self, change: Change) -> Values:
+        """What is stored of the order of a row."""
+        columns: Values = {} if self.updated_at is None else {self.updated_at: change.at}
+        if self.sequence is not None:
+            columns[self.sequence] = None if change.sequence in ((), (None,)) else change.sequence
+        return columns
 
 
 def _after_truncate(rows: list[Change], table: Iterable[Key], meaning: Meaning) -> list[Change]:
     """The rows after the last one that empties the table, and a delete of each stored key at its time."""
 
     def place(change: Change) -> tuple[Any, ...]:
-        return change.at, tuple((item is not None, item) for item in change.sequence)
+        return change.at, _rank(change.sequence)
 
     last = max((change for change in rows if change.truncates), key=place, default=None)
     if last is None:
@@ -549,6 +617,7 @@ def merge_current_snapshot(
     merges: Mapping[str, str],
     updated_at: str | None = None,
     taken_at: Any = None,
+    sequence: str | None = None,
 ) -> dict[Key, Values]:
     """scd1, feed: snapshot: missing keys of the scope are removed, under the same guards; others merge as changes.
 
@@ -565,7 +634,7 @@ def merge_current_snapshot(
     if len(gone) > meaning.max_deleted * len(stored):
         raise RefusedError("max_deleted")
     left = {key: values for key, values in table.items() if key not in gone}
-    return merge_current(left, usable, meaning, merges, updated_at)
+    return merge_current(left, usable, meaning, merges, updated_at, sequence)
 
 
 def _oldest_counts(merges: Mapping[str, str]) -> bool:
@@ -573,7 +642,7 @@ def _oldest_counts(merges: Mapping[str, str]) -> bool:
     return "first" in merges.values() and "last" not in merges.values()
 
 
-def _combined(live: Sequence[Change], merges: Mapping[str, str], updated_at: str | None) -> Values:
+def _combined(live: Sequence[Change], merges: Mapping[str, str], stores: _Order) -> Values:
     row: Values = {}
     for column, how in merges.items():
         given = [change.values[column] for change in live if change.gives(column)]
@@ -582,35 +651,33 @@ def _combined(live: Sequence[Change], merges: Mapping[str, str], updated_at: str
             row[column] = (min if how == "min" else max)(known, default=None)
         else:
             row[column] = given[-1 if how == "last" else 0] if given else None
-    if updated_at is not None:
-        row[updated_at] = live[0 if _oldest_counts(merges) else -1].at
-    return row
+    return row | stores.of(live[0 if stores.oldest else -1])
 
 
 def _with_stored(
-    stored: Values, row: Values, live: Sequence[Change], merges: Mapping[str, str], updated_at: str | None
+    stored: Values, row: Values, live: Sequence[Change], merges: Mapping[str, str], stores: _Order
 ) -> Values:
     """The stored row counts as one that sets all columns at ``updated_at``."""
     result: Values = {}
     for column, how in merges.items():
-        times = [change.at for change in live if change.gives(column)]
-        if not times:
+        given = [change for change in live if change.gives(column)]
+        if not given:
             result[column] = stored[column]
             continue
         pair = [value for value in (stored[column], row[column]) if value is not None]
         if how in {"min", "max"}:
             result[column] = (min if how == "min" else max)(pair, default=None)
-        elif updated_at is None:
-            result[column] = row[column] if how == "last" else stored[column]
         elif how == "last":
-            result[column] = row[column] if times[-1] >= stored[updated_at] else stored[column]
-        elif _oldest_counts(merges):
-            result[column] = row[column] if times[0] < stored[updated_at] else stored[column]
+            result[column] = row[column] if stores.is_newer(given[-1], stored) else stored[column]
+        elif stores.updated_at is not None and stores.oldest:
+            result[column] = row[column] if stores.is_older(given[0], stored) else stored[column]
         else:
             result[column] = stored[column]
-    if updated_at is not None:
-        result[updated_at] = (min if _oldest_counts(merges) else max)(stored[updated_at], row[updated_at])
-    return result
+    if stores.updated_at is None:
+        return result
+    chosen = live[0 if stores.oldest else -1]
+    order = stores.of(chosen)
+    return result | (order if stores.replaces(chosen, stored) else {column: stored[column] for column in order})
 
 
 def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
@@ -647,10 +714,16 @@ class Written:
     action: bool = False
     deleted: bool = False
     inferred: bool = False
+    sequence: bool = False
+
+
+def shown_sequence(sequence: tuple[Any, ...] | None) -> Any:
+    """A sequence as it is stored: a struct of several values."""
+    return sequence[0] if sequence is not None and len(sequence) == 1 else sequence
 
 
 def written(history: History, how: Written) -> list[tuple[Any, ...]]:
-    """Every version as a row: columns, surrogate key, start, end, flag, hash, action."""
+    """Every version as a row: columns, surrogate key, start, end, flag, hash, action, deleted, sequence, inferred."""
     rows = []
     for key, versions in history.items():
         for version in versions:
@@ -670,6 +743,8 @@ def written(history: History, how: Written) -> list[tuple[Any, ...]]:
                 row.append("D" if version.by_delete else "I" if version.first else "U")
             if how.deleted:
                 row.append(version.deleted)
+            if how.sequence:
+                row.append(shown_sequence(version.sequence))
             if how.inferred:
                 row.append(version.inferred)
             rows.append(tuple(row))

@@ -123,6 +123,8 @@ SCD2: list[Change] = [
     ("history.surrogate_key", "version_key"),
     ("history.action", "action"),
     ("history.action", "what"),
+    ("history.sequence", "seq"),
+    ("history.sequence", {"name": "place", "type": "struct<file: string, `a pos`: bigint>"}),
     ("on_delete", "mark"),
     ("on_delete", "ignore"),
     ("unchanged", "keep"),
@@ -169,6 +171,8 @@ SCD1: list[Change] = [
     ("columns.bucket.merge", "max"),
     ("updated_at", "updated"),
     ("updated_at", "changed_at"),
+    ("sequence", "seq"),
+    ("sequence", {"name": "seq", "type": "decimal(38, 0)"}),
     ("on_delete", "ignore"),
 ]
 CHANGES: list[Change] = [("source.delete_when", "op = 'D'"), ("source.delete_when", "gone")]
@@ -185,7 +189,7 @@ VERSIONS: list[Change] = [("source.effective_until", "until"), ("source.effectiv
 # Options that feed: versions refuses.
 _NOT_OF_VERSIONS = {
     "source.sequence_by", "conflicts", "late_arriving", "stream", "columns.name.nulls", "columns.city.nulls",
-    "columns.name.compare", "columns.city.compare",
+    "columns.name.compare", "columns.city.compare", "history.sequence",
 }  # fmt: skip
 JOIN: list[Change] = [
     ("source.join.a.table", "raw.place"),
@@ -253,8 +257,28 @@ _TRUNCATED: list[list[Change]] = [
 ]
 _SEEN = {"type": "timestamp", "from": "happened"}
 _TAGS = {"type": "map<string,int>", "track": False, "nulls": "fill"}
+_INFERRED = next(change for change in SCD2 if change[0] == "members.inferred")
 # Combinations of options that random mixtures rarely have.
 COMBINED: list[tuple[str, list[Change]]] = [
+    *(
+        (kind, [("history.sequence", "seq"), ("columns.name.nulls", "fill"), *more, *deletes])
+        for kind, deletes in (("2c", CHANGES[:1]), ("2s", [("source.effective_at", "happened")]))
+        for more in (
+            [],
+            [("columns.city.compare", "lower(city)"), ("on_delete", "mark"), ("history.action", "action")],
+            [("unchanged", "keep"), ("conflicts", "any")],
+            [("columns.bucket.track", False), _INFERRED],
+        )
+    ),
+    *(
+        (kind, [("sequence", "seq"), *more])
+        for kind, more in (
+            ("1c", CHANGES[:1]),
+            ("1c", [("source.sets", "parts"), ("columns.city.merge", "first"), ("columns.bucket.merge", "max")]),
+            ("1c", [*((option, "first") for option in _VALUES), CHANGES[0]]),
+            ("1s", [("columns.city.merge", "min")]),
+        )
+    ),
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("unchanged", "keep")]),
     ("2c", [CHANGES[0], ("on_delete", "mark"), ("history.action", "action")]),
     *((kind, _UNTRACKED) for kind in ("2c", "2s", "2v")),
@@ -317,7 +341,12 @@ def changed(document: Document, option: str, value: Any) -> Document:
         found["views"] = {**found.get("views", {}), "overlay": "crm.customer_all"}
     if ":since" in str(value):
         found.setdefault("params", {}).setdefault("since", "date")
-    if option == "updated_at" or (option == "late_arriving" and found["source"]["feed"] == "snapshot"):
+    if option in {"history.sequence", "sequence"}:
+        several = isinstance(value, dict) and "struct" in value["type"]
+        found["source"]["sequence_by"] = ["file", "pos + 1"] if several else ["lsn"]
+        if option == "sequence":
+            found.setdefault("updated_at", "updated")
+    if option in {"updated_at", "sequence"} or (option == "late_arriving" and found["source"]["feed"] == "snapshot"):
         found["source"].setdefault("effective_at", "happened")
     return found
 

@@ -6,23 +6,25 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.patterns.scd2 import Scd2, Scd2Merge
+from scdgen.patterns.sequence import SEQUENCE
 from scdgen.spec.model import History
 
 SPEC = """
 target: crm.t
 pattern: scd2
-source: {table: crm.s, FEED}
+FEED
 keys: [id]
 columns: {id: int, name: string, note: {type: string, track: false},
           year: {type: int, from: year(starts), track: false}}
 history: {surrogate_key: sk, valid_from: starts, valid_to: ends, is_current: open, row_hash: hash, action: did,
-          deleted: gone}
+          deleted: gone, sequence: lsn}
 on_delete: mark
 """
 FEEDS = {
-    "snapshot": "feed: snapshot",
-    "changes": "effective_at: at, delete_when: op = 'D'",
-    "versions": "feed: versions, effective_at: at, effective_until: until",
+    "snapshot": "source: {table: crm.s, feed: snapshot, sequence_by: lsn}",
+    "changes": "source: {table: crm.s, effective_at: at, delete_when: op = 'D', sequence_by: lsn}",
+    "versions": "sources: {past: {table: crm.s, feed: versions, effective_at: at, effective_until: until}, "
+    "changes: {table: crm.c, effective_at: at, sequence_by: lsn}}",
 }
 
 
@@ -35,10 +37,10 @@ def test_update_sets_each_column_that_can_change(feed: str) -> None:
     assert isinstance(merge, Scd2Merge)
     texts = merge.staging.history.written("START", "NEXT", "ACTION", "DELETED")
     values = {name: text for text, _, name in (text.rpartition(" AS ") for text in texts)}
-    assert set(values) == {"year", "sk", "starts", "ends", "open", "hash", "did", "gone"}
+    assert set(values) == {"year", "sk", "starts", "ends", "open", "hash", "did", "gone", "lsn"}
     # Key and start identify a version, so a column computed from these alone never changes.
     closing = {name for name, text in values.items() if "NEXT" in text or "ACTION" in text}
-    corrected = {name for name, text in values.items() if "name" in text or "DELETED" in text}
+    corrected = {name for name, text in values.items() if "name" in text or "DELETED" in text or SEQUENCE in text}
     assert closing and corrected
     assert set(merge.updated) == {"name", "note"} | closing | corrected
     # In a snapshot, the row that closes a version holds the values of the next version, or of the delete.

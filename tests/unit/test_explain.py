@@ -58,7 +58,8 @@ def set_options(node: Any, place: str = "") -> set[str]:
     if isinstance(node, list) and node and isinstance(node[0], dict):
         return {found for entry in node for found in set_options(entry, f"{place}.*")}
     if not isinstance(node, dict) or place in PAIRS:
-        short = "history.is_current.name" if place == "history.is_current" and node is not None else place
+        named = place in {"history.is_current", "history.sequence", "sequence"} and node is not None
+        short = f"{place}.name" if named else place
         return {SHORT.get(place, short)}
     steps = [
         ("*" if place in ("columns", "params", "overlays", "lookups", "source.join") else name, inner)

@@ -96,6 +96,9 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
      "and goes into the new one as one value"], []),
     ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
      f"table that is there stays as it is; {KEEP}:"], [f"ALTER TABLE {T} CLUSTER BY (city);"]),
+    ("2c", "history.sequence", "seq",
+     [f"history.sequence: none -> seq: stored rows have no such column; {STOPS}; {KEEP}:"],
+     [f"ALTER TABLE {T} ADD COLUMN seq BIGINT;"]),
     ("2c", "bad_rows", "skip", [], []),
     ("2c", "late_arriving", "ignore", [], []),
     ("1s", "snapshot.max_deleted", 0.5, [], []),
@@ -310,3 +313,36 @@ def test_generate_diff_command(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     create.write_text("CREATE")
     status, printed, _ = run(capsys, "generate", "--diff", spec, "--out", out)
     assert printed.splitlines()[-1] == "crm.customer: no option that stored rows depend on has changed"
+
+
+def test_changed_sequence_is_explained() -> None:
+    plain = changed(BASES["2c"], "history.sequence", "seq")
+    other = changed(plain, "source.sequence_by", ["scn"])
+    assert explained(plain, other) == [
+        "source.sequence_by: lsn -> scn: seq of stored rows is of the old one, and is compared with what rows to come "
+        "have"
+    ]
+    renamed = changed(BASES["2c"], "history.sequence", "lsn")
+    assert explained(plain, renamed) == [
+        f"history.sequence: seq -> lsn: the stored column has the old name; {STOPS}; {KEEP}:\n    {MAPPING}\n"
+        f"    ALTER TABLE {T} RENAME COLUMN seq TO lsn;"
+    ]
+    assert explained(plain, BASES["2c"])[0] == (
+        "history.sequence: seq -> none: stored rows keep the column, rows to come have NULL in it"
+    )
+    small = changed(BASES["2c"], "history.sequence", {"name": "seq", "type": "int"})
+    assert explained(small, plain) == [
+        f"history.sequence.type: INT -> BIGINT: stored values are of the old type; {STOPS}; {KEEP}:\n"
+        f"    ALTER TABLE {T} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');\n"
+        f"    ALTER TABLE {T} ALTER COLUMN seq TYPE BIGINT;"
+    ]
+    several = changed(BASES["2c"], "history.sequence", {"name": "seq", "type": "struct<a: int, b: int>"})
+    assert explained(plain, several) == [
+        f"history.sequence.type: BIGINT -> STRUCT<a: INT, b: INT>: stored values are of the old type; {STOPS}; name "
+        "another column in history.sequence"
+    ]
+    one_row = changed(BASES["1c"], "updated_at", "updated")
+    assert explained(one_row, changed(one_row, "sequence", "seq")) == [
+        f"sequence: none -> seq: stored rows have no such column; {STOPS}; {KEEP}:\n"
+        f"    ALTER TABLE {T} ADD COLUMN seq BIGINT;"
+    ]
