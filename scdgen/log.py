@@ -5,14 +5,26 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sys
+import time
 from typing import Any
 
+_begun = [time.monotonic()]
 _CHOSEN = {"json": False, "quiet": False, "debug": False}
 
 
 def choose(kind: str) -> None:
     """Set the format, ``text`` or ``json``, for the rest of the process."""
     _CHOSEN["json"] = kind == "json"
+
+
+def begin() -> None:
+    """Count :func:`elapsed` from now on."""
+    _begun[0] = time.monotonic()
+
+
+def elapsed() -> float:
+    """The seconds since the command began."""
+    return time.monotonic() - _begun[0]
 
 
 def set_quiet(yes: bool) -> None:

@@ -324,13 +324,14 @@ def open_session(
     from scdgen.cli import output
     from scdgen.engine import session
 
-    settings = parse_pairs(options.conf, "--conf")
+    settings, begun = parse_pairs(options.conf, "--conf"), log.elapsed()
     with output.progress("starting Spark"):
         spark: SparkSession = (
             session.remote_session(options.remote, settings)
             if options.remote
             else session.local_session(options.warehouse, settings, needs_tables, merges)
         )
+    started = log.elapsed() - begun
     try:
         if not options.remote:
             session.know_catalogs(spark, tables)
@@ -338,6 +339,7 @@ def open_session(
     finally:
         with contextlib.suppress(Exception):
             spark.stop()
+    output.print_hint(f"{log.elapsed():.0f} s in all, {started:.0f} s of them to start Spark")
 
 
 @contextlib.contextmanager

@@ -270,5 +270,6 @@ def progress(what: str) -> Iterator[None]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    # While Spark starts, what is written to stderr is captured, so this line has a stream of its own.
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream, Console(file=stream).status(what):
         yield

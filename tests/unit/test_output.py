@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 from unittest.mock import Mock
 
@@ -42,6 +46,37 @@ def test_control_characters_are_escaped() -> None:
         r"3   two\nlines        \x1b[31mred",
         '4   {"a": [1, null]}',
     ]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_progress_moves_while_spark_starts(quiet: bool) -> None:
+    """What is written to stderr then is captured; without it, the line stands still for as long as a start takes."""
+    ours, theirs = os.openpty()
+    code = f"""
+import time
+from scdgen import log
+from scdgen.cli import output
+from scdgen.engine.session import _quiet_start
+log.set_quiet({quiet})
+with output.progress("starting Spark"), _quiet_start() as noise:
+    time.sleep(0.7)
+assert noise.text() == "", noise.text()
+log.begin()
+output.print_hint(f"{{log.elapsed():.0f}} s in all")
+"""
+    env = {**os.environ, "TERM": "xterm"}
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env=env, check=False)
+    os.close(theirs)
+    shown = ""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while part := os.read(ours, 1 << 16):
+            shown += part.decode()
+    os.close(ours)
+    assert done.returncode == 0, shown
+    if quiet:
+        assert shown == ""
+    else:
+        assert shown.count("starting Spark") >= 3 and shown.endswith("0 s in all\r\n")
 
 
 def test_no_rows_in_each_format() -> None:
