@@ -148,7 +148,8 @@ def steps(script: str) -> Iterator[Step]:
             if kind is TokenType.DECLARE:
                 declared = declared or comment  # describes the SET that follows
             elif not in_merge:
-                end = next((i for i in range(index, len(kinds)) if kinds[i] in _END_OF_HEAD), len(kinds))
+                ends = _END_OF_HEAD | ({TokenType.L_PAREN} if kind is TokenType.CREATE else set())  # of its columns
+                end = next((i for i in range(index, len(kinds)) if kinds[i] in ends), len(kinds))
                 yield Step(_slice(script, found, index, end - 1), comment or declared)
                 declared = ""
         elif in_merge and depth == 1 and kinds[index + 1 : index + 3] == [TokenType.ALIAS, TokenType.L_PAREN]:

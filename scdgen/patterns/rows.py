@@ -15,7 +15,7 @@ from scdgen.patterns.join import Join, join_of
 from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, Rule, refusal
 from scdgen.patterns.sequence import SEQUENCE, sequence_value
 from scdgen.spec.model import Spec
-from scdgen.sql.layout import all_true, negated
+from scdgen.sql.layout import all_true, fill, negated
 from scdgen.sql.tokens import with_column
 
 SOURCE_VIEW = "_scd_source"
@@ -142,13 +142,15 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
         first = next(iter(feed.join.values()))
         return sql.quote_parts(sql.split_name(first.table)), None, None
     assert feed.path is not None and feed.format is not None
-    if feed.format in {"delta", "parquet"} and not feed.options:
+    if feed.format in {"delta", "parquet"} and not feed.options and not feed.columns:
         return f"{feed.format}.{sql.quote(feed.path)}", None, None
     given = {name.lower() for name in feed.options}
     strict = {name: value for name, value in _STRICT.get(feed.format, {}).items() if name.lower() not in given}
     options = {"path": feed.path, **strict, **feed.options}
     listed = ", ".join(f"{sql.text_literal(k)} {sql.text_literal(v)}" for k, v in options.items())
-    view = f"CREATE OR REPLACE TEMPORARY VIEW {SOURCE_VIEW} USING {feed.format} OPTIONS ({listed})"
+    columns = [f"{sql.quote(name)} {kind}" for name, kind in feed.columns.items()]
+    named = f"{SOURCE_VIEW} (\n{fill(columns)}\n)\n" if columns else f"{SOURCE_VIEW} "
+    view = f"CREATE OR REPLACE TEMPORARY VIEW {named}USING {feed.format} OPTIONS ({listed})"
     return SOURCE_VIEW, None, view
 
 

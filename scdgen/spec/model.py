@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
-from scdgen.sql.types import data_type
+from scdgen.sql.types import column_types, data_type
 from scdgen.sql.zones import time_zone
 
 RESERVED_PREFIX = "_scd_"
@@ -121,6 +121,7 @@ Expression = Annotated[str, _reads_as(sql.expression)]
 Expressions = Annotated[tuple[Expression, ...], BeforeValidator(_listed)]
 Query = Annotated[str, _reads_as(sql.query)]
 DataType = Annotated[str, AfterValidator(data_type)]
+ColumnList = Annotated[str, _reads_as(column_types)]
 Text = Annotated[str, AfterValidator(_no_control)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
@@ -182,6 +183,12 @@ class Source(Model):
         default=None, description="The format of the files at `path`."
     )
     options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
+    schema_: ColumnList | None = Field(
+        default=None,
+        alias="schema",
+        description="The columns of JSON or Parquet that the spec reads, with their types, such as `before "
+        "struct<id int>, op string`, where the spec does not tell them and files differ. What a file lacks is NULL.",
+    )
     join: dict[Name, JoinedTable] = Field(
         default_factory=dict,
         description="With `feed: versions`: alias -> a table with versions. Their histories become one; the first "
@@ -227,6 +234,11 @@ class Source(Model):
     def kind(self) -> str:
         """Where rows come from: ``table``, ``path``, ``query`` or ``join``."""
         return next(name for name in ("table", "path", "query", "join") if getattr(self, name))
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the columns of ``schema`` with their types; none without it."""
+        return column_types(self.schema_) if self.schema_ is not None else {}
 
     @property
     def is_stored(self) -> bool:

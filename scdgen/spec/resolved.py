@@ -69,6 +69,8 @@ def resolve(spec: Spec) -> dict[str, Any]:
     for holder in (found, found["history"]):
         if holder["sequence"] is None:
             del holder["sequence"]
+    if spec.source.schema_ is None:
+        del found["source"]["schema"]
     if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
         del found["late_arriving"]
     if not spec.overlays:

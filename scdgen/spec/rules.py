@@ -10,6 +10,7 @@ from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
 from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
+from scdgen.sql.expression import find_paths
 from scdgen.sql.literal import find_form, length_of, value_text
 from scdgen.sql.volatile import is_clock
 
@@ -104,6 +105,36 @@ def _source(spec: Spec) -> Found:
     for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
         if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in STEPS:
             yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
+
+
+def _schema(spec: Spec) -> Found:
+    source, place = spec.source, ("source", "schema")
+    if source.schema_ is None:
+        return
+    if source.table is None and source.format not in {"json", "parquet"}:
+        what = f"not for format: {source.format}" if source.path is not None else f"not with {source.kind}:"
+        yield place, f"schema: {what}, which has columns and types of its own; remove it"
+    known = {name.lower() for name in source.columns}
+    missing: dict[str, str] = {}
+    for option, text in source_texts(spec):
+        for name in sorted({path[0].lower() for path in find_paths(text).paths} - known):
+            missing.setdefault(name, option)
+    if missing:
+        listed = ", ".join(f"{name} ({option})" for name, option in missing.items())
+        yield place, f"schema: lacks columns that the spec reads: {listed}; add each with its type"
+
+
+def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield (option, expression) of what is read of a source row."""
+    source, derived = spec.source, spec.derived
+    for name in spec.columns:
+        if name not in derived:
+            yield f"columns.{name}", spec.column_source(name)
+    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
+        if (text := getattr(source, option)) is not None:
+            yield f"source.{option}", text
+    for text in source.sequence_by:
+        yield "source.sequence_by", text
 
 
 def _snapshot(spec: Spec) -> Found:
@@ -623,8 +654,8 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params, _dates,
-    _volatile, _names, _overlays, _lookups, _expectations, _members,
+    _source, _schema, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
+    _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 
 assert RESERVED_PREFIX.islower()  # names are compared in lower case

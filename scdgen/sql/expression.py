@@ -9,6 +9,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -168,20 +169,20 @@ def expression(text: str) -> Fragment:
     if isinstance(tree, _STATEMENTS) and not isinstance(tree, exp.Subquery):
         if isinstance(tree, exp.Alias) and tree.alias.upper() in {"ASC", "DESC"}:
             hint = "the greatest value wins; turn values around in the expression, as in -number"
-            raise ValueError(f"'{_short(text)}' has a sort order, and {hint}")
+            raise ValueError(f"'{shorten(text)}' has a sort order, and {hint}")
         if isinstance(tree, exp.Alias):
-            raise ValueError(f"'{_short(text)}' gives its value a name; {_ALONE}")
-        raise ValueError(f"'{_short(text)}' is a statement and no expression over a row; {_ALONE}")
+            raise ValueError(f"'{shorten(text)}' gives its value a name; {_ALONE}")
+        raise ValueError(f"'{shorten(text)}' is a statement and no expression over a row; {_ALONE}")
     if isinstance(tree, exp.PropertyEQ | exp.Tuple):
         what = "an assignment" if isinstance(tree, exp.PropertyEQ) else "several values in brackets"
-        raise ValueError(f"'{_short(text)}' is {what}; {_ALONE}")
+        raise ValueError(f"'{shorten(text)}' is {what}; {_ALONE}")
     inside = (node for node in tree.walk() if isinstance(node, _NOT_A_ROW_EXPRESSION))
     bad = next((node for node in inside if not node.find_ancestor(exp.Select)), None)
     if bad is not None:
         kind = "a *" if isinstance(bad, exp.Star) else "an aggregate or window function"
         kind = "a function that makes several rows of one" if isinstance(bad, _SEVERAL_ROWS) else kind
         hint = "an expression is computed for each row alone; put other work into source.query"
-        raise ValueError(f"'{_short(text)}' holds {kind}; {hint}")
+        raise ValueError(f"'{shorten(text)}' holds {kind}; {hint}")
     bare = tree.name if isinstance(tree, exp.Column) and not tree.table else None
     return _fragment(text, tree, bare=bare, loose=isinstance(tree, exp.Or | exp.Xor))
 
@@ -191,11 +192,11 @@ def query(text: str) -> Fragment:
     """Parse exactly one SELECT; raises ``ValueError`` that says what is wrong."""
     tree = _one(text, "one SELECT")
     if not isinstance(tree, exp.Query):
-        raise ValueError(f"'{_short(text)}' is not a SELECT; write one SELECT")
+        raise ValueError(f"'{shorten(text)}' is not a SELECT; write one SELECT")
     if tokens(text)[0].token_type is TokenType.FROM:
-        raise ValueError(f"'{_short(text)}' begins with FROM, which Spark does not read; write SELECT * before it")
+        raise ValueError(f"'{shorten(text)}' begins with FROM, which Spark does not read; write SELECT * before it")
     if tree.find(exp.Into):
-        raise ValueError(f"'{_short(text)}' writes INTO a table; write a SELECT that only reads")
+        raise ValueError(f"'{shorten(text)}' writes INTO a table; write a SELECT that only reads")
     return _fragment(text, tree)
 
 
@@ -232,7 +233,7 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
     except ValueError:
         if kind != "STRING":
             hint = "write an expression, a SELECT, or a time such as 2024-05-01"
-            raise ValueError(f"'{_short(default)}' is not a value for {kind}; {hint}") from None
+            raise ValueError(f"'{shorten(default)}' is not a value for {kind}; {hint}") from None
         return f"CAST({text_literal(default)} AS {kind})"
     if read.tables:  # a query in parentheses
         return f"CAST({read.text} AS {kind})"
@@ -240,8 +241,70 @@ def param_value(default: str | int | float | bool, kind: str) -> str:
         return f"CAST({text_literal(default)} AS {kind})"
     if read.columns:
         hint = "write a value or a SELECT"
-        raise ValueError(f"'{_short(default)}' names a column, and a param is set before any row is read; {hint}")
+        raise ValueError(f"'{shorten(default)}' names a column, and a param is set before any row is read; {hint}")
     return f"CAST({read.text} AS {kind})"
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The columns and fields that an expression reads, as paths such as ``("after", "id")``.
+
+    ``passed`` are those whose value may be the value of the expression, if that is nothing but such values.
+    """
+
+    paths: frozenset[tuple[str, ...]]
+    passed: frozenset[tuple[str, ...]] = frozenset()
+
+
+@functools.lru_cache(maxsize=4096)
+def find_paths(text: str) -> Reads:
+    """Find the columns and fields of an expression that :func:`expression` reads.
+
+    >>> found = find_paths("coalesce(after.id, IF(op = 'd', before.id))")
+    >>> sorted(found.paths), sorted(found.passed)
+    ([('after', 'id'), ('before', 'id'), ('op',)], [('after', 'id'), ('before', 'id')])
+    >>> sorted(find_paths("after.x.y + 1").paths), find_paths("coalesce(a, 0)").passed
+    ([('after', 'x', 'y')], frozenset())
+    """
+    tree = sqlglot.parse_one(text, dialect=DIALECT)
+    columns = [node for node in tree.find_all(exp.Column) if not node.find_ancestor(exp.Query)]
+    paths = {id(node): _path(node) for node in columns}
+    passed = _passed(tree)
+    values = frozenset(paths[id(node)] for node in passed or () if id(node) in paths)
+    others = {path for key, path in paths.items() if key not in {id(node) for node in passed or ()}}
+    return Reads(frozenset(paths.values()), values - others)
+
+
+def _path(column: exp.Expression) -> tuple[str, ...]:
+    """Return the names of a column and of the fields that are read of it."""
+    names = [part.name for part in column.parts]  # type: ignore[attr-defined]
+    node = column
+    while isinstance(node.parent, exp.Dot) and node.parent.this is node:
+        node = node.parent
+        names.append(node.expression.name)
+    return tuple(names)
+
+
+def _passed(node: Any) -> list[exp.Expression] | None:
+    """Return the columns whose values an expression passes on as they are; ``None`` if it does more than that."""
+    if node is None or isinstance(node, exp.Null):
+        return []
+    if isinstance(node, exp.Column):
+        return [node]
+    if isinstance(node, exp.Dot):
+        return _passed(node.this) if isinstance(node.this, exp.Column | exp.Dot) else None
+    if isinstance(node, exp.Paren):
+        return _passed(node.this)
+    if isinstance(node, exp.Coalesce):
+        parts = [node.this, *node.expressions]
+    elif isinstance(node, exp.If):
+        parts = [node.args["true"], node.args.get("false")]
+    elif isinstance(node, exp.Case):
+        parts = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+    else:
+        return None
+    found = [_passed(part) for part in parts]
+    return None if None in found else [column for listed in found for column in listed or ()]
 
 
 def _one(text: str, what: str) -> exp.Expression:
@@ -249,28 +312,28 @@ def _one(text: str, what: str) -> exp.Expression:
         raise ValueError(f"is empty; write {what}, or leave the option out")
     found = tokens(text)
     if any(token.comments for token in found) or "--" in _outside_strings(text, found):
-        raise ValueError(f"'{_short(text)}' holds a comment; comments belong in the YAML, after a #")
+        raise ValueError(f"'{shorten(text)}' holds a comment; comments belong in the YAML, after a #")
     for token in found:
         if token.token_type is TokenType.STRING and "\n" in text[token.start : token.end + 1]:
-            raise ValueError(f"'{_short(text)}' holds a string over several lines; write \\n in it")
+            raise ValueError(f"'{shorten(text)}' holds a string over several lines; write \\n in it")
     if stray_comma(found):
-        raise ValueError(f"'{_short(text)}' has a stray comma; take it out")
+        raise ValueError(f"'{shorten(text)}' has a stray comma; take it out")
     if any(token.token_type is TokenType.SEMICOLON for token in found):
-        raise ValueError(f"'{_short(text)}' holds a semicolon; write {what} and no more")
+        raise ValueError(f"'{shorten(text)}' holds a semicolon; write {what} and no more")
     try:
         trees = sqlglot.parse(text, dialect=DIALECT)
     except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
         near = next((part.get("highlight") for part in getattr(error, "errors", ())), None)
         place = f", it fails at '{near}'" if near else ""
-        raise ValueError(f"'{_short(text)}' is not exactly {what}{place}; write {what}") from error
+        raise ValueError(f"'{shorten(text)}' is not exactly {what}{place}; write {what}") from error
     tree = trees[0] if trees else None
     if len(trees) != 1 or not isinstance(tree, exp.Expression):
-        raise ValueError(f"'{_short(text)}' is not exactly {what}; write {what}")
+        raise ValueError(f"'{shorten(text)}' is not exactly {what}; write {what}")
     for node in tree.walk():
         if isinstance(node, exp.Parameter):
-            raise ValueError(f"'{_short(text)}' holds a ${{…}}, which nobody fills; write a param as :name")
+            raise ValueError(f"'{shorten(text)}' holds a ${{…}}, which nobody fills; write a param as :name")
         if isinstance(node, exp.In) and not any(node.args.get(part) for part in ("expressions", "query", "unnest")):
-            raise ValueError(f"'{_short(text)}' holds an IN without values; list them in its brackets")
+            raise ValueError(f"'{shorten(text)}' holds an IN without values; list them in its brackets")
     return tree
 
 
@@ -288,7 +351,7 @@ def _fragment(text: str, tree: exp.Expression, bare: str | None = None, loose: b
     placeholders = {node.name for node in tree.find_all(exp.Placeholder)}
     if placeholders != names:
         hint = "write a param as :name, with a space before it"
-        raise ValueError(f"'{_short(text)}' holds a placeholder that is not a param; {hint}")
+        raise ValueError(f"'{shorten(text)}' holds a placeholder that is not a param; {hint}")
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = {
         tuple(part.name for part in table.parts)
@@ -319,6 +382,7 @@ def variable(name: str) -> str:
     return f"session.{name}"
 
 
-def _short(text: str) -> str:
+def shorten(text: str) -> str:
+    """Return a text on one line, of 60 characters at most."""
     line = " ".join(text.split())
     return line if len(line) <= 60 else line[:57] + "..."

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scdgen.sql.expression import quote, unquote
+from scdgen.sql.expression import quote, shorten, unquote
 
 # Spark's names -> the name that it shows.
 _PLAIN = {
@@ -122,6 +122,45 @@ def parse_type(text: str) -> Type:
     ValueError: 'number(10,2)' is not a Spark data type; write decimal(10,2)
     """
     return _Reader(text).read_all()
+
+
+@functools.lru_cache(maxsize=1024)
+def column_types(text: str) -> dict[str, str]:
+    """Parse a list of columns as in CREATE TABLE: name -> type, as :func:`data_type` writes it; raises ``ValueError``.
+
+    >>> column_types("before struct<id int>, `a b` decimal(9,2)")
+    {'before': 'STRUCT<id: INT>', 'a b': 'DECIMAL(9, 2)'}
+    >>> column_types("id")
+    Traceback (most recent call last):
+    ValueError: 'id' is not a list of columns and types; write for example: id int, after struct<id int, name string>
+    """
+    found: dict[str, str] = {}
+    for part in _split_at_commas(text):
+        given = re.fullmatch(r"\s*(`(?:[^`]|``)+`|\w+)(?:\s*:\s*|\s+)(\S.*?)\s*", part, re.DOTALL)
+        if given is None:
+            hint = "write for example: id int, after struct<id int, name string>"
+            raise ValueError(f"'{shorten(text)}' is not a list of columns and types; {hint}")
+        name = unquote(given[1])
+        if name.lower() in {known.lower() for known in found}:
+            raise ValueError(f"'{name}' is named twice; keep one, upper and lower case are the same")
+        if more := re.search(r"\b(NOT\s+NULL|COMMENT|DEFAULT|COLLATE)\b[^<>]*$", given[2], re.IGNORECASE):
+            raise ValueError(f"'{shorten(part.strip())}' has {more[1].upper()}; write a name and a type alone")
+        found[name] = data_type(given[2])
+    return found
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Split at the commas outside of brackets and backticks; one part if a bracket is open or closed too early."""
+    parts, depth = [""], 0
+    for piece in re.findall(r"`(?:[^`]|``)*`|.", text, re.DOTALL):
+        depth += (piece in "(<") - (piece in ")>")
+        if depth < 0:
+            return [""]
+        if piece == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return parts if depth == 0 else [""]
 
 
 def struct_fields(kind: str) -> tuple[tuple[str, str], ...] | None:

@@ -33,6 +33,12 @@ def _base(pattern: str, feed: str) -> Document:
     return document
 
 
+_SHAPE = (
+    "id int, region string, name string, town string, full_name string, happened timestamp, started timestamp, "
+    "ended timestamp, until timestamp, updated timestamp, lsn bigint, part int, parts string, op string, gone boolean, "
+    "a int, b boolean, place: struct<zip: string, lines: array<string>>"
+)
+
 BASES = {
     f"{pattern[-1]}{feed[0]}": _base(pattern, feed)
     for pattern, feeds in (("scd2", ("changes", "snapshot", "versions")), ("scd1", ("changes", "snapshot")))
@@ -65,6 +71,8 @@ EVERYWHERE: list[Change] = [
     ("source.format", {"path": "in/x", "format": "parquet"}),
     ("source.options", {"path": "in/x", "format": "json", "options": {"multiLine": True}}),
     ("source.options", {"path": "in/x", "format": "json", "options": {"multiLine": False}}),
+    ("source.schema", {"path": "in/x", "format": "json", "schema": _SHAPE}),
+    ("source.schema", {"path": "in/x", "format": "parquet", "schema": f"{_SHAPE}, extra map<string, int>"}),
     ("source.where", "a = 1 OR b\n  = 2"),
     ("source.effective_at", "started"),
     ("source.effective_at", "coalesce(started, happened)"),
@@ -316,11 +324,11 @@ def combined(kind: str, changes: list[Change]) -> Document:
 def changed(document: Document, option: str, value: Any) -> Document:
     """The document with one option set, and with the options that it requires."""
     found = copy.deepcopy(document)
-    if option in {"source.query", "source.path", "source.format", "source.options"}:
+    if option in {"source.query", "source.path", "source.format", "source.options", "source.schema"}:
         kept = {
             name: v
             for name, v in found["source"].items()
-            if name not in {"table", "query", "path", "format", "options"}
+            if name not in {"table", "query", "path", "format", "options", "schema"}
         }
         found["source"] = {**kept, **(value if isinstance(value, dict) else {"query": value})}
         return found

@@ -161,7 +161,7 @@ def check_steps(spec: Spec) -> None:
             assert step.comment and f"-- {step.comment}" == comment.strip()
     actions = re.findall(r"\bTHEN\s+(UPDATE|DELETE|INSERT)\b", script)
     assert [step.name.split()[-1] for step in of_merge if step.name.startswith("WHEN ")] == actions
-    before = re.findall(r"^(SET VARIABLE .*?)(?: =)|^(CREATE .*?)(?: USING)", script, re.MULTILINE)
+    before = re.findall(r"^(SET VARIABLE .*?)(?: =)|^(CREATE .*?)(?: USING| \()", script, re.MULTILINE)
     assert [step.name for step in found[: -len(of_merge)]] == ["".join(names) for names in before]
     text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
     for step in found:

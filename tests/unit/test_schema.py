@@ -34,6 +34,7 @@ source:
   sequence_by: [lsn]
   delete_when: op = 'D'
   truncate_when: op = 'T'
+  schema: id int, start_date date
   sets: changed_columns
   where: user_id IS NOT NULL
 keys: [id]

@@ -147,7 +147,7 @@ NEW_ROWS_ONLY = {
     "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
     "params", "checks", "views.current", "views.as_of", "overlays", "lookups", "stream", "late_arriving",
     "snapshot.taken_at", "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format",
-    "source.options", "source.changed_since",
+    "source.options", "source.schema", "source.changed_since",
 }  # fmt: skip
 PAIRS = [
     (kind, option, value)
