@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from scdgen.engine.failures import translate
-from scdgen.engine.session import strict
+from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while, strict
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
@@ -67,7 +67,7 @@ class Engine:
         ``bound`` is a spec with its source and params filled in.
         """
         view = bound.source.table if source is not None else None
-        with self.lock, strict(self.spark):
+        with self.lock, strict(self.spark), set_while(self.spark, PARTITIONS_AS_TEXT if bound.source.path else {}):
             if source is not None and view is not None:
                 # Dropping a view also uncaches its plan; the filter makes it a plan that nothing else caches.
                 source.where(f"'{view}' IS NOT NULL").createOrReplaceTempView(view)

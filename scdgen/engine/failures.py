@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors, sql
+from scdgen.engine.footer import read_footer
 from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, describe_one_name, nearest, option, quoted
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
@@ -35,6 +36,13 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
      DataError, "no column {0}{where}; fix the spec's expressions or the source"),
     (rf"\[FIELD_NOT_FOUND\] No such struct field {_NAME} in (.*?)\.",
      DataError, "no field {0} in the structure{where}{hint}"),
+    (r"\[INVALID_EXTRACT_BASE_FIELD_TYPE\] Can't extract a value from \"(.*?)\"",
+     DataError, "{0} has no fields, as it is NULL in all rows or text{where}; give its fields in source.schema"),
+    (r"\[CANNOT_MERGE_SCHEMAS\]",
+     DataError, "the files of the source have a column of different types; write them with one type, or give them with "
+     "--source, which reads them in the types of the spec"),
+    (r"\[PARQUET_TYPE_ILLEGAL\] Illegal Parquet type: (.*?)\. SQLSTATE",
+     DataError, "the source has a column of the Parquet type {0}, which Spark does not read; write another type"),
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
      DataError, "Spark has no function {0}{where}; fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
@@ -97,6 +105,11 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
      "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
      "option enforceSchema: true to go by their places"),
     (r"Unescaped quote character", "text follows a closing quote; write a quote inside a quoted cell twice"),
+    (r"record parsing: _corrupt_record",
+     "holds a line that is not a JSON object; write one object per line, or for one array of objects set the option "
+     "multiLine: true"),
+    (r"record parsing: \[(?:null,?)*\](?s:.*)\[INVALID_JSON_ROOT_FIELD\]",
+     "holds a line that is not a JSON object, such as null; leave it out, or give the file with --source, which does"),
     (r"JsonParseException: Unrecognized token '(.*?)'",
      "holds a line that is not a JSON object, at {0}; write one object per line"),
     (r"JsonParseException|JsonEOFException", "holds a line that is not a JSON object; write one object per line"),
@@ -105,7 +118,8 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
     (r"FAILED_READ_FILE\.FILE_NOT_EXIST|FileNotFoundException",
      "a file of it is not there any more; restore it, or run again where it was being rewritten"),
     (r"Data type mismatches when reading Parquet column \[(.*?)\]",
-     "the column {0} is of another type than in the other files; write them with one type"),
+     "the column {0} is of another type than in the other files; write them with one type, or give them with --source, "
+     "which reads them in the types of the spec"),
 )  # fmt: skip
 
 
@@ -114,6 +128,8 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     own = _of_server(str(error))
     if own is not None:
         return own
+    if "[PARQUET_TYPE_ILLEGAL]" in str(error) and (times := _describe_nanoseconds(spec.source.path or "")):
+        return DataError(f"{spec.target}: {times}")
     broken = explain_unreadable(str(error))
     if broken is not None:
         file, what = broken
@@ -159,6 +175,20 @@ def explain_unreadable(text: str) -> tuple[str | None, str] | None:
         if found:
             return file, message.format(*(quoted(part.strip()) for part in found.groups()))
     return file, "cannot be read; fix the file, or name its format as it is"
+
+
+def _describe_nanoseconds(path: str) -> str | None:
+    """Name the first column with nanoseconds in local Parquet files; Spark names neither it nor the file."""
+    place = Path(path)
+    for file in sorted(place.rglob("*.parquet")) if place.is_dir() else [place]:
+        footer = read_footer(file)
+        if footer is not None and footer.nanoseconds:
+            column = ".".join(next(iter(footer.nanoseconds)))
+            fix = (
+                "write microseconds, in pandas with coerce_timestamps='us', or give it with --source, which reads them"
+            )
+            return f"{file}: the column {column} has nanoseconds, which Spark does not read; {fix}"
+    return None
 
 
 def local_path(uri: str) -> Path | None:
@@ -236,6 +266,11 @@ def _hint(parts: list[str]) -> str:
     if len(parts) < 2:
         return ""
     names = parts[1].split(", ")
+    if any(name.lower().startswith("`sep=`") or name.lower() == "sep=" for name in names):
+        return "; Excel's first line sep= is no part of a CSV: take it out, or give the file with --source"
+    bare = parts[0].strip("`").rpartition(".")[2].lower()
+    if any(name.strip("`").strip().lower() == bare for name in names):
+        return "; the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
     if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
         return f"; {likely}; set it in source.options.sep"
     last = {name.rpartition(".")[2]: name for name in names}

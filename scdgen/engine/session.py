@@ -69,6 +69,8 @@ _REFUSED = re.compile(
 _ANSI = "spark.sql.ansi.enabled"
 _ZONE = "spark.sql.session.timeZone"
 _TIMESTAMP = "spark.sql.timestampType"
+# By default Spark infers numbers and dates from the names of folders, and `branch=007` loses its zeros.
+PARTITIONS_AS_TEXT = {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}
 
 
 def local_session(

@@ -9,6 +9,7 @@ import gzip
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -17,6 +18,7 @@ from scdgen.errors import UsageError, nearest
 SEPARATORS = (",", ";", "\t", "|")
 _BYTES = 1 << 16  # read to detect the separator
 _ROWS = 200
+_SEP_LINE = re.compile(r'"?sep=(.)"?[\r\n]*', re.IGNORECASE)  # Excel's, which tells it the separator
 _BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Options of Spark's CSV reader in lower case -> as Spark spells them.
 _OPTIONS = {
@@ -33,7 +35,11 @@ _FORMATS = {"dateformat": "to_date", "timestampformat": "to_timestamp", "timesta
 
 @dataclass(frozen=True)
 class Dialect:
-    """The options with which both Python and Spark read a CSV; the defaults are those of RFC 4180."""
+    """The options with which both Python and Spark read a CSV; the defaults are those of RFC 4180.
+
+    ``strips``: a blank after a separator is no part of a cell. ``skips`` lines come before the header, such as Excel's
+    ``sep=;``.
+    """
 
     sep: str = ","
     encoding: str = "utf-8"
@@ -42,27 +48,34 @@ class Dialect:
     comment: str = ""
     header: bool = True
     strips: bool = False
+    skips: int = 0
 
     def options(self) -> dict[str, str]:
-        """Return the separator and the encoding as options of Spark's reader, if they are not the defaults."""
+        """Return the options of Spark's reader that are not the defaults."""
         found = {}
         if self.sep != Dialect.sep:
             found["sep"] = self.sep.replace("\t", "\\t")
         if self.encoding != Dialect.encoding:
             found["encoding"] = self.encoding
+        if self.strips:
+            found["ignoreLeadingWhiteSpace"] = "true"
         return found
 
     def cells(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Yield the cells of each row. Raises :class:`csv.Error`."""
         doubled = self.escape == self.quote
+        lines = islice(lines, self.skips, None)
         kept = lines if not self.comment else (line for line in lines if not line.startswith(self.comment))
         form: dict[str, Any] = {"quotechar": self.quote} if self.quote else {"quoting": csv.QUOTE_NONE}
         form |= {} if doubled else {"doublequote": False, "escapechar": self.escape or None}
-        return csv.reader(kept, delimiter=self.sep, strict=True, **form)
+        return csv.reader(kept, delimiter=self.sep, strict=True, skipinitialspace=self.strips, **form)
 
     def names(self, cells: list[str]) -> tuple[str, ...]:
-        """Return the column names, given the first row. An empty name becomes ``_c`` and its index, as in Spark."""
-        given = [cell.strip() if self.strips else cell for cell in cells] if self.header else [""] * len(cells)
+        """Return the column names, given the first row, without blanks around them.
+
+        An empty name becomes ``_c`` and its index, as in Spark.
+        """
+        given = [cell.strip(" ") for cell in cells] if self.header else [""] * len(cells)
         return tuple(name or f"_c{place}" for place, name in enumerate(given))
 
 
@@ -130,8 +143,38 @@ def find_dialect(
         header=given.get("header", "true").lower() != "false",
         strips=given.get("ignoreLeadingWhiteSpace", "").lower() == "true",
     )
-    sep = given.get("sep") or _find_separator(begin, plain, usual.get("sep"))
-    return replace(plain, sep=sep.replace("\\t", "\t"))
+    lines = _decode_lines(begin, plain.encoding)
+    named = _SEP_LINE.fullmatch(lines[0]) if lines and plain.header else None
+    plain = replace(plain, skips=1 if named else 0)
+    sep = given.get("sep") or (named and named[1]) or _find_separator(lines, plain, usual.get("sep"))
+    found = replace(plain, sep=sep.replace("\\t", "\t"))
+    return replace(found, strips=found.strips or ("ignoreLeadingWhiteSpace" not in given and _is_spaced(lines, found)))
+
+
+def _decode_lines(begin: bytes, encoding: str) -> list[str]:
+    """Return the first lines of a file, without one that is cut."""
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(begin).lstrip("\ufeff")
+    lines = text.splitlines(keepends=True)
+    return lines[:-1] if len(begin) == _BYTES and len(lines) > 1 else lines
+
+
+def _is_spaced(lines: list[str], dialect: Dialect) -> bool:
+    r"""Whether a blank follows every separator, in the header and in the rows, except before an empty cell.
+
+    >>> [_is_spaced(text.splitlines(), Dialect()) for text in ("a, b\n1, x", "a, b\n1,x", "a, b", "a,b\n1, x")]
+    [True, False, True, False]
+    """
+    if dialect.sep.isspace() or not dialect.header:
+        return False
+    try:
+        head = next(filter(None, dialect.cells(lines)), [])
+        rows = list(islice(filter(None, replace(dialect, strips=True).cells(lines)), _ROWS))
+    except csv.Error:  # a quote that the cut leaves open, or a mistake that is found later
+        return False
+    if len(head) < 2 or not all(cell.startswith(" ") for cell in head[1:]):
+        return False
+    spaced = sum(line.count(f"{dialect.sep} ") for line in lines)
+    return all(len(row) == len(head) for row in rows) and spaced >= sum(bool(c) for row in rows for c in row[1:])
 
 
 def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
@@ -142,12 +185,8 @@ def _pick_known(options: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in found.items() if name in known and known[name](value)}
 
 
-def _find_separator(begin: bytes, plain: Dialect, likely: str | None) -> str:
+def _find_separator(lines: list[str], plain: Dialect, likely: str | None) -> str:
     """Find the separator that splits the header and the rows into the same number of cells; a comma by default."""
-    text = codecs.getincrementaldecoder(plain.encoding)("replace").decode(begin).lstrip("\ufeff")
-    lines = text.splitlines(keepends=True)
-    if len(begin) == _BYTES and len(lines) > 1:
-        lines.pop()  # it is cut
     best, most = ",", (0.0, 0)
     for sep in dict.fromkeys([*([likely.replace("\\t", "\t")] if likely else []), *SEPARATORS]):
         widths = _count_cells(lines, replace(plain, sep=sep))

@@ -24,7 +24,9 @@ from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
 from scdgen.files.find import Files, find
-from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns, taken_types
+from scdgen.files.objects import is_array
+from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
+from scdgen.files.shape import NESTED, find_wanted, taken_types
 from scdgen.patterns.compile import bind
 from scdgen.spec.model import Spec
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 _VIEW = "_scd_source_texts"
 _FIX = "the file"
+_BLANKS = re.compile(r"\s*")
 
 
 def find_files(path: str) -> Files:
@@ -140,11 +143,14 @@ def _describe_unnested(spec: Spec, files: Files) -> str | None:
     """The message for the first value in JSON that is not nested although its column's type is."""
     if files.kind != "json":
         return None
-    nested = {}
+    nested: dict[str, tuple[Any, str]] = {}
     for name, kinds in taken_types(spec).items():
         for kind in kinds:
-            if kind.startswith(("ARRAY", "STRUCT", "MAP")):
+            if kind.startswith(NESTED):
                 nested[name] = (list if kind.startswith("ARRAY") else dict, kind)
+    for name, node in find_wanted([spec]).items():
+        if node.inside:
+            nested.setdefault(name, ((list, dict), "STRUCT"))
     for file in files.local:
         for line, row in json_rows(file):
             for name, value in row.items():
@@ -257,22 +263,62 @@ def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, 
 
 
 def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line, object) for each object of JSON lines, its numbers as text. Raises :class:`DataError`."""
+    """Yield (line, object) for each object of JSON lines, or of one array; numbers as text. Raises :class:`DataError`.
+
+    A line ``null`` is left out.
+    """
     decoder = json.JSONDecoder(object_pairs_hook=_reject_repeated_keys, parse_int=str, parse_float=str)
     lines = _Lines(file)
+    if is_array(file):
+        yield from _array_rows(lines, decoder)
+        return
     for line in filter(str.strip, lines):
         try:
             value = decoder.decode(line)
         except _RepeatedKeyError as error:
             raise lines.error(lines.number, f"the key '{error}' is given twice; keep one") from error
         except (ValueError, RecursionError):
-            value = None
-        listed = value if isinstance(value, list) else [value]
+            value = False
+        listed = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(row, dict) for row in listed):
             what = f"{quoted(line.strip())} is not a JSON object"
             raise lines.error(lines.number, f"{what}; write one object per line (JSON lines)")
         for row in listed:
             yield lines.number, row
+
+
+def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the (line, object) of one array over several lines."""
+    text = "".join(lines)
+    place, line, last = text.index("[") + 1, 1, 0
+    expected, closed = "{", False
+    while True:
+        place = _BLANKS.match(text, place).end()  # type: ignore[union-attr]
+        line, last = line + text.count("\n", last, place), place
+        if closed or place == len(text):
+            break
+        if text[place] == "]" and expected != "{,":
+            place, closed = place + 1, True
+        elif text[place] == "," and expected == ",":
+            place, expected = place + 1, "{,"
+        elif expected != ",":
+            try:
+                row, after = decoder.raw_decode(text, place)
+            except _RepeatedKeyError as error:
+                raise lines.error(line, f"the key '{error}' is given twice; keep one") from error
+            except (ValueError, RecursionError):
+                row, after = None, place
+            if not isinstance(row, dict):
+                begin = text[place:].split("\n", 1)[0].strip()
+                raise lines.error(line, f"{quoted(begin)} is not a JSON object; an array has objects alone")
+            yield line, row
+            place, expected = after, ","
+        else:
+            break
+    if not closed:
+        raise lines.error(line, "the array does not end here, nor goes on with a comma; close it with ]")
+    if place < len(text):
+        raise lines.error(line, "text follows the array; write one array, or one object per line (JSON lines)")
 
 
 class _RepeatedKeyError(Exception):

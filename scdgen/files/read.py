@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.engine.engine import FILE
+from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import DataError, ask_for_separator, nearest
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
-from scdgen.patterns.sequence import sequence_casts
-from scdgen.patterns.source import time_texts, time_type
+from scdgen.files.objects import read_json
+from scdgen.files.parquet import read_parquet, with_file
+from scdgen.files.shape import NESTED, parse_types, taken_types
+from scdgen.patterns.source import time_texts
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
 
@@ -33,7 +36,6 @@ CSV = {"header": "true", "nullValue": "\x00", **_QUOTES, **STRICT}
 # the file, a line that ends in CRLF keeps its CR if the header ends in LF, a byte that is not UTF-8 is replaced.
 _DOUBT = r"[\r\n\x00\uFFFD]"
 _TEXTS = ("STRING", "VARCHAR", "CHAR", "BINARY")
-_NESTED = ("ARRAY", "STRUCT", "MAP")
 # Texts that Spark reads as a date before the year 1 or after 9999, such as '202401'.
 _FAR_YEAR = r"^\s*(-\d|\+?(0{4,7}|0*[1-9]\d{4,6})(-|\s|T|$))"
 
@@ -53,34 +55,33 @@ class Opened:
 
 def opened(spark: SparkSession, spec: Spec, files: Files) -> Opened:
     """Open files for a spec. Raises :class:`DataError` if their contents do not fit their format or the spec."""
-    taken = taken_types(spec)
+    with set_while(spark, PARTITIONS_AS_TEXT):
+        return _opened(spark, spec, files, taken_types(spec))
+
+
+def _opened(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]]) -> Opened:
     if files.kind == "csv":
         texts = _read_csv(spark, spec, files, taken)
         kinds, doubtful = _inspect_texts(texts, compared(spec) - taken.keys())
-        return Opened(files, texts, typed(texts, taken, kinds), _select_local(files, doubtful))
+        return Opened(files, texts, typed(texts, taken, {**kinds, **_declared(texts, spec)}), _local(files, doubtful))
     if files.kind == "json":
-        keys, doubtful = _read_json_keys(spark, files)
-        texts = _read_json(spark, spec, files, taken, keys)
-        return Opened(files, texts, typed(texts, taken, {}), _select_local(files, doubtful))
-    # Later Parquet files of a folder may have more columns; without mergeSchema Spark takes the columns of one file.
-    reader = spark.read.format(files.kind).options(**files.options())
-    texts = reader.options(mergeSchema="true").load(files.paths()) if files.local else reader.load(files.paths()[0])
-    for problem in _find_struct_problems(spark, texts.schema, taken, in_order=True):
+        texts, doubtful = read_json(spark, [spec], files)
+        return Opened(files, texts, typed(texts, taken, {}), _local(files, doubtful))
+    if files.kind == "parquet" and files.local:
+        texts = read_parquet(spark, spec, files, taken)
+        rows = texts.drop(FILE)
+    else:
+        rows = spark.read.format(files.kind).load(files.paths()[0])
+        texts = with_file(rows)
+    for problem in _find_struct_problems(spark, rows.schema, taken):
         raise DataError(f"{files.shown}: {problem}")
-    return Opened(files, _with_file(texts), texts)
+    return Opened(files, texts, rows)
 
 
-def taken_types(spec: Spec) -> dict[str, set[str]]:
-    """Lower-case name of each source column that the spec takes unchanged -> the types that it is cast to."""
-    found: dict[str, set[str]] = {}
-    taken = [(spec.column_source(name), column.type) for name, column in spec.columns.items()]
-    taken += [(text, time_type(spec)) for _, text in time_texts(spec)]
-    taken += [(read.text, kind) for _, read, kind in sequence_casts(spec)]
-    for text, kind in taken:
-        bare = sql.expression(text).bare
-        if bare is not None:
-            found.setdefault(bare.lower(), set()).add(kind)
-    return found
+def _declared(texts: DataFrame, spec: Spec) -> dict[str, str]:
+    """The types that ``source.schema`` gives to columns of a CSV; an array or a struct needs an expression."""
+    kinds = {name.lower(): kind for name, kind in spec.source.columns.items() if not kind.startswith(NESTED)}
+    return {name: kinds[name.lower()] for name in texts.columns if name.lower() in kinds}
 
 
 def read_columns(spec: Spec) -> set[str]:
@@ -108,7 +109,7 @@ def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, se
     if files.local:
         frames = _read_csv_by_header(reader, spec, files)
     else:
-        frames = [_with_file(reader.options(enforceSchema="false").csv(files.paths()))]
+        frames = [with_file(reader.options(enforceSchema="false").csv(files.paths()))]
         _require_names(files.shown, tuple(frames[0].columns[:-1]), read_columns(spec))
     frame = frames[0]
     for other in frames[1:]:
@@ -116,7 +117,7 @@ def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, se
     columns = []
     for name in frame.columns:
         column, kinds = f.col(sql.quote(name)), taken.get(name.lower(), set())
-        nested = next((kind for kind in sorted(kinds) if kind.startswith(_NESTED)), None)
+        nested = next((kind for kind in sorted(kinds) if kind.startswith(NESTED)), None)
         if nested:
             written = sql.text_literal(nested)
             raise DataError(
@@ -148,7 +149,10 @@ def _read_csv_by_header(reader: Any, spec: Spec, files: Files) -> list[DataFrame
     for (dialect, names), paths in heads.items():
         schema = StructType([StructField(name, StringType()) for name in names])
         part = replace(files, local=tuple(paths))
-        frame = _with_file(reader.options(**dialect.options()).schema(schema).csv(part.paths()))
+        frame = with_file(reader.options(**dialect.options()).schema(schema).csv(part.paths()))
+        if dialect.skips:  # Spark has taken the line before it for the header, and the header for a row
+            same = (f"TRIM({sql.quote(name)}) <=> {sql.text_literal(name)}" for name in names if name[:2] != "_c")
+            frame = frame.where(f"NOT ({' AND '.join(['TRUE', *same])})")
         extra = [name for name in frame.columns if name not in {*names, FILE}]  # partition columns
         frames.append(frame.select(*(sql.quote(name) for name in [*kept, *extra, FILE])))
     return frames
@@ -211,60 +215,10 @@ def csv_heads(
     return found
 
 
-def _read_json_keys(spark: SparkSession, files: Files) -> tuple[dict[str, str] | None, list[str]]:
-    """Read the keys of local JSON lines: (lower-case key -> key, or ``None`` without lines; files Spark may misread).
-
-    Spark's JSON reader drops what follows an object on its line, and returns NULL for a key in another case.
-    """
-    from pyspark.sql import functions as f
-
-    if not files.local:
-        return {}, []
-    keys = "IF(JSON_ARRAY_LENGTH(CONCAT('[', value, ']')) = 1, JSON_OBJECT_KEYS(value), NULL)"
-    lines = spark.read.text(files.paths()).where(f.col("value").rlike(r"\S"))
-    found = (
-        lines.select(f.expr(f"EXPLODE_OUTER({keys})").alias("key"), f.col("_metadata.file_path")).distinct().collect()
-    )
-    known = {key.lower(): key for key, _ in found if key is not None}
-    doubtful = [file for key, file in found if key is None or known[key.lower()] != key]
-    several = len({key for key, _ in found if key is not None}) > len(known)
-    return (known if found else None), [file for _, file in found] if several else doubtful
-
-
-def _read_json(
-    spark: SparkSession, spec: Spec, files: Files, taken: dict[str, set[str]], keys: dict[str, str] | None
-) -> DataFrame:
-    """Read JSON lines. Columns that the spec takes unchanged are read as text, or as nested types of text."""
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    if keys is None:
-        none = ", ".join(f"CAST(NULL AS STRING) AS {sql.quote(name)}" for name in [*sorted(read_columns(spec)), FILE])
-        return spark.sql(f"SELECT {none} WHERE FALSE")
-    reader = spark.read.options(mode="FAILFAST", **files.options())
-    found = reader.json(files.paths()).schema
-    for problem in _find_struct_problems(spark, found, taken, in_order=False):
-        raise DataError(f"{files.shown}: {problem}")
-    nested = _as_text_types(spark, {kind for kinds in taken.values() for kind in kinds if kind.startswith(_NESTED)})
-    # Spark infers no column for a key that has {} in every line.
-    bare = [StructField(key, StringType()) for key in keys.values() if key not in found.names]
-    fields = []
-    for field in [*found.fields, *bare]:
-        kinds = taken.get(field.name.lower(), set())
-        kind: Any = nested.get(next(iter(kinds)), StringType()) if len(kinds) == 1 else StringType()
-        fields.append(StructField(field.name, kind if kinds else field.dataType))
-    return _with_file(reader.schema(StructType(fields)).json(files.paths()))
-
-
-def _select_local(files: Files, uris: Iterable[str]) -> tuple[Path, ...]:
+def _local(files: Files, uris: Iterable[str]) -> tuple[Path, ...]:
     """The local files with these URIs of Spark's, in order."""
     named = {files.named(uri)[1] for uri in uris}
     return tuple(file for file in files.local if file in named)
-
-
-def _with_file(frame: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return frame.select("*", f.col("_metadata.file_path").alias(FILE))
 
 
 def typed(texts: DataFrame, taken: dict[str, set[str]], kinds_of: dict[str, str]) -> DataFrame:
@@ -325,67 +279,31 @@ def _render_fit(column: str, kind: str, pattern: str) -> str:
     return f"COALESCE(BOOL_AND({test}) FILTER (WHERE {column} <> ''), FALSE)"
 
 
-# Structs in files, compared with those of the target's columns. Spark casts a struct field by field in order, whatever
-# their names, and its JSON reader returns NULL for a field that the object does not have: these functions refuse both.
+# Structs in Parquet and Delta, compared with those of the target's columns: Spark casts a struct field by field in
+# order, whatever their names. This refuses another order.
 
 
-def _as_text_types(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
-    """Type in SQL -> Spark's type, with text instead of every type that is not nested."""
-    return {text: _as_text_type(kind) for text, kind in _parse_types(spark, types).items()}
-
-
-def _find_struct_problems(
-    spark: SparkSession, found: StructType, taken: dict[str, set[str]], in_order: bool
-) -> Iterator[str]:
-    """Yield the mismatches between structs in the files and in the table; ``in_order``: a cast matches by position."""
+def _find_struct_problems(spark: SparkSession, found: StructType, taken: dict[str, set[str]]) -> Iterator[str]:
+    """Yield the mismatches between structs in the files and in the table."""
     nested = {kind for kinds in taken.values() for kind in kinds if "STRUCT<" in kind}
-    wanted = _parse_types(spark, nested) if nested else {}
+    wanted = parse_types(spark, nested) if nested else {}
     for field in found.fields:
         for kind in sorted(taken.get(field.name.lower(), set()) & wanted.keys()):
-            yield from _compare_fields(field.name, field.dataType, wanted[kind], in_order)
+            yield from _compare_fields(field.name, field.dataType, wanted[kind])
 
 
-def _compare_fields(place: str, found: Any, wanted: Any, in_order: bool) -> Iterator[str]:
+def _compare_fields(place: str, found: Any, wanted: Any) -> Iterator[str]:
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(found, ArrayType) and isinstance(wanted, ArrayType):
-        yield from _compare_fields(place, found.elementType, wanted.elementType, in_order)
+        yield from _compare_fields(place, found.elementType, wanted.elementType)
     elif isinstance(found, MapType) and isinstance(wanted, MapType):
-        yield from _compare_fields(place, found.valueType, wanted.valueType, in_order)
+        yield from _compare_fields(place, found.valueType, wanted.valueType)
     elif isinstance(found, StructType) and isinstance(wanted, StructType):
-        if in_order:
-            names = [[name.lower() for name in kind.names] for kind in (found, wanted)]
-            if names[0] != names[1]:
-                listed, expected = ", ".join(found.names), ", ".join(wanted.names)
-                yield f"column {place}: its fields are {listed}, the table's {expected}; give from: named_struct(…)"
-                return
-        else:
-            for name in wanted.names:
-                if name not in found.names:
-                    yield f"column {place}: the objects have no {name}{nearest(name, found.names)}"
-                    return
-        inside = {field.name.lower(): field for field in found.fields}
-        for field in wanted.fields:
-            same = inside[field.name.lower()]
-            yield from _compare_fields(f"{place}.{same.name}", same.dataType, field.dataType, in_order)
-
-
-def _parse_types(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:
-    """Type in SQL -> Spark's type. Spark parses them, without running a job."""
-    listed = sorted(set(types))
-    if not listed:
-        return {}
-    nulls = ", ".join(f"CAST(NULL AS {text}) AS _{place}" for place, text in enumerate(listed))
-    return dict(zip(listed, (field.dataType for field in spark.sql(f"SELECT {nulls}").schema.fields), strict=True))
-
-
-def _as_text_type(kind: Any) -> Any:
-    from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
-
-    if isinstance(kind, StructType):
-        return StructType([StructField(field.name, _as_text_type(field.dataType)) for field in kind.fields])
-    if isinstance(kind, ArrayType):
-        return ArrayType(_as_text_type(kind.elementType))
-    if isinstance(kind, MapType):
-        return MapType(StringType(), _as_text_type(kind.valueType))
-    return StringType()
+        names = [[name.lower() for name in kind.names] for kind in (found, wanted)]
+        if names[0] != names[1]:
+            listed, expected = ", ".join(found.names), ", ".join(wanted.names)
+            yield f"column {place}: its fields are {listed}, the table's {expected}; give from: named_struct(…)"
+            return
+        for one, other in zip(found.fields, wanted.fields, strict=True):
+            yield from _compare_fields(f"{place}.{one.name}", one.dataType, other.dataType)

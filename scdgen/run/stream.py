@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen.engine.engine import FILE
+from scdgen.engine.footer import read_footer
+from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import DataError, UsageError, option
 from scdgen.files import errors as files_errors
 from scdgen.files import find as files
+from scdgen.files import objects
 from scdgen.files import read as files_read
+from scdgen.files.shape import build_shape, taken_by_any
 from scdgen.patterns.compile import bind_each
 from scdgen.run.delta import skip_known_batch
 from scdgen.run.results import RunResult
@@ -204,6 +208,8 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
     and a value that does not convert is an error. Raises :class:`UsageError` or :class:`DataError` if the path cannot
     be read.
     """
+    from pyspark.sql.types import StructType
+
     source = fed[0].source
     if path is None and source.table is not None:
         return spark.readStream.options(**options).table(source.table)
@@ -216,39 +222,40 @@ def open_stream(spark: SparkSession, fed: Sequence[Spec], path: str | None, opti
     plain = source.options if path is None else {}
     if plain or not found.local:
         strict = {**({"header": "true"} if found.kind == "csv" else {}), **files_read.STRICT, **plain}
-        texts = spark.read.format(found.kind).options(**strict).load(found.paths())
+        with set_while(spark, PARTITIONS_AS_TEXT):
+            texts = spark.read.format(found.kind).options(**strict).load(found.paths())
     else:
+        _require_streamable(found)
         existing = files_errors.open_files(spark, fed[0], place)
         texts, strict = existing.texts, dict(files_read.STRICT)
         if found.kind == "csv":
             dialect = existing.files.dialect(found.local[0])
             strict = {**files_read.CSV, "enforceSchema": "false", **dialect.options()}
-    schema = _build_schema(texts, fed, found.kind)
-    frame = spark.readStream.format(found.kind).schema(schema).options(**{**strict, **options})
-    rows = frame.load(place if "://" in place else files.spark_path(Path(place)))
+    fields = StructType([field for field in texts.schema.fields if field.name != FILE])
+    location = place if "://" in place else files.spark_path(Path(place))
+    frame = spark.readStream.format(found.kind)
+    if found.kind == "json":
+        # Later files may have what the specs read and these files lack.
+        shape = build_shape(spark, fields, fed, place)
+        lenient = {**strict, **options, **objects.LENIENT}
+        rows = objects.without_nulls(frame.schema(objects.with_broken(shape)).options(**lenient).load(location))
+        return files_read.typed(rows, taken_by_any(fed), {})
+    rows = frame.schema(fields).options(**{**strict, **options}).load(location)
     if found.kind == "parquet":
         return rows
-    taken = _collect_types(fed)
+    taken = taken_by_any(fed)
     compared = {name for spec in fed for name in files_read.compared(spec)} - taken.keys()
-    return files_read.typed(rows, taken, files_read.guessed(texts, compared) if found.kind == "csv" else {})
+    return files_read.typed(rows, taken, files_read.guessed(texts, compared))
 
 
-def _build_schema(texts: DataFrame, fed: Sequence[Spec], kind: str) -> Any:
-    """The columns of the existing files; for JSON also those that the specs read, which later files may have."""
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    fields = [field for field in texts.schema.fields if field.name != FILE]
-    known = {field.name.lower() for field in fields}
-    if kind == "json":
-        wanted = {name for spec in fed for name in files_read.read_columns(spec)}
-        fields += [StructField(name, StringType()) for name in sorted(wanted - known)]
-    return StructType(fields)
-
-
-def _collect_types(fed: Sequence[Spec]) -> dict[str, set[str]]:
-    """Column of the source -> the types that the specs cast it to."""
-    found: dict[str, set[str]] = {}
-    for spec in fed:
-        for name, kinds in files_read.taken_types(spec).items():
-            found.setdefault(name, set()).update(kinds)
-    return found
+def _require_streamable(found: files.Files) -> None:
+    """Raise :class:`DataError` for a file that a run can read and a stream cannot."""
+    for file in found.local if found.kind == "json" else ():
+        if objects.is_array(file):
+            what = "is an array over several lines; a stream reads one object per line (JSON lines)"
+            raise DataError(f"{file}: {what}")
+    for file in found.local if found.kind == "parquet" else ():
+        footer = read_footer(file)
+        if footer is not None and footer.nanoseconds:
+            what = f"column {'.'.join(min(footer.nanoseconds))} has nanoseconds, which a stream does not read"
+            raise DataError(f"{file}: {what}; write microseconds, in pandas with coerce_timestamps='us'")

@@ -451,3 +451,142 @@ def test_source_options_are_those_of_each_matched_file(spark: Any, here: Called)
     ]
     assert here(*given, "--source-option", "encoding=ISO-8859-1")[0] == 0
     assert rows_of(spark, "files.extracts") == [(1, "Zoé", 10, None), (1, "Zoë", 9, 10)]
+
+
+SHAPES = """
+target: files.shapes
+pattern: scd1
+source: {table: nowhere, where: "coalesce(op <> 'x', TRUE)"}
+keys: [id]
+columns:
+  id: {type: int, from: "coalesce(after.id, before.id)"}
+  name: {type: string, from: "IF(op = 'd', NULL, after.name)"}
+  zip: {type: string, from: after.place.zip}
+  lines: {type: "array<struct<a:int,b:string,c:decimal(20,2)>>", from: after.lines}
+  note: string
+"""
+
+
+def write_shapes(spark: Any, *lines: str) -> None:
+    spark.sql("DROP TABLE IF EXISTS files.shapes")
+    write("shapes.yml", SHAPES)
+    write("shapes.json", "".join(f"{line}\n" for line in lines))
+
+
+def test_shape_of_json_is_that_of_the_spec(spark: Any, here: Called) -> None:
+    """A field that is NULL or missing in the whole file is NULL, and a line `null` is no row."""
+    write_shapes(spark, '{"before": null, "after": {"id": 1, "name": "Ann", "lines": [{"a": 1, "b": "x"}]}, "op": "r"}',
+                 "null", " null ", '{"after": {"id": 2, "name": "Bob", "lines": []}}')  # fmt: skip
+    load_twice(here, "shapes.yml", "shapes.json")
+    assert rows_of(spark, "files.shapes") == [(1, "Ann", None, [(1, "x", None)], None), (2, "Bob", None, [], None)]
+    # A list whose objects have no `c`, then none at all; digits of numbers stay.
+    write("shapes.json", '{"after": {"id": 2, "place": {"zip": 1.50}, "lines": []}, "before": {"id": 2}}\n')
+    load_twice(here, "shapes.yml", "shapes.json")
+    assert rows_of(spark, "files.shapes")[1] == (2, None, "1.50", [], None)
+    write("shapes.json", 'null\n{"after": {"id": 3}}\n{"after": {"id": {"x": [}}}\n')
+    says = (
+        'shapes.json:3: \'{"after": {"id": {"x": [}}}\' is not a JSON object; write one object per line (JSON lines)\n'
+    )
+    assert here("run", "shapes.yml", "--source", "shapes.json") == (1, "", says)
+    write("shapes.json", 'null\n{"after": "text"}\n')
+    status, _, err = here("run", "shapes.yml", "--source", "shapes.json")
+    assert (status, err) == (1, "shapes.json:2: column after: 'text' is not a valid STRUCT; fix the file or the type\n")
+    write("shapes.json", "null\nnull\n")
+    load_twice(here, "shapes.yml", "shapes.json")
+
+
+def test_array_of_objects_is_read(spark: Any, here: Called) -> None:
+    one, two = FIRST.splitlines()[1:3]
+    texts = [dict(zip(HEADER.strip().split(","), line.split(","), strict=True)) for line in (one, two)]
+    write("drop/a.json", json.dumps([texts[0]]) + "\n")
+    write(
+        "drop/b.json",
+        "\ufeff" + json.dumps([texts[1], {"id": 2, "name": "Bob", "lsn": 1, "at": "2024-01-01"}], indent=2),
+    )
+    load_twice(here, "people.yml", "drop")
+    assert rows_of(spark, "files.people") == STORED
+    write("drop/b.json", '[\n  {"id": 3, "age": "x", "at": "2024-01-01",\n   "lsn": 1}\n]\n{"id": 4}\n')
+    says = "drop/b.json:5: text follows the array; write one array, or one object per line (JSON lines)\n"
+    assert here("run", "people.yml", "--source", "drop") == (1, "", says)
+    write("drop/b.json", '[\n  {"id": 3, "age": "x", "at": "2024-01-01",\n   "lsn": 1}\n]\n')
+    says = "drop/b.json:2: column age: 'x' is not a valid INT (1 row, such as key id=3); fix the file or the type\n"
+    assert here("run", "people.yml", "--source", "drop") == (1, "", says)
+    assert rows_of(spark, "files.people") == STORED
+
+
+def test_values_of_folders_keep_their_digits(spark: Any, here: Called, tmp_path: Path) -> None:
+    spec = """
+target: files.folders
+pattern: scd2
+source: {table: nowhere, effective_at: day, sequence_by: [store]}
+keys: [branch]
+columns: {branch: string, store: int, name: string}
+history: {type: date, is_current: null}
+"""
+    rows = [("007", 7, "a", dt.date(2024, 1, 2), None), ("7", 7, "b", dt.date(2024, 1, 2), None)]
+    write("folders.yml", spec)
+    path = spec.replace("table: nowhere", f"path: {tmp_path}/csv, format: csv")
+    for branch, name in (("007", "a"), ("7", "b")):
+        inside = f"branch={branch}/store=7/day=2024-01-02"
+        write(f"csv/{inside}/a.csv", f"name\n{name}\n")
+        write(f"json/{inside}/a.json", f'{{"name": "{name}"}}\n')
+        spark.sql(f"SELECT '{name}' AS name").coalesce(1).write.parquet(str(tmp_path / "parquet" / inside))
+    for source in ("csv", "json", "parquet"):
+        spark.sql("DROP TABLE IF EXISTS files.folders")
+        load_twice(here, "folders.yml", source)
+        assert rows_of(spark, "files.folders") == rows, source
+    spark.sql("DROP TABLE files.folders")
+    assert Runner(spark).run(load_spec_text(path)).inserted == 2
+    assert rows_of(spark, "files.folders") == rows, "the path of a spec"
+
+
+NANOS = """
+target: files.nanos
+pattern: scd2
+source: {table: nowhere, effective_at: at, sequence_by: [n]}
+keys: [id]
+columns: {id: bigint, n: double, seen: timestamp_ntz}
+history: {is_current: null}
+"""
+
+
+def write_parquet(name: str, **columns: Any) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), name, version="2.6", coerce_timestamps=None)
+
+
+def test_parquet_of_nanoseconds_and_of_several_types(spark: Any, here: Called) -> None:
+    pa = pytest.importorskip("pyarrow")
+    spark.sql("DROP TABLE IF EXISTS files.nanos")
+    write("nanos.yml", NANOS)
+    times = pa.array([1704067200123456789, -1], pa.timestamp("ns", tz="UTC"))
+    write_parquet("drop/a.parquet", id=pa.array([1, 2], pa.int32()), n=pa.array([1, 2], pa.int64()), at=times,
+                  seen=pa.array([1704067200123456789, None], pa.timestamp("ns")))  # fmt: skip
+    write_parquet("drop/b.parquet", id=[9007199254740993], n=[0.5], at=pa.array([0], pa.timestamp("us", tz="UTC")))
+    load_twice(here, "nanos.yml", "drop")
+    time = dt.datetime(2024, 1, 1, 0, 0, 0, 123456)
+    assert rows_of(spark, "files.nanos") == [
+        (1, 1.0, time, time, None),
+        (2, 2.0, None, dt.datetime(1969, 12, 31, 23, 59, 59, 999999), None),
+        (9007199254740993, 0.5, None, dt.datetime(1970, 1, 1), None),
+    ]
+    write_parquet("drop/c.parquet", id=["x"], n=[0.5], at=pa.array([0], pa.timestamp("us", tz="UTC")))
+    says = "drop: column id: 'x' is not a valid BIGINT; fix the file or the type\n"
+    assert here("run", "nanos.yml", "--source", "drop") == (1, "", says)
+
+
+def test_csv_of_excel_with_its_first_line_and_with_blanks(spark: Any, here: Called) -> None:
+    write("people.csv", "sep=;\r\n" + EXCEL.replace("Bób", "Bob"))
+    load_twice(here, "people.yml", "people.csv")
+    assert rows_of(spark, "files.people") == STORED
+    write("people.csv", ("sep=;\r\n" + EXCEL).replace("Bób;", "Bób;old"))
+    says = "people.csv:5: column age: 'old' is not a valid INT (1 row, such as key id=2); fix the file or the type\n"
+    assert here("run", "people.yml", "--source", "people.csv") == (1, "", says)
+    spark.sql("DROP TABLE files.people")
+    write("people.csv", FIRST.replace(",", ", ").replace("Ann,", '"Ann, or so",'))
+    load_twice(here, "people.yml", "people.csv")
+    assert rows_of(spark, "files.people") == STORED, "blanks after all separators"
+    write("people.csv", FIRST.replace(HEADER, HEADER.replace(",", ", ")).replace("Anna", " Anna"))
+    load_twice(here, "people.yml", "people.csv")
+    assert rows_of(spark, "files.people")[0][1] == " Anna", "blanks in the header alone"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scdgen import load_spec_text
+from scdgen.engine.footer import read_footer
 from scdgen.errors import DataError, UsageError
 from scdgen.files.dialect import Dialect, check_options, find_dialect, guess_encoding
 from scdgen.files.errors import check_source, csv_rows, find_mistake, json_rows, line_of, open_files
@@ -231,11 +232,69 @@ def test_json_rows_have_line_numbers() -> None:
     assert find_mistake("json", [write("b.json", '{"x": 1}\n{"Y": {"x": 1}}\n')]) is None
 
 
-@pytest.mark.parametrize("line", ["5", '"x"', "null", "[1]", '{"a": 1}, ', '{"a": 1}x', "{'a': 1}", "{", "[" * 100000])
+@pytest.mark.parametrize("line", ["5", '"x"', "false", "[1]", '{"a": 1}, ', '{"a": 1}x', "{'a': 1}", "{", "[" * 100000])
 def test_line_that_is_not_a_json_object_is_refused(line: str) -> None:
     file = write("a.json", f'{{"a": 1}}\n{line}\n')
     with pytest.raises(DataError, match=r"^a\.json:2: '.*' is not a JSON object; write one object per line"):
         list(json_rows(file))
+
+
+def test_rows_of_an_array_have_line_numbers() -> None:
+    file = write("a.json", '\ufeff\n[\n  {"a": 1.10},\n  {"a":\n   2}, {"b": []}\n]\n')
+    assert list(json_rows(file)) == [(3, {"a": "1.10"}), (4, {"a": "2"}), (5, {"b": []})]
+    assert line_of(file, "json", {"a": "2"}) == 4
+    assert list(json_rows(write("b.json", "[\n]"))) == []
+    assert list(json_rows(write("c.json", '{"a": 1}\nnull\n null \n'))) == [(1, {"a": "1"})], "a tombstone is no row"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[\n{"a": 1}\n', "3: the array does not end here, nor goes on with a comma; close it with ]"),
+        ('[\n{"a": 1},\n]', "3: ']' is not a JSON object; an array has objects alone"),
+        ('[\n{"a": 1}\n{"a": 2}]', "3: the array does not end here, nor goes on with a comma; close it with ]"),
+        ('[\n{"a": 1},\nnull]', "3: 'null]' is not a JSON object; an array has objects alone"),
+        ('[\n{"a": 1}]\n{"a": 2}', "3: text follows the array; write one array, or one object per line (JSON lines)"),
+        ('[\n{"a": 1,\n"a": 2}]', "2: the key 'a' is given twice; keep one"),
+        ("[\n", "2: the array does not end here, nor goes on with a comma; close it with ]"),
+    ],
+)
+def test_mistake_in_an_array_has_a_line(text: str, says: str) -> None:
+    with pytest.raises(DataError) as caught:
+        list(json_rows(write("a.json", text)))
+    assert str(caught.value) == f"a.json:{says}"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("sep=;\r\nid;name\r\n1;a\r\n", (Dialect(sep=";", skips=1), ("id", "name"))),
+        ('\ufeff"sep=|"\nid|name\n', (Dialect(sep="|", skips=1), ("id", "name"))),
+        ("id, name\n1, a\n2,\n", (Dialect(strips=True), ("id", "name"))),
+        ('id, name\n1, "a, b"\n', (Dialect(strips=True), ("id", "name"))),
+        ("id, name\n1,a\n", (Dialect(), ("id", "name"))),
+        ("id,name\n1, a\n", (Dialect(), ("id", "name"))),
+    ],
+)
+def test_first_line_of_excel_and_blanks_in_the_header(text: str, found: tuple[Dialect, tuple[str, ...]]) -> None:
+    file = write("a.csv", text)
+    assert list(csv_heads([file])) == [found]
+    assert all(row.keys() == {"id", "name"} for _, row in csv_rows(file))
+
+
+def test_footer_of_parquet_names_nanoseconds() -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "at": pa.array([1], pa.timestamp("ns", tz="UTC")),
+        "micro": pa.array([1], pa.timestamp("us")),
+        "in": pa.array([{"x": 1}], pa.struct([("x", pa.timestamp("ns"))])),
+        **{f"c{i}": pa.array([i]) for i in range(20)},
+    }
+    pq.write_table(pa.table(columns), "a.parquet", version="2.6")
+    footer = read_footer(Path("a.parquet"))
+    assert footer is not None and footer.nanoseconds == {("at",): True, ("in", "x"): False}
+    for data in (b"", b"PAR1", b"PAR1\x00\x00\x00\x00PAR1", b"PAR1\xff\xff\x04\x00\x00\x00PAR1"):
+        assert read_footer(write("b.parquet", data)) is None
 
 
 def test_broken_gzip_file_is_refused() -> None:
