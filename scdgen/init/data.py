@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
+from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import UsageError, ask_for_separator, nearest, quoted
 from scdgen.files import find as files
-from scdgen.files.dialect import guess_encoding
+from scdgen.files.dialect import guess_encoding, open_text
+from scdgen.files.errors import find_mistake
+from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, join_name
 from scdgen.patterns.columns import cast
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS = 50_000  # maximum number of rows to guess from
+CORRUPT = "_corrupt_record"  # Spark's column with the lines that it cannot read
+MAP_KEYS = 12  # minimum number of different keys of objects that are taken for a map
 _RENAMED = {"valid_from": "version_from", "valid_to": "version_to", "is_current": "is_open_version"}
 _CHANGED = re.compile(r"updat|modif|chang", re.IGNORECASE)
 _EFFECTIVE = re.compile(
@@ -70,7 +75,8 @@ class Seen:
     """A column of a source: its name, its Spark type in upper case, and the values that were read.
 
     ``read`` is the expression that gives the column in this type, if it is not the column itself. ``moments`` are the
-    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous.
+    expressions that read text or whole numbers as a timestamp: one, or two if day and month are ambiguous. ``keys`` is
+    the number of different keys of objects that are taken for a map.
     """
 
     name: str
@@ -79,6 +85,7 @@ class Seen:
     read: str | None = None
     moments: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    keys: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,8 @@ class Sample:
     rows: int
     whole: bool
     left_out: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()  # of Spark's CSV reader
+    options: tuple[tuple[str, str], ...] = ()  # of Spark's reader
+    shape: tuple[tuple[str, str], ...] = ()  # the columns of JSON with nested types, as Spark reads them
 
     def types(self) -> dict[str, str]:
         """Column name -> type, as written in a spec."""
@@ -113,15 +121,76 @@ def read_sample(
     assert path is not None
     found = replace(files.find(path), given=options or {})
     where = path if "://" in path else Path(path).absolute().as_uri()
-    if found.kind != "csv":
-        return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
-    dialect = {**_find_options(found), **found.given}
-    reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
-    text = reader.csv(where)
+    with set_while(spark, PARTITIONS_AS_TEXT):
+        if found.kind == "json":
+            return _read_json(spark, path, found, where)
+        if found.kind != "csv":
+            return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
+        refuse_excels_line(found)
+        dialect = {**_find_options(found), **found.given}
+        reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
+        text = reader.csv(where)
     if len(text.columns) == 1 and (likely := ask_for_separator(text.columns[0])):
         raise UsageError(f"{path}: {likely}")
     sample = _read_rows(text, path, found.kind, _infer_csv_types(text, reader.csv(where, inferSchema=True)))
     return replace(sample, options=tuple(dialect.items()))
+
+
+def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -> Sample:
+    """Read JSON lines, without ``null``, or an array of objects. Raises :class:`DataError` for other lines."""
+    arrays = [file for file in found.local if is_array(file)]
+    if arrays and len(arrays) < len(found.local):
+        other = next(file for file in found.local if file not in arrays)
+        what = f"{arrays[0]} is an array of objects, and {other} has one object per line"
+        raise UsageError(f"{path}: {what}; give files of one form")
+    options = {"multiLine": "true"} if arrays else {}
+    rows = spark.read.options(**options).json(where)
+    if (CORRUPT in rows.columns or arrays) and (mistake := find_mistake("json", found.local)):
+        raise mistake
+    rows = rows.drop(CORRUPT)
+    if rows.columns:  # a line null is a row of NULLs
+        rows = rows.dropna(how="all")
+    listed = rows.limit(ROWS + 1).collect() if rows.columns else []
+    guessed = [guess_maps(f.dataType, [row[place] for row in listed]) for place, f in enumerate(rows.schema.fields)]
+    fields = [(name, kind.simpleString()) for name, (kind, _) in zip(rows.columns, guessed, strict=True)]
+    sample = build_sample(fields, listed, path, "json")
+    keys = {name: number for name, (_, number) in zip(rows.columns, guessed, strict=True)}
+    columns = tuple(replace(column, keys=keys[column.name]) for column in sample.columns)
+    known = {column.name for column in columns}
+    shape = [(name, data_type(kind)) for name, kind in fields if name in known]
+    nested = any("<" in kind for _, kind in shape)
+    return replace(sample, columns=columns, options=tuple(options.items()), shape=tuple(shape) if nested else ())
+
+
+def guess_maps(kind: Any, values: Iterable[Any]) -> tuple[Any, int]:
+    """Return a type of Spark's with a map for each struct that is one, and the most keys of these (0: there is none).
+
+    Spark infers a field for each key of any object. They are the keys of a map if there are at least ``MAP_KEYS``, all
+    with values of one type, and the objects have less than half of them on average.
+    """
+    from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
+
+    given = [value for value in values if value is not None]
+    if isinstance(kind, ArrayType):
+        inner, keys = guess_maps(kind.elementType, itertools.chain.from_iterable(given))
+        return ArrayType(inner), keys
+    if not isinstance(kind, StructType):
+        return kind, 0
+    size = len(kind.fields)
+    used = sum(value is not None for row in given for value in row)
+    if size >= MAP_KEYS and len({f.dataType for f in kind.fields}) == 1 and 2 * used < size * len(given):
+        return MapType(StringType(), kind.fields[0].dataType), size
+    inside = [guess_maps(f.dataType, [row[place] for row in given]) for place, f in enumerate(kind.fields)]
+    fields = [StructField(f.name, inner) for f, (inner, _) in zip(kind.fields, inside, strict=True)]
+    return StructType(fields), max((keys for _, keys in inside), default=0)
+
+
+def refuse_excels_line(found: files.Files) -> None:
+    """Raise :class:`UsageError` for Excel's line ``sep=;``, which Spark takes for the header of the draft's path."""
+    for file in found.local:
+        if found.dialect(file).skips:
+            what = "the line is Excel's and no part of a CSV; take it out (`scdgen run --source` reads it all the same)"
+            raise UsageError(f"{file}:1: {what}")
 
 
 def _find_options(found: files.Files) -> dict[str, str]:
@@ -130,7 +199,11 @@ def _find_options(found: files.Files) -> dict[str, str]:
         return {}
     encoding = found.given.get("encoding") or guess_encoding(found.local[0])
     given = {**found.given, **({"encoding": encoding} if encoding else {})}
-    options = replace(found, given=given).dialect(found.local[0]).options()
+    dialect = replace(found, given=given).dialect(found.local[0])
+    options = dialect.options()
+    with open_text(found.local[0], dialect.encoding) as text:
+        if any(cell != cell.strip(" ") for cell in next(filter(None, dialect.cells(text)), [])):
+            options |= {"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true"}
     return {**options, **({"encoding": encoding} if encoding else {})}
 
 
@@ -202,20 +275,21 @@ def find_forms(columns: Sequence[Seen], pattern: str | None = None, time: str | 
 
 def _with_form(column: Seen, patterns: tuple[str, ...], is_given: bool, is_time: bool) -> Seen:
     """Return a column with the expressions for its patterns, its seconds since 1970 or its decimal commas."""
-    is_time = is_time or bool(_CLOCK.search(column.name))
+    is_time = is_time or any(form.search(column.name) for form in (_CLOCK, _CHANGED, _EFFECTIVE, _VALIDITY))
     text, is_text = _quote_column(column.name), all(isinstance(v, str | None) for v in column.values)
     if patterns and (not patterns[0].isalpha() or is_given or is_time):
         source = text if is_text else cast(text, "STRING")
-        moments = tuple(f"to_timestamp({source}, {sql.text_literal(pattern)})" for pattern in patterns)
+        call = "to_timestamp" if is_text or re.search("[Hh]", patterns[0]) else "to_date"
+        moments = tuple(f"{call}({source}, {sql.text_literal(pattern)})" for pattern in patterns)
         column = replace(column, moments=moments, patterns=patterns)
         is_date = not re.search("[Hh]", re.sub("'.*?'", "", patterns[0]))
         if column.type != "STRING" or len(patterns) > 1 or (is_date and "yyyy" not in patterns[0] and not is_given):
             return column
         read = moments[0].replace("to_timestamp", "to_date") if is_date else moments[0]
         return replace(column, type="DATE" if is_date else "TIMESTAMP", read=read)
-    if column.type in _WHOLE and is_time and (call := find_epoch(column.values)):
+    if column.type in _WHOLE and is_time and (epoch := find_epoch(column.values)):
         number = cast(text, "BIGINT") if is_text else text
-        return replace(column, moments=(f"{call}({number})",))
+        return replace(column, moments=(f"{epoch}({number})",))
     if column.type == "STRING" and _has_decimal_commas(column.values):
         point = f"replace({text}, '.', '')" if any("." in v for v in column.values if v is not None) else text
         return replace(column, type="DOUBLE", read=f"replace({point}, ',', '.')")
@@ -280,9 +354,13 @@ def draft_from_sample(
             continue
         if c.read is not None and c.name not in given:
             draft.options["columns"][c.name] = {"type": types[c.name], "from": c.read}
-            draft.note(_describe_form(c), "columns", c.name)
+            draft.note(_describe_form(c) + _describe_century(c, c.read), "columns", c.name)
         elif len(c.patterns) > 1:
             draft.note(f"{_describe_order(c)}; choose with --date-format.", "columns", c.name)
+    for c in columns:
+        if c not in beside and c.keys:
+            said = f"{c.keys} keys that differ from object to object, all with values of one type, are a map"
+            draft.note(f"Guessed from the values: {said}.", "columns", c.name)
     _put_history(draft, pattern)
     return draft
 
@@ -320,6 +398,15 @@ def _describe_form(column: Seen) -> str:
     return f"Guessed from the values: dates by {column.patterns[0]}."
 
 
+def _describe_century(column: Seen, read: str) -> str:
+    """Say which century a year of two digits gets, and how to get another; empty for other columns."""
+    if not any(re.search("(?<!y)yy(?!y)", re.sub("'.*?'", "", pattern)) for pattern in column.patterns):
+        return ""
+    shown = next((quoted(str(value)) for value in column.values if value is not None), "85")
+    other = f"{read} - MAKE_YM_INTERVAL(IF(YEAR({read}) > 2030, 100, 0))"
+    return f" Spark reads yy as 2000 to 2099, also in {shown}; for 1931 to 2030 write {other}"
+
+
 def _put_target(draft: Draft, sample: Sample, target: str | None, pattern: str, entity: str) -> None:
     if target is not None:
         draft.put("target", target)
@@ -338,6 +425,11 @@ def _put_relation(draft: Draft, sample: Sample) -> None:
         return
     draft.put("source.path", sample.origin)
     draft.put("source.format", sample.format)
+    if sample.shape:
+        listed = ", ".join(f"{sql.quote(name)} {kind if '<' in kind else kind.lower()}" for name, kind in sample.shape)
+        draft.put("source.schema", listed, "As found: a file whose rows lack a field has the same columns.")
+    if sample.format == "json" and sample.options:
+        draft.put("source.options", dict(sample.options))
     if sample.format == "csv":
         given = dict(sample.options)
         options = {"escape": '"', "multiLine": True}
@@ -355,8 +447,9 @@ def _put_meanings(
         guessed = [] if chosen else ["the name"]
         guessed += [f"the values, {time.patterns[0]}"] if time.patterns else []
         said = f"Guessed from {' and '.join(guessed)}; " if guessed else ""
-        note = f"{said}{stays} keeps it, so it is not among the columns."
-        draft.put("source.effective_at", _read_moment(draft, time), note)
+        read = _read_moment(draft, time)
+        note = f"{said}{stays} keeps it, so it is not among the columns.{_describe_century(time, read)}"
+        draft.put("source.effective_at", read, note)
         used.append(time)
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
@@ -408,9 +501,11 @@ def _put_period(draft: Draft, sample: Sample, free: Sequence[Seen], period: tupl
         draft.questions.append(f"no two columns say from when to when a row was valid; {hint}")
         return []
     start, end = period
-    draft.put("source.effective_at", _read_moment(draft, start), "Guessed from the name; history.valid_from keeps it.")
+    begins, until = _read_moment(draft, start), _read_moment(draft, end)
+    note = "Guessed from the name; history.valid_from keeps it."
+    draft.put("source.effective_at", begins, note + _describe_century(start, begins))
     note = "Guessed from the name: the start of the next version; if it is earlier, history.gap says by how much."
-    draft.put("source.effective_until", _read_moment(draft, end), note)
+    draft.put("source.effective_until", until, note + _describe_century(end, until))
     if start.type == end.type == "DATE" and not start.moments and not end.moments:
         draft.put("history.type", "date", f"{start.name} and {end.name} are dates.")
     if last := next((str(value) for value in end.values if str(value).startswith("9999")), None):

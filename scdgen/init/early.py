@@ -14,7 +14,8 @@ from typing import Any
 from scdgen.errors import UsageError, ask_for_separator
 from scdgen.files import find as files
 from scdgen.files.dialect import open_text
-from scdgen.init.data import ROWS, Sample, build_sample, guess_type_of_text
+from scdgen.files.objects import is_array
+from scdgen.init.data import ROWS, Sample, build_sample, guess_type_of_text, refuse_excels_line
 
 _PYTHON = {"sep", "encoding", "quote", "escape", "comment"}  # options of Spark's CSV reader that Python's has too
 _FORMS = (
@@ -26,10 +27,15 @@ _FORMS = (
 
 
 def read_early(path: str, options: Mapping[str, str]) -> Sample | None:
-    """Read the first rows of a local file; ``None`` if only Spark can read them, or can say what is wrong with them."""
+    """Read the first rows of a local file; ``None`` if only Spark can read them, or can say what is wrong with them.
+
+    Raises :class:`UsageError` for a CSV that a draft's path cannot read.
+    """
     found = replace(files.find(path), given=options)
     if len(found.local) != 1 or found.folder or found.kind not in {"csv", "json"} or options.keys() - _PYTHON:
         return None
+    if found.kind == "csv":
+        refuse_excels_line(found)
     try:
         read = _read_csv(found) if found.kind == "csv" else _read_json(found.local[0])
     except (csv.Error, OSError, EOFError, ValueError):
@@ -66,9 +72,10 @@ def _guess_csv_type(values: Iterable[str | None]) -> str:
 
 
 def _read_json(file: Path) -> tuple[list[tuple[str, str]], list[Sequence[Any]]] | None:
-    """Return keys and types, and rows of values, of JSON lines."""
+    """Return keys and types, and rows of values, of JSON lines or an array."""
     with open_text(file) as text:
-        found = [json.loads(line) for line in islice(filter(str.strip, text), ROWS + 1)]
+        read = json.load(text) if is_array(file) else map(json.loads, filter(str.strip, text))
+        found = [row for row in islice(read, ROWS + 1) if row is not None]
     if not found or not all(isinstance(row, dict) for row in found):
         return None
     if any(isinstance(value, (dict, list)) for row in found for value in row.values()):

@@ -257,3 +257,78 @@ def test_source_without_a_key_is_refused(here: Called) -> None:
     Path("same.csv").write_text("a,b\n1,x\n1,y\n2,x\n2,y\n".replace("x", "0.5").replace("y", ""))
     status, _, err = here("init", "--from", "same.csv", "--feed", "snapshot")
     assert (status, err) == (2, "same.csv: cannot guess the keys from 4 rows; give --keys A,B\n")
+
+
+def test_draft_from_an_array_of_objects_runs(spark: Any, here: Called) -> None:
+    """Keys that differ from object to object are a map; the draft gives the shape, so that its path runs too."""
+    tags = [{f"k{number}": number for number in range(place, 40, 4)} for place in range(4)]
+    rows = [
+        {"id": place % 2, "ts_ms": 1704067200000 + place, "tags": tags[place], "place": {"zip": "007"}, "name": "a"}
+        for place in range(4)
+    ]
+    Path("items.json").write_text(json.dumps(rows, indent=2))
+    draft = (
+        "init",
+        "--from",
+        "items.json",
+        "--target",
+        "init_t.items",
+        "--out",
+        "items.yml",
+        "--effective-at",
+        "ts_ms",
+    )
+    assert here(*draft) == (0, "wrote items.yml\n", "")
+    text = Path("items.yml").read_text()
+    assert (
+        "# Guessed from the values: 40 keys that differ from object to object, all with values of one type, are a map"
+        in text
+    )
+    spec = load_spec_text(text)
+    assert (spec.columns["tags"].type, spec.source.effective_at) == ("MAP<STRING, BIGINT>", "timestamp_millis(ts_ms)")
+    assert spec.source.options == {"multiLine": "true"}
+    assert spec.source.schema_ == (
+        "id bigint, name string, place STRUCT<zip: STRING>, tags MAP<STRING, BIGINT>, ts_ms bigint"
+    )
+    spark.sql("DROP TABLE IF EXISTS init_t.items")
+    Runner(spark).run(load_spec_text(text.replace("path: items.json", f"path: {Path('items.json').absolute()}")))
+    first = rows_of(spark, "init_t.items")
+    assert [(row[0], row[2], dict(row[3])) for row in first if row[5] is None] == [
+        (0, ("007",), tags[2]), (1, ("007",), tags[3])
+    ]  # fmt: skip
+    Path("next.json").write_text('null\n{"id": 1, "ts_ms": 1714067200000, "name": "b"}\n')
+    assert here("run", "items.yml", "--source", "next.json")[0] == 0, "without the objects"
+    Path("lines.json").write_text("null\n" + "".join(json.dumps(row) + "\n" for row in rows))
+    assert here("init", "--from", "lines.json", "--effective-at", "ts_ms")[0] == 0
+    Path("bad.json").write_text('[\n{"id": 1}\n')
+    says = "bad.json:3: the array does not end here, nor goes on with a comma; close it with ]\n"
+    assert here("init", "--from", "bad.json") == (1, "", says)
+
+
+def test_draft_keeps_digits_of_folders_and_names_excels_line(here: Called) -> None:
+    for branch in ("007", "12"):
+        for name, text in (("csv", "id, day\n1, 2024-01-01\n"), ("json", '{"id": 1, "day": "2024-01-01"}\n')):
+            file = Path(f"{name}/branch={branch}/a.{name}")
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+    for name in ("csv", "json"):
+        status, out, err = here("init", "--from", name, "--effective-at", "day")
+        assert (status, err) == (0, "")
+        assert {n: c.type for n, c in load_spec_text(out).columns.items()} == {
+            "csv": {"id": "INT", "branch": "STRING"}, "json": {"id": "BIGINT", "branch": "STRING"}
+        }[name]  # fmt: skip
+    Path("a.csv").write_text("sep=;\nid;name\n1;a\n")
+    says = (
+        "a.csv:1: the line is Excel's and no part of a CSV; take it out (`scdgen run --source` reads it all the same)\n"
+    )
+    assert here("init", "--from", "a.csv") == (2, "", says)
+
+
+def test_expression_for_the_other_century_is_right(spark: Any) -> None:
+    """The one that a draft offers, on Spark."""
+    days = [f"29-FEB-{year:02}" for year in range(0, 100, 4)]
+    read = "to_date(day, 'dd-MMM-yy')"
+    other = f"{read} - MAKE_YM_INTERVAL(IF(YEAR({read}) > 2030, 100, 0))"
+    found = spark.createDataFrame([(day,) for day in days], "day string").selectExpr(other).collect()
+    years = [2000 + year if year <= 30 else 1900 + year for year in range(0, 100, 4)]
+    assert [str(row[0]) for row in found] == [f"{year}-02-29" for year in years]

@@ -590,3 +590,85 @@ def test_csv_of_excel_with_its_first_line_and_with_blanks(spark: Any, here: Call
     write("people.csv", FIRST.replace(HEADER, HEADER.replace(",", ", ")).replace("Anna", " Anna"))
     load_twice(here, "people.yml", "people.csv")
     assert rows_of(spark, "files.people")[0][1] == " Anna", "blanks in the header alone"
+
+
+SHAPED = """
+target: files.shaped
+pattern: scd1
+source:
+  SOURCE
+  schema: "before struct<id int, tags array<string>>, after struct<id int, tags array<string>>, op string, day string"
+  where: op <> 'x' OR op IS NULL
+keys: [id]
+columns:
+  id: {type: int, from: "greatest(after.id, before.id)"}
+  first: {type: string, from: "after.tags[0]"}
+  old: {type: string, from: "before.tags[0]"}
+  day: string
+"""
+
+
+def test_schema_of_a_spec_is_the_shape_of_its_files(spark: Any, here: Called, tmp_path: Path) -> None:
+    """By --source, at a path, and in a stream, whose later files have what the first ones lack."""
+    first = '{"after": {"id": 1, "tags": ["a"]}, "before": null}\n'
+    then = 'null\n{"before": {"id": 2, "tags": ["b"]}, "after": {"id": 3}, "op": "u"}\n'
+    stored = [(1, "a", None, "007"), (3, None, "b", "007")]
+    write("drop/day=007/1.json", first)
+    write("table.yml", SHAPED.replace("SOURCE", "table: nowhere"))
+    for spec, source in (("table.yml", ["--source", "drop"]), ("path.yml", [])):
+        spark.sql("DROP TABLE IF EXISTS files.shaped")
+        write("path.yml", SHAPED.replace("SOURCE", f"path: {tmp_path}/drop\n  format: json"))
+        for _ in range(2):
+            assert here("run", spec, *source)[0::2] == (0, "")
+        assert rows_of(spark, "files.shaped") == stored[:1]
+    stream = ("stream", "table.yml", "--source", "drop", "--checkpoint", str(tmp_path / "checkpoint"))
+    assert here(*stream)[0::2] == (0, "")
+    write("drop/day=007/2.json", then)
+    assert here(*stream)[0::2] == (0, "")
+    assert rows_of(spark, "files.shaped") == stored
+    spark.sql("DROP TABLE files.shaped")
+    rows = spark.read.schema("before struct<id: int, tags: array<string>>, op string").json(
+        str(tmp_path / "drop/day=007/2.json")
+    )
+    rows.where("op IS NOT NULL").coalesce(1).write.parquet(str(tmp_path / "parquet"))
+    load_twice(here, "table.yml", "parquet")
+    assert rows_of(spark, "files.shaped") == [(2, None, "b", None)], "a column that no Parquet file has"
+
+
+def test_nanoseconds_and_types_that_no_type_unites_are_named(spark: Any, here: Called, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    spec = "target: files.nanos\npattern: scd1\nsource: {SOURCE}\nkeys: [id]\ncolumns: {id: int, x: timestamp}\n"
+    write("table.yml", spec.replace("SOURCE", "table: nowhere"))
+    write("path.yml", spec.replace("SOURCE", f"path: {tmp_path}/nanos, format: parquet"))
+    write_parquet("nanos/a.parquet", id=[1], x=pa.array([1], pa.timestamp("ns")))
+    fix = "write microseconds, in pandas with coerce_timestamps='us'"
+    says = "files.nanos: HERE/nanos/a.parquet: the column x has nanoseconds, which Spark does not read; "
+    status, _, err = here("plan", "path.yml")
+    assert (status, err.replace(str(tmp_path), "HERE")) == (
+        1,
+        f"{says}{fix}, or give it with --source, which reads them\n",
+    )
+    stream = ("stream", "table.yml", "--source", "nanos", "--checkpoint", str(tmp_path / "c"))
+    says = "nanos/a.parquet: column x has nanoseconds, which a stream does not read; "
+    assert here(*stream) == (1, "", f"{says}{fix}\n")
+    inside = pa.array([{"t": 1}], pa.struct([("t", pa.timestamp("ns"))]))
+    write_parquet("inside.parquet", id=[1], x=inside)
+    says = "inside.parquet: column x.t has nanoseconds, which Spark does not read inside of another column; "
+    assert here("plan", "table.yml", "--source", "inside.parquet") == (1, "", f"{says}{fix}\n")
+    write("table.yml", spec.replace("SOURCE", "table: nowhere, sequence_by: n"))
+    write_parquet("drift/a.parquet", id=[1], n=pa.array([1], pa.int64()), x=pa.array([1], pa.timestamp("us")))
+    write_parquet("drift/b.parquet", id=[1], n=["a"], x=pa.array([1], pa.timestamp("us")))
+    says = "drift/b.parquet: column n is STRING, and BIGINT in drift/a.parquet; write the files with one type\n"
+    assert here("plan", "table.yml", "--source", "drift") == (1, "", says)
+
+
+def test_nested_types_of_parquet_are_united(spark: Any, here: Called) -> None:
+    pa = pytest.importorskip("pyarrow")
+    spark.sql("DROP TABLE IF EXISTS files.nested")
+    write("nested.yml", "target: files.nested\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
+          "columns: {id: int, place: 'struct<zip:string,n:double>', lines: 'array<struct<a:bigint>>'}\n")  # fmt: skip
+    lines = [pa.array([[{"a": 1}]], pa.list_(pa.struct([("a", kind)]))) for kind in (pa.int32(), pa.int64())]
+    write_parquet("drop/a.parquet", id=[1], place=[{"zip": "x", "n": 1}], lines=lines[0])
+    write_parquet("drop/b.parquet", id=[2], place=[{"zip": "y", "n": 0.5}], lines=lines[1])
+    load_twice(here, "nested.yml", "drop")
+    assert rows_of(spark, "files.nested") == [(1, ("x", 1.0), [(1,)]), (2, ("y", 0.5), [(1,)])]

@@ -15,6 +15,7 @@ from scdgen.init.data import (
     find_forms,
     guess_deletes,
     guess_keys,
+    guess_maps,
     guess_period,
     guess_sequence,
     guess_time,
@@ -179,10 +180,15 @@ def test_what_a_column_holds(column: Seen, expected: tuple[str, str | None]) -> 
 def drafted(
     columns: dict[str, tuple[Any, ...]], feed: str | None = None, pattern: str = "scd2", **options: Any
 ) -> Spec:
+    return load_spec_text(draft_text(columns, feed, pattern, **options))
+
+
+def draft_text(
+    columns: dict[str, tuple[Any, ...]], feed: str | None = None, pattern: str = "scd2", **options: Any
+) -> str:
     seen = [Seen(name, "STRING" if isinstance(v[0], str) else "BIGINT", v) for name, v in columns.items()]
     sample = Sample("a.csv", "csv", tuple(seen), len(next(iter(columns.values()))), True)
-    text = draft_from_sample(sample, "a.b", pattern, feed, options.pop("keys", []), {}, **options).text()
-    return load_spec_text(text)
+    return draft_from_sample(sample, "a.b", pattern, feed, options.pop("keys", []), {}, **options).text()
 
 
 CHANGES = {"id": ("1", "1", "2"), "name": ("a", "b", "c"), "changed_at": ("01/02/2024", "02/02/2024", "01/02/2024")}
@@ -203,7 +209,7 @@ def test_changes_with_dates_as_text_are_changes() -> None:
     spec = drafted({**CHANGES, "changed_at": (1704067200000, 1704067200001, 1704067200000)})
     assert spec.source.effective_at == "timestamp_millis(changed_at)"
     spec = drafted({**CHANGES, "changed_at": (20240101, 20240102, 20240101)})
-    assert spec.source.effective_at == "to_timestamp(CAST(changed_at AS STRING), 'yyyyMMdd')"
+    assert spec.source.effective_at == "to_date(CAST(changed_at AS STRING), 'yyyyMMdd')"
 
 
 @pytest.mark.parametrize(
@@ -350,6 +356,47 @@ def test_period_without_a_start_is_none() -> None:
         UsageError, match=r"^a\.csv: no two columns say from when to when a row was valid; name them as"
     ):
         drafted({**CHANGES, "changed_at": ("13/02/2024",) * 3}, "versions")
+
+
+def test_objects_with_different_keys_are_a_map() -> None:
+    types = pytest.importorskip("pyspark.sql.types")
+    names = [f"k{place}" for place in range(30)]
+    kind = types.StructType([types.StructField(name, types.LongType()) for name in names])
+    sparse = [tuple(1 if place % 10 == row else None for place in range(30)) for row in range(10)]
+    assert guess_maps(kind, sparse) == (types.MapType(types.StringType(), types.LongType()), 30)
+    assert guess_maps(types.ArrayType(kind), [sparse, None])[0].elementType == guess_maps(kind, sparse)[0]
+    outer = types.StructType([types.StructField("in", kind), types.StructField("id", types.LongType())])
+    assert guess_maps(outer, [(row, 1) for row in sparse])[0]["in"].dataType == guess_maps(kind, sparse)[0]
+    assert guess_maps(kind, [(1,) * 30] * 3) == (kind, 0), "every object has all keys"
+    assert guess_maps(kind, []) == (kind, 0)
+    mixed = types.StructType([*kind.fields[:-1], types.StructField("x", types.StringType())])
+    assert guess_maps(mixed, sparse) == (mixed, 0), "values of two types"
+    few = types.StructType(kind.fields[:5])
+    assert guess_maps(few, [row[:5] for row in sparse]) == (few, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("ts_ms", 1704067200000, "timestamp_millis(ts_ms)"),
+        ("updated", 1704067200, "timestamp_seconds(updated)"),
+        ("valid_from", 20240131, "to_date(CAST(valid_from AS STRING), 'yyyyMMdd')"),
+        ("day", 20240131, "to_date(CAST(day AS STRING), 'yyyyMMdd')"),
+        ("number", 20240131, None),
+    ],
+)
+def test_numbers_are_read_as_times(name: str, value: int, expected: str | None) -> None:
+    assert (find_forms([Seen(name, "BIGINT", (value, value))])[0].moments or (None,))[0] == expected
+
+
+def test_century_of_two_digits_is_said() -> None:
+    text = draft_text({**CHANGES, "changed_at": ("15-MAR-85", "16-MAR-85", "15-MAR-24")})
+    read = "to_timestamp(changed_at, 'dd-MMM-yy')"
+    assert f"effective_at: {read}\n" in text
+    said = " ".join(text.replace("# ", "").split())
+    assert "Spark reads yy as 2000 to 2099, also in '15-MAR-85'; for 1931 to 2030 write" in said
+    assert f"{read} - MAKE_YM_INTERVAL(IF(YEAR({read}) > 2030, 100, 0))" in said
+    assert "2099" not in draft_text({**CHANGES, "changed_at": ("15.03.1985", "16.03.1985", "15.03.2024")})
 
 
 def test_only_contract_dates_are_changes() -> None:
