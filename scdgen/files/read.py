@@ -119,11 +119,9 @@ def _read_csv(spark: SparkSession, spec: Spec, files: Files, taken: dict[str, se
         column, kinds = f.col(sql.quote(name)), taken.get(name.lower(), set())
         nested = next((kind for kind in sorted(kinds) if kind.startswith(NESTED)), None)
         if nested:
-            written = sql.text_literal(nested)
-            raise DataError(
-                f"{files.shown}: column {name}: a CSV holds no {nested}; write in the spec "
-                f"from: from_json({name}, {written}, map('mode', 'FAILFAST'))"
-            )
+            call = f"from_json({name}, {sql.text_literal(nested)}, map('mode', 'FAILFAST'))"
+            call = f"parse_json({name})" if nested == "VARIANT" else call
+            raise DataError(f"{files.shown}: column {name}: a CSV holds no {nested}; write in the spec from: {call}")
         columns.append((f.when(column != "", column) if kinds and not _is_text(kinds) else column).alias(name))
     return frame.select(*columns)
 
@@ -279,12 +277,8 @@ def _render_fit(column: str, kind: str, pattern: str) -> str:
     return f"COALESCE(BOOL_AND({test}) FILTER (WHERE {column} <> ''), FALSE)"
 
 
-# Structs in Parquet and Delta, compared with those of the target's columns: Spark casts a struct field by field in
-# order, whatever their names. This refuses another order.
-
-
 def _find_struct_problems(spark: SparkSession, found: StructType, taken: dict[str, set[str]]) -> Iterator[str]:
-    """Yield the mismatches between structs in the files and in the table."""
+    """Yield the fields that the structs of Parquet and Delta files lack, in any order and at any depth."""
     nested = {kind for kinds in taken.values() for kind in kinds if "STRUCT<" in kind}
     wanted = parse_types(spark, nested) if nested else {}
     for field in found.fields:
@@ -300,10 +294,11 @@ def _compare_fields(place: str, found: Any, wanted: Any) -> Iterator[str]:
     elif isinstance(found, MapType) and isinstance(wanted, MapType):
         yield from _compare_fields(place, found.valueType, wanted.valueType)
     elif isinstance(found, StructType) and isinstance(wanted, StructType):
-        names = [[name.lower() for name in kind.names] for kind in (found, wanted)]
-        if names[0] != names[1]:
-            listed, expected = ", ".join(found.names), ", ".join(wanted.names)
-            yield f"column {place}: its fields are {listed}, the table's {expected}; give from: named_struct(…)"
-            return
-        for one, other in zip(found.fields, wanted.fields, strict=True):
-            yield from _compare_fields(f"{place}.{one.name}", one.dataType, other.dataType)
+        inside = {field.name.lower(): field for field in found.fields}
+        for field in wanted.fields:
+            same = inside.get(field.name.lower())
+            if same is None:
+                hint = nearest(field.name, found.names) or f"; its fields are {', '.join(found.names)}"
+                yield f"column {place}: has no field {field.name}{hint}"
+            else:
+                yield from _compare_fields(f"{place}.{same.name}", same.dataType, field.dataType)

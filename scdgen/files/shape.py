@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-NESTED = ("ARRAY", "STRUCT", "MAP")
+NESTED = ("ARRAY", "STRUCT", "MAP", "VARIANT")
 
 
 @dataclass
@@ -240,7 +240,7 @@ def as_text_type(kind: Any) -> Any:
         return ArrayType(as_text_type(kind.elementType))
     if isinstance(kind, MapType):
         return MapType(StringType(), as_text_type(kind.valueType))
-    return StringType()
+    return kind if kind.typeName() == "variant" else StringType()
 
 
 def merge_types(one: Any, other: Any) -> Any:

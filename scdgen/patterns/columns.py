@@ -12,6 +12,7 @@ from typing import Literal
 
 from scdgen import sql
 from scdgen.spec.model import Column, Spec
+from scdgen.sql.comparison import comparable
 from scdgen.sql.layout import named_as
 from scdgen.sql.tokens import with_column
 
@@ -68,9 +69,14 @@ class Field:
         return f"ARRAY_CONTAINS(_scd_sets, {self.label}) IS NOT FALSE"
 
     @property
-    def is_map(self) -> bool:
-        """Whether the column contains a map, which Spark does not compare."""
-        return "MAP<" in self.type
+    def named(self) -> str:
+        """Return :attr:`comparable` with the column's name, for a struct of which the column is read again."""
+        return named_as(self.comparable, self.name) if self.is_converted else self.name
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether two values of the column are compared in another form, which does not give the value back."""
+        return self.comparable != self.name
 
 
 def field_of(spec: Spec, name: str) -> Field:
@@ -139,7 +145,7 @@ class Target:
 
     def text(self, value: str) -> str:
         """Return a value of this column as readable text."""
-        if self.type.startswith(("STRUCT", "ARRAY", "MAP")):
+        if self.type.startswith(("STRUCT", "ARRAY", "MAP", "VARIANT")):
             return f"TO_JSON({value})"
         if self.type == "BINARY":
             return f"HEX({value})"
@@ -197,11 +203,6 @@ def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
     return f"{function}(\n    {inner}\n)"
 
 
-def comparable(name: str, kind: str) -> str:
-    """Return a value in a form that ``<=>`` accepts: Spark does not compare maps."""
-    return f"TO_JSON({name})" if "MAP<" in kind else name
-
-
 def hash_of(columns: Iterable[tuple[str, str]]) -> str:
     """Return the SHA-256, as hex text, of columns given as (name, type).
 
@@ -243,7 +244,9 @@ def _hash_text(name: str, kind: str) -> str:
         return f"FORMAT_NUMBER({name}, {scale})"  # a cast returns 1E-10 or 0.0000000001, depending on ANSI mode
     if kind == "BINARY":
         return f"HEX({name})"
+    options = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
     if kind.startswith(("STRUCT", "ARRAY", "MAP")):
-        options = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
-        return f"TO_JSON({name}, {options})"
+        return f"TO_JSON({comparable(name, kind, options)}, {options})"
+    if kind == "VARIANT":
+        return comparable(name, kind, options)
     return f"CAST({name} AS STRING)"

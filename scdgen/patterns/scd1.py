@@ -34,6 +34,7 @@ from scdgen.patterns.sequence import SEQUENCE_COMMENT, sequence_problems, sequen
 from scdgen.patterns.words import ROW_CHANGES
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found, register
+from scdgen.sql.types import parse_type
 
 
 @dataclass(frozen=True)
@@ -273,7 +274,12 @@ class Scd1(Pattern):
         return _merge(spec).batch.content
 
     def problems(self, spec: Spec) -> Found:
-        """Yield broken rules of ``updated_at``."""
+        """Yield broken rules of ``updated_at`` and of columns."""
+        for name, column in spec.columns.items():
+            kind = parse_type(column.type)
+            if column.merge in {"min", "max"} and (kind.holds("MAP") or kind.holds("VARIANT")):
+                message = f"merge: {column.merge}: '{name}' is {column.type}, which has no order; write last or first"
+                yield ("columns", name, "merge"), message
         if spec.updated_at and spec.source.effective_at is None:
             yield ("updated_at",), "updated_at: stores a time that no option gives; write source.effective_at"
         if spec.sequence and not spec.updated_at:

@@ -47,4 +47,4 @@ class Scd2Versions(VersionSteps):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two rows of one key and start may not differ in."""
-        return (*(field.comparable for field in self.values), "_scd_until")
+        return (*(field.named for field in self.values), "_scd_until")

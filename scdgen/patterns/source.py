@@ -100,8 +100,8 @@ class SourceCast:
 
     @property
     def nested(self) -> bool:
-        """Whether the type is an array, a struct or a map."""
-        return self.type.startswith(("ARRAY", "STRUCT", "MAP"))
+        """Whether the type is an array, a struct, a map or a variant."""
+        return self.type.startswith(("ARRAY", "STRUCT", "MAP", "VARIANT"))
 
 
 def source_casts(spec: Spec) -> list[SourceCast]:

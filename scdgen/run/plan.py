@@ -111,9 +111,18 @@ def _plan_row(spec: Spec, found: dict[str, Any]) -> PlanRow:
         late=found.get("_scd_late", False),
         deletes=found.get("_scd_deletes", found["_scd_action"] == pattern_of(spec).deleting_action),
         key={name: found[name] for name in spec.keys},
-        old=found["_scd_old"],
-        new=found["_scd_new"],
+        old=_as_python(found["_scd_old"]),
+        new=_as_python(found["_scd_new"]),
     )
+
+
+def _as_python(value: Any) -> Any:
+    """Convert variants to the Python values that they hold, which can be compared."""
+    if isinstance(value, dict):
+        return {name: _as_python(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_as_python(part) for part in value]
+    return value.toPython() if hasattr(value, "toPython") else value
 
 
 def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:

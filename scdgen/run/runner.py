@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import log, sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.spark3 import session_of, with_variables
+from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
@@ -178,6 +178,7 @@ class Runner:
         if infer and spec.members.inferred is None:
             what = option("--infer", "infer=True")
             raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
+        require_types(self.spark, spec)
         with prepare(self._engine, spec, source, params, self.templates) as prepared:
             require_times(self._engine, prepared, infer)
             yield prepared

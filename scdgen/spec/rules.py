@@ -17,7 +17,7 @@ from scdgen.sql.volatile import is_clock
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 
-_NESTED = ("MAP", "ARRAY", "STRUCT")
+_NESTED = ("MAP", "ARRAY", "STRUCT", "VARIANT")
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
@@ -349,8 +349,6 @@ def _columns(spec: Spec) -> Found:
         seen[name.lower()] = name
         if isinstance(column.from_, dict):
             yield ("columns", name, "from"), "from: an expression for each feed goes with 'sources:'; write one"
-        if spec.keeps_history and column.track and "MAP<" in column.type:
-            yield ("columns", name), f"'{name}' is a map, which Spark cannot compare; write track: false"
     for option, name in spec.history_columns:
         place = locate_history_column(option)
         if name.lower() in seen:

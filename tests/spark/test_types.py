@@ -13,6 +13,7 @@ from scdgen import Runner, load_spec_text, sql
 from scdgen.engine.session import set_while
 from scdgen.sql import quote
 from scdgen.sql.literal import find_form
+from scdgen.sql.types import data_type
 from tests.conftest import as_of, rows_of, runnable
 
 if TYPE_CHECKING:
@@ -42,6 +43,18 @@ TRACKED = {
     "array<struct<a:int,b:array<date>>>": (
         "array(named_struct('a', 1, 'b', array(DATE '2024-01-01')))", "array(named_struct('a', 1, 'b', NULL))"
     ),
+    "map<string,int>": ("map('a', 1)", "map('a', NULL)"),
+    "struct<a:int,m:map<string,array<double>>>": (
+        "named_struct('a', 1, 'm', map('x', array(0.5)))", "named_struct('a', 1, 'm', NULL)"
+    ),
+    "array<char(3)>": ("array('a')", "array('b')"),
+}  # fmt: skip
+# Other ways to write a type -> a value as SQL.
+SPELLINGS = {
+    "integer": "1", "long": "1", "short": "1", "byte": "1", "real": "1.5", "decimal": "5", "dec(12)": "5",
+    "numeric(12)": "5", "timestamp_ltz": "TIMESTAMP '2024-01-01'", "character(5)": "'a'", "varchar(5)": "'a'",
+    "array<varchar(5)>": "array('a')", "map<string,decimal(12)>": "map('a', 1)",
+    "struct<C:char(3),`d e`: numeric comment 'x'>": "named_struct('C', 'a', 'd e', 1)",
 }  # fmt: skip
 HISTORY = "history: {row_hash: row_hash, surrogate_key: sk, action: act}"
 
@@ -163,6 +176,50 @@ def test_names_are_quoted(spark: SparkSession) -> None:
         assert as_of(spark, "SELECT * FROM odd.`order`(TIMESTAMP '2024-01-02')").count() == 1
     assert spark.table("odd.`group`").count() == 0
     assert len(runner.versions(spec, {"a b": "k", "select": "k"}).collect()) == 2
+
+
+def test_type_in_another_spelling_is_the_same_type(spark: SparkSession) -> None:
+    """To Spark, which reads the name in the spec and the one in the SQL, and to a second run."""
+    columns = ", ".join(f'c{i}: {{type: "{kind}"}}' for i, kind in enumerate(SPELLINGS))
+    spec = load_spec_text(
+        "target: types.spelled\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
+        f"columns: {{id: long, {columns}}}\nhistory: {{row_hash: h}}\n"
+    )
+    for kind in (*SPELLINGS, "variant")[: -1 if spark.version.startswith("3.") else None]:
+        read, named = (spark.sql(f"SELECT CAST(NULL AS {text})").schema[0].dataType for text in (kind, data_type(kind)))
+        assert read.simpleString() == named.simpleString()
+    values = [f"CAST({value} AS {kind}) AS c{i}" for i, (kind, value) in enumerate(SPELLINGS.items())]
+    source, runner = spark.sql(batch([["1 AS id", *values, "DATE '2024-01-01' AS at"]])), Runner(spark)
+    assert runner.run(spec, source=source).inserted == 1
+    again = runner.run(spec, source=source)
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    assert [check.name for check in runner.check(spec) if check.failures] == []
+
+
+def test_variant_is_compared_by_its_value(spark: SparkSession) -> None:
+    if spark.version.startswith("3."):
+        pytest.skip("Spark 4.0 added variants")
+    spec = load_spec_text(
+        "target: types.variants\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [id]\n"
+        "columns: {id: int, v: variant, w: {type: variant, track: false}}\nhistory: {row_hash: h}\n"
+    )
+
+    def row(v: str, w: str, day: int) -> list[str]:
+        return ["1 AS id", f"parse_json('{v}') AS v", f"parse_json('{w}') AS w", f"DATE '2024-01-0{day}' AS at"]
+
+    runner = Runner(spark)
+    first = spark.sql(batch([row('{"a": 1, "b": [2]}', "1", 1), row('{"b": [2], "a": 1}', "2", 2)]))
+    later = spark.sql(batch([row('{"a": 1, "b": [3]}', "2", 3)]))
+    for source in (first, later):
+        assert runner.run(spec, source=source).inserted == 1
+        again = runner.run(spec, source=source)
+        assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+    found = spark.sql("SELECT DAY(valid_from), TO_JSON(v), TO_JSON(w) FROM types.variants ORDER BY valid_from")
+    assert [tuple(row) for row in found.collect()] == [(1, '{"a":1,"b":[2]}', "2"), (3, '{"a":1,"b":[3]}', "2")]
+    assert [check.name for check in runner.check(spec) if check.failures] == []
+    assert [row["action"] for row in runner.plan(spec, source=later)] == []
+    assert runner.diff(spec, "2024-01-01", "2024-01-04").counts["changed"] == 1
+    assert runner.versions(spec, as_of="2024-01-02").count() == 1
 
 
 def test_an_empty_text_is_not_null(spark: SparkSession) -> None:
