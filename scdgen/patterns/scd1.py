@@ -276,8 +276,7 @@ class Scd1(Pattern):
     def problems(self, spec: Spec) -> Found:
         """Yield broken rules of ``updated_at`` and of columns."""
         for name, column in spec.columns.items():
-            kind = parse_type(column.type)
-            if column.merge in {"min", "max"} and (kind.holds("MAP") or kind.holds("VARIANT")):
+            if column.merge in {"min", "max"} and not parse_type(column.type).has_order:
                 message = f"merge: {column.merge}: '{name}' is {column.type}, which has no order; write last or first"
                 yield ("columns", name, "merge"), message
         if spec.updated_at and spec.source.effective_at is None:

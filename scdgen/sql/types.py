@@ -96,6 +96,11 @@ class Type:
             yield from ([name] if name else [])
             yield from kind.names()
 
+    @property
+    def has_order(self) -> bool:
+        """Whether Spark compares two values of the type."""
+        return not self.holds("MAP") and not self.holds("VARIANT")
+
     def holds(self, name: str) -> bool:
         """Whether the type is the one of this name, or has it inside."""
         return self.name == name or any(kind.holds(name) for _, kind in self.inside)
