@@ -26,7 +26,7 @@ TBLPROPERTIES (
     'scdgen.tracked' = '["segment"]'
 );
 
--- The unknown member: an open version from the beginning of time, for facts without a member.
+-- The unknown member: an open version for facts without a member.
 MERGE INTO crm.customer_member AS t USING (
     SELECT
         id, segment,
@@ -39,7 +39,7 @@ MERGE INTO crm.customer_member AS t USING (
         SELECT
             -1 AS id,
             'Unknown' AS segment,
-            TIMESTAMP '0001-01-01 00:00:00 UTC' AS _scd_at,
+            TIMESTAMP '1900-01-01 00:00:00 UTC' AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
     )
 ) AS s

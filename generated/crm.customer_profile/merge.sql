@@ -165,12 +165,12 @@ MERGE INTO crm.customer_profile AS t USING (
         SELECT
             CASE
                 WHEN _scd_stored IS NULL THEN 'open'
-                WHEN n._scd_at IS NULL THEN 'fold'
+                WHEN _scd_given._scd_at IS NULL THEN 'fold'
                 WHEN NOT (_scd_stored <=> STRUCT(name, address, segment, _scd_until))
                     THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
             END AS _scd_action,
             id, name, address, segment, _scd_at AS valid_from, _scd_until AS valid_to, _scd_until IS NULL AS is_current
-        FROM folded AS n
+        FROM folded AS _scd_given
         FULL OUTER JOIN stored USING (id, _scd_at)
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL

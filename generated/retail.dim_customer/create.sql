@@ -29,7 +29,7 @@ TBLPROPERTIES (
     'scdgen.tracked' = '["name", "segment", "street", "city"]'
 );
 
--- The unknown member: an open version from the beginning of time, for facts without a member.
+-- The unknown member: an open version for facts without a member.
 MERGE INTO retail.dim_customer AS t USING (
     SELECT
         customer_id, name, segment, street, city,
@@ -48,7 +48,7 @@ MERGE INTO retail.dim_customer AS t USING (
             'Unknown' AS segment,
             CAST(NULL AS STRING) AS street,
             CAST(NULL AS STRING) AS city,
-            TIMESTAMP '0001-01-01 00:00:00 UTC' AS _scd_at,
+            TIMESTAMP '1900-01-01 00:00:00 UTC' AS _scd_at,
             CAST(NULL AS TIMESTAMP) AS _scd_next
     )
 ) AS s

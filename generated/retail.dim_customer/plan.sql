@@ -166,7 +166,7 @@ staged AS (
     SELECT
         CASE
             WHEN _scd_stored IS NULL THEN 'open'
-            WHEN n._scd_at IS NULL THEN 'fold'
+            WHEN _scd_given._scd_at IS NULL THEN 'fold'
             WHEN NOT (_scd_stored
                 <=> STRUCT(name, segment, street, city, FALSE AS _scd_inferred, _scd_until))
                 THEN IF(_scd_stored._scd_until IS NULL AND _scd_until IS NOT NULL, 'close', 'correct')
@@ -179,7 +179,7 @@ staged AS (
         _scd_until AS valid_to,
         _scd_until IS NULL AS is_current,
         FALSE AS is_inferred
-    FROM folded AS n
+    FROM folded AS _scd_given
     FULL OUTER JOIN stored USING (customer_id, _scd_at)
 )
 SELECT

@@ -110,7 +110,7 @@ MERGE INTO shop.orders AS t USING (
         SELECT
             CASE
                 WHEN _scd_stored IS NULL THEN 'open'
-                WHEN n._scd_at IS NULL THEN 'fold'
+                WHEN _scd_given._scd_at IS NULL THEN 'fold'
                 WHEN NOT (_scd_stored
                     <=> STRUCT(
                         status, note,
@@ -124,7 +124,7 @@ MERGE INTO shop.orders AS t USING (
             _scd_until AS valid_to,
             _scd_until IS NULL AS is_current,
             CASE WHEN _scd_ends_deleted THEN 'D' WHEN _scd_begins THEN 'I' ELSE 'U' END AS action
-        FROM versions AS n
+        FROM versions AS _scd_given
         FULL OUTER JOIN stored USING (order_id, _scd_at)
     )
     SELECT * FROM staged WHERE _scd_action IS NOT NULL
