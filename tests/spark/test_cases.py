@@ -35,16 +35,17 @@ CASES_OF_TIERS = [
 
 @pytest.mark.parametrize("case", CASES_OF_TIERS)
 def test_case(spark: SparkSession, warehouse: Path, case: Case | CaseError) -> None:
-    _play(spark, warehouse, case, thorough=False)
+    play(spark, warehouse, case, thorough=False)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_last_batch_again_changes_nothing_and_checks_pass(spark: SparkSession, warehouse: Path, case: Case) -> None:
-    _play(spark, warehouse, case, thorough=True)
+    play(spark, warehouse, case, thorough=True)
 
 
-def _play(spark: SparkSession, warehouse: Path, case: Case | CaseError, thorough: bool) -> None:
+def play(spark: SparkSession, warehouse: Path, case: Case | CaseError, thorough: bool) -> None:
+    """Load the batches of a case and compare the table; ``thorough``: the last one twice, and then all checks."""
     if isinstance(case, CaseError):
         pytest.fail(str(case), pytrace=False)
     with _clean(spark, case):
