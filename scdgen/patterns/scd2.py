@@ -69,6 +69,11 @@ class Scd2Merge:
         return not isinstance(self.staging, Scd2Snapshot)
 
     @property
+    def folds(self) -> bool:
+        """Whether a stored version may be redundant, and is removed."""
+        return not isinstance(self.staging, Scd2Snapshot) or self.staging.folds
+
+    @property
     def changes(self) -> Scd2Changes | None:
         """Return the facts of the steps, if the source has changes."""
         return self.staging if isinstance(self.staging, Scd2Changes) else None

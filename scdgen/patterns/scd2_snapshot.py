@@ -63,6 +63,11 @@ class Scd2Snapshot(VersionSteps):
         return untracked or self.own_time or self.fills or self.inferred is not None
 
     @property
+    def folds(self) -> bool:
+        """Whether a corrected version may become equal to the one before it, and is then folded into that one."""
+        return self.own_time and not self.keeps and bool(self.history.tracked)
+
+    @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
         return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys

@@ -380,12 +380,25 @@ def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -
         if following is not None and (version.end != following.start or version.deleted):
             return
         version.values = {
+        if meaning.own_time and not keep and change.at == last.start:
+            _fold_last(versions, meaning)
             **version.values, **{c: values[c] for c in unknown if version.values[c] is None}
         }  # fmt: skip
         following = version
 
 
 def replace_histories(history: History, rows: Iterable[Change], meaning: Meaning) -> History:
+def _fold_last(versions: list[Version], meaning: Meaning) -> None:
+    """Fold a corrected version into the one before it if they are equal; what adjoins was not deleted."""
+    last, before = versions[-1], versions[-2] if len(versions) > 1 else None
+    if before is None or before.end != last.start or before.deleted or not meaning.same(before.values, last.values):
+        return
+    versions.pop()
+    before.values = {**last.values, **{c: before.values[c] for c in meaning.tracked}}
+    before.first = before.first and not before.by_delete  # its D goes; what it was before is not stored
+    before.end, before.by_delete = None, False
+
+
     """Section 6, feed: versions: each key that the source names has the source's history, and no other."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for row in _usable(rows, meaning):
