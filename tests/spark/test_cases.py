@@ -192,6 +192,7 @@ def _clean(spark: SparkSession, case: Case) -> Iterator[None]:
         for kind, name in parts:
             spark.sql(f"DROP {kind} IF EXISTS {name}")
 
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote(case.target.split('.')[0])}")
     drop()
     try:
         yield

@@ -143,16 +143,18 @@ def _rank(sequence: tuple[Any, ...]) -> tuple[Any, ...]:
 def _complete(inferred: Version, points: dict[Any, Change], meaning: Meaning) -> bool:
     """Section 6, members: the first true change also holds from the start of the inferred member on.
 
-    Returns whether there is one. A delete of a key without versions changes nothing.
+    Returns whether there is one. A delete of a key without versions changes nothing, nor does one before that change.
     """
     acts = meaning.unchanged == "keep" and meaning.on_delete == "mark"
     firsts = [change for _, change in sorted(points.items()) if acts or not change.deleted]
     if not firsts:
         return False
     if firsts[0].at > inferred.start:
-        points.setdefault(inferred.start, replace(firsts[0], at=inferred.start))
+        points[inferred.start] = replace(firsts[0], at=inferred.start)
     return True
 
+    for at in [at for at in points if at < firsts[0].at]:
+        del points[at]
 
 def infer(history: History, facts: Iterable[tuple[Key, Any]], columns: Sequence[str], reserved: Key | None) -> History:
     """Section 6, members: a version for each key that facts name and that has none, from its earliest fact on."""
