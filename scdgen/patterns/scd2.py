@@ -220,8 +220,8 @@ class Scd2(Pattern):
             inferred=merge.staging.inferred,
             # A first known value also fills earlier versions, which does not make a change late.
             finds_first_change=late and variables.fills(spec),
-            # Without deletes, and where every version of a key is read, the steps know all keys of the table.
-            finds_returned=merge.deletes != "none"
+            # If no source has deletes, and where every version of a key is read, the steps know all keys of the table.
+            finds_returned=any(_may_delete(feed) for feed in spec.feeds)
             and not spec.reads_versions
             and (spec.reads_snapshot or not variables.fills(spec)),
             joins_extract=spec.reads_snapshot,
@@ -249,9 +249,7 @@ class Scd2(Pattern):
         deleted = [columns["deleted"]] if "deleted" in columns else []
         # A delete may leave a gap that no column distinguishes from a wrong end: then ends cannot be checked.
         gap_action = spec.deletes != "mark" and columns.get("action")
-        may_delete = spec.deletes == "close" and any(
-            source.flags_deletes(feed) or feed.reads_snapshot or feed.reads_versions for feed in spec.feeds
-        )
+        may_delete = spec.deletes == "close" and any(map(_may_delete, spec.feeds))
         needed = [columns[option] for option in ("action", "deleted", "inferred") if option in columns]
         by_run = "the flag has one of its two values."
         nulls = "what each version has is not NULL." if needed else "no key and no start is NULL."
@@ -305,6 +303,11 @@ class Scd2(Pattern):
             yield ("history", "deleted") if spec.history.deleted else ("on_delete",), message
         yield from _history_problems(spec)
         yield from sequence_problems(spec, ("history", "sequence"))
+
+
+def _may_delete(feed: Spec) -> bool:
+    """Whether a run on a source may delete a key."""
+    return feed.deletes != "ignore" and (source.flags_deletes(feed) or feed.reads_snapshot or feed.reads_versions)
 
 
 def _history(spec: Spec) -> History:

@@ -333,6 +333,28 @@ def test_returned_keys_are_not_new(spark: SparkSession) -> None:
     spark.sql("DROP TABLE planned.returning")
 
 
+def test_key_that_another_feed_deleted_returns(spark: SparkSession) -> None:
+    """The feed of changes has no deletes; the history of the other one has ended long before the batch."""
+    spark.sql("DROP TABLE IF EXISTS planned.fed")
+    text = """target: planned.fed
+pattern: scd2
+sources:
+  cdc: {table: nowhere, effective_at: at}
+  hist: {table: nowhere, feed: versions, effective_at: at, effective_until: un}
+keys: [id]
+columns: {id: int, v: string}
+"""
+    spec, runner = load_spec_text(text), Runner(spark)
+    row = "SELECT {} AS id, '{}' AS v, TIMESTAMP '{}' AS at, TIMESTAMP '{}' AS un"
+    runner.run(spec, spark.sql(row.format(1, "a", "2025-01-01", "2025-01-03")), feed="hist")
+    changes = [row.format(id, "b", "2025-01-10", "2025-01-11") for id in (1, 2)]
+    source = spark.sql(" UNION ALL ".join(changes))
+    assert runner.plan_counted(spec, source).counts.keys["returned"] == 1
+    keys = runner.run_counted(spec, source)["keys"]
+    assert (keys["new"], keys["returned"]) == (1, 1)
+    spark.sql("DROP TABLE planned.fed")
+
+
 ODD = """target: planned.odd
 pattern: {pattern}
 source: {{table: nowhere, effective_at: at, delete_when: late}}
