@@ -74,6 +74,11 @@ class Field:
         return named_as(self.comparable, self.name) if self.is_converted else self.name
 
     @property
+    def given(self) -> str:
+        """Return what unordered rows must agree in, in a form ``<=>`` accepts: whether they set it, and to what."""
+        return f"IF({self.is_set}, STRUCT({self.comparable}), NULL)" if self.partial else self.comparable
+
+    @property
     def is_converted(self) -> bool:
         """Whether two values of the column are compared in another form, which does not give the value back."""
         return self.comparable != self.name

@@ -109,6 +109,11 @@ class Scd1Batch:
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
+        return tuple(field.given for field in self.ordered) or self.keys
+
+    @property
+    def smallest(self) -> tuple[str, ...]:
+        """Return what orders such rows if any of them may be taken."""
         sets = ("_scd_sets",) if self.partial and self.ordered else ()
         return (*(field.comparable for field in self.ordered), *sets) or self.keys
 

@@ -54,8 +54,7 @@ class Scd2Changes(VersionSteps):
     @property
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
-        sets = ("_scd_sets",) if self.partial else ()
-        return (*(field.comparable for field in self.values), *sets) or self.keys
+        return tuple(field.given for field in self.values) or self.keys
 
     @property
     def tracked(self) -> tuple[Field, ...]:

@@ -46,6 +46,10 @@ class Change:
         """Whether the row sets a column."""
         return self.sets is None or column in self.sets or column in self.computed
 
+    def given(self) -> Values:
+        """The values that the row sets."""
+        return {column: value for column, value in self.values.items() if self.gives(column)}
+
 
 @dataclass
 class Version:
@@ -211,11 +215,10 @@ def _chosen(group: Sequence[Change], meaning: Meaning) -> Change:
     best = max(_rank(change.sequence) for change in group)
     first, *rest = [change for change in group if _rank(change.sequence) == best]
     for other in rest:
-        same = (first.deleted and other.deleted) or (first.deleted, first.at, first.values, first.sets) == (
+        same = (first.deleted and other.deleted) or (first.deleted, first.at, first.given()) == (
             other.deleted,
             other.at,
-            other.values,
-            other.sets,
+            other.given(),
         )
         if not same and meaning.conflicts == "fail":
             raise RefusedError("conflict")
