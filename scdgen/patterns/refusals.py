@@ -35,6 +35,7 @@ _ADVICE = {
     "late": "it is not later than the newest start or delete of its key; set late_arriving: apply or ignore",
     "empty_snapshot": "set snapshot.allow_empty: true if that is right",
     "reserved_key": "it is that of members.unknown; fix the source, or leave such rows out by source.where",
+    "outside_scope": "fix the source or the scope, or leave such rows out by source.where",
     "max_deleted": "raise snapshot.max_deleted if that is right",
     "taken_at": "run snapshots in the order in which they were taken",
 }

@@ -174,6 +174,8 @@ def _rules(spec: Spec) -> Iterator[Rule]:
             yield rule("null_key", _missing(spec, sql.quote(key)), f"{key} is NULL")
     if reserved := source.unknown_key(spec):
         yield rule("reserved_key", reserved, "a row has the reserved key")
+    if scope := source.scope_of_rows(spec):
+        yield rule("outside_scope", f"NOT COALESCE({scope}, FALSE)", "a row is outside of snapshot.scope")
     if spec.source.sets is not None:
         names = wrapped("ARRAY", [field_of(spec, name).label for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"

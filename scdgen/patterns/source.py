@@ -161,6 +161,18 @@ def time_expression(spec: Spec) -> str:
     return cast(sql.expression(spec.source.effective_at).text, time_type(spec))
 
 
+def scope_of_rows(spec: Spec) -> str | None:
+    """Return the condition that a row is in the scope of its snapshot; ``None`` without one.
+
+    Also if the scope reads a column that no source row has, such as the start of a version.
+    """
+    if not spec.reads_snapshot or spec.snapshot is None or spec.snapshot.scope is None:
+        return None
+    scope = sql.expression(spec.snapshot.scope)
+    given = {name.lower() for name in source_columns(spec)}
+    return scope.text if {name.lower() for name in scope.columns} <= given else None
+
+
 def flags_deletes(spec: Spec) -> bool:
     """Whether the rows have a flag for deletes."""
     return truncates(spec) or (spec.source.delete_when is not None and spec.deletes != "ignore")

@@ -399,7 +399,8 @@ class Snapshot(Model):
     taken_at: Expression = Field(default="current_timestamp()", description="When the snapshot was taken.")
     scope: Expression | None = Field(
         default=None,
-        description="Over target columns: the part of the table that the snapshot covers; null for all of it.",
+        description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
+        "outside of it is an error.",
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
     max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(

@@ -56,12 +56,18 @@ ALL = [(1, "EU", "a"), (2, "EU", "b"), (3, "US", "c"), (4, None, "d")]
 def test_snapshot_closes_only_keys_in_scope(spark: SparkSession, pattern: str) -> None:
     table = Table(spark, pattern)
     table.run(1, ALL)
-    table.run(2, [(1, "EU", "A"), (3, "US", "C")], "scope: region = 'EU' OR region = 'ASIA'")
-    assert table.names() == ["A", "C", "d"], "2 is missing from its scope; 3 and 4 are outside of it"
+    table.run(2, [(1, "EU", "A")], "scope: region = 'EU' OR region = 'ASIA'")
+    assert table.names() == ["A", "c", "d"], "2 is missing from its scope; 3 and 4 are outside of it"
     table.settle()
+    for row in ((3, "US", "C"), (5, None, "e")):
+        with pytest.raises(DataError, match=r"a row is outside of snapshot\.scope; .* \(1 found, such as") as refused:
+            table.run(3, [(1, "EU", "B"), row], "scope: region = 'EU'")
+        assert refused.value.rule == "outside_scope"
+        with pytest.raises(DataError, match="outside of snapshot"):
+            table.runner.plan(table.spec, table.frame, table.params)
     with pytest.raises(DataError, match=r"1 key deleted \(100\.0 %; limit 50 %\)"):
         table.run(3, [(7, "ASIA", "g")], "scope: region = 'EU', max_deleted: 0.5")
-    assert table.names() == ["A", "C", "d"]
+    assert table.names() == ["A", "c", "d"]
 
 
 @pytest.mark.long

@@ -293,9 +293,17 @@ def _given(points: Mapping[Any, Change], stored: Mapping[Any, Values], meaning: 
     return found
 
 
+def _in_scope(rows: Iterable[Change], meaning: Meaning) -> list[Change]:
+    """The usable rows of a snapshot, each of which is in its scope."""
+    usable = _usable(rows, meaning)
+    if not all(meaning.scope(row.key) for row in usable):
+        raise RefusedError("outside_scope")
+    return usable
+
+
 def merge_snapshot(history: History, rows: Iterable[Change], taken_at: Any, meaning: Meaning) -> History:
     """The history after a full extract taken at ``taken_at``."""
-    usable = _usable(rows, meaning)
+    usable = _in_scope(rows, meaning)
     if not usable and not meaning.allow_empty:
         raise RefusedError("empty_snapshot")
     by_key: dict[Key, list[Change]] = defaultdict(list)
@@ -641,7 +649,7 @@ def merge_current_snapshot(
 
     With ``taken_at``, the rows that it removes must be older.
     """
-    usable = _usable(rows, meaning)
+    usable = _in_scope(rows, meaning)
     if not usable and not meaning.allow_empty:
         raise RefusedError("empty_snapshot")
     there = {change.key for change in usable}
