@@ -606,7 +606,8 @@ class Spec(Model):
     unchanged: Literal["skip", "keep"] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
-        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`).",
+        "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`; "
+        "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
     )
     late_arriving: Literal["apply", "ignore", "fail"] | None = Field(
         default=None,

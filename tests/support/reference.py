@@ -153,12 +153,12 @@ def _complete(inferred: Version, points: dict[Any, Change], meaning: Meaning) ->
     firsts = [change for _, change in sorted(points.items()) if acts or not change.deleted]
     if not firsts:
         return False
+    for at in [at for at in points if at < firsts[0].at]:
+        del points[at]
     if firsts[0].at > inferred.start:
         points[inferred.start] = replace(firsts[0], at=inferred.start)
     return True
 
-    for at in [at for at in points if at < firsts[0].at]:
-        del points[at]
 
 def infer(history: History, facts: Iterable[tuple[Key, Any]], columns: Sequence[str], reserved: Key | None) -> History:
     """Section 6, members: a version for each key that facts name and that has none, from its earliest fact on."""
@@ -380,27 +380,14 @@ def _take_over(versions: list[Version], change: Change, taken_at: Any, meaning: 
         last.values = kept
         if at_start:
             last.sequence = meaning.kept(change)
+        if meaning.own_time and not keep and change.at == last.start:
+            _fold_last(versions, meaning)
     else:
         _close(last, change.at)
         _fill(versions, unknown, values)
         versions.append(Version(change.at, None, values, sequence=meaning.kept(change)))
 
 
-def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -> None:
-    """``nulls: fill``: write a newly known value into the versions since the last delete that lack it."""
-    following: Version | None = None
-    for version in reversed(versions):
-        if following is not None and (version.end != following.start or version.deleted):
-            return
-        version.values = {
-        if meaning.own_time and not keep and change.at == last.start:
-            _fold_last(versions, meaning)
-            **version.values, **{c: values[c] for c in unknown if version.values[c] is None}
-        }  # fmt: skip
-        following = version
-
-
-def replace_histories(history: History, rows: Iterable[Change], meaning: Meaning) -> History:
 def _fold_last(versions: list[Version], meaning: Meaning) -> None:
     """Fold a corrected version into the one before it if they are equal; what adjoins was not deleted."""
     last, before = versions[-1], versions[-2] if len(versions) > 1 else None
@@ -412,6 +399,19 @@ def _fold_last(versions: list[Version], meaning: Meaning) -> None:
     before.end, before.by_delete = None, False
 
 
+def _fill(versions: Sequence[Version], unknown: Sequence[str], values: Values) -> None:
+    """``nulls: fill``: write a newly known value into the versions since the last delete that lack it."""
+    following: Version | None = None
+    for version in reversed(versions):
+        if following is not None and (version.end != following.start or version.deleted):
+            return
+        version.values = {
+            **version.values, **{c: values[c] for c in unknown if version.values[c] is None}
+        }  # fmt: skip
+        following = version
+
+
+def replace_histories(history: History, rows: Iterable[Change], meaning: Meaning) -> History:
     """Section 6, feed: versions: each key that the source names has the source's history, and no other."""
     by_key: dict[Key, list[Change]] = defaultdict(list)
     for row in _usable(rows, meaning):
