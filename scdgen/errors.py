@@ -179,6 +179,21 @@ def nearest(word: str, names: Iterable[str]) -> str:
     return f"; did you mean '{spelled[found[0]]}'?" if found else ""
 
 
+def nearest_column(word: str, names: Iterable[str]) -> str:
+    """Return :func:`nearest` for a column that Spark does not find; it ignores case unless a setting says otherwise.
+
+    >>> nearest_column("id", ["ID", "name"])
+    "; it has 'ID', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
+    >>> nearest_column("nmae", ["ID", "name"])
+    "; did you mean 'name'?"
+    """
+    listed = list(names)
+    other = next((name for name in listed if name != word and name.lower() == word.lower()), None)
+    if other is None:
+        return nearest(word, listed)
+    return f"; it has '{other}', another name while spark.sql.caseSensitive is true; write it so, or set that to false"
+
+
 def describe_one_name(name: str) -> str | None:
     """Describe the header of a CSV that is a single name, if it has a character that may separate names.
 

@@ -11,7 +11,16 @@ from urllib.parse import unquote
 
 from scdgen import errors, sql
 from scdgen.engine.footer import read_footer
-from scdgen.errors import DEBUG, DataError, EngineError, ScdgenError, describe_one_name, nearest, option, quoted
+from scdgen.errors import (
+    DEBUG,
+    DataError,
+    EngineError,
+    ScdgenError,
+    describe_one_name,
+    nearest_column,
+    option,
+    quoted,
+)
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import place_of_feed, sql_texts
@@ -274,10 +283,10 @@ def _hint(parts: list[str]) -> str:
     if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
         return f"; {likely}; set it in source.options.sep"
     last = {name.rpartition(".")[2]: name for name in names}
-    found = re.search("'(.*)'", nearest(parts[0].rpartition(".")[2], last))
+    hint = nearest_column(parts[0].rpartition(".")[2], last)
     most = 5  # names that Spark lists
     others = " and maybe others" if len(names) == most else ""
-    return f"; did you mean '{last[found[1]]}'?" if found else f"; there are {parts[1]}{others}"
+    return re.sub("'(.*)'", lambda found: f"'{last[found[1]]}'", hint) or f"; there are {parts[1]}{others}"
 
 
 def _where(spec: Spec, word: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.engine import FILE
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
-from scdgen.errors import DataError, ask_for_separator, nearest
+from scdgen.errors import DataError, ask_for_separator, nearest, nearest_column
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.files.objects import read_json
@@ -191,7 +191,7 @@ def check_header(spec: Spec, files: Files) -> tuple[str, ...]:
 
 def missing_column(place: str, name: str, names: Sequence[str]) -> DataError:
     """The error of a column that the source does not have."""
-    hint = nearest(name, names) or f"; its columns are {', '.join(names)}"
+    hint = nearest_column(name, names) or f"; its columns are {', '.join(names)}"
     return DataError(f"{place}: no column {name}{hint}")
 
 

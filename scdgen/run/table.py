@@ -380,14 +380,16 @@ def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Map
         yield with_statements(line, spec, [] if retyped else rewrite_ends(_with_history(spec, was), spec), adopt=True)
     before = {new_name.get(name, name) for name in _read_names(table.properties.get(KEYS))}
     after = _read_names(wanted.get(KEYS))
-    if before != after:
+    if _fold(before) != _fold(after):
         line = f"the table was made with keys: {_join(before)}, the spec says {_join(after)}"
         hint = f"name another target, or use {ADOPT} if stored versions are valid by the new keys too"
         yield with_statements(f"{line}; {hint}", spec, rehash(spec, "surrogate_key"))
         return  # keys are not tracked, so the tracked columns differ as a consequence
     before = {new_name.get(name, name) for name in _read_names(table.properties.get(TRACKED))}
     after = _read_names(wanted.get(TRACKED))
-    if before != after - (added - set(renamed)):
+    # The names are part of the hash, but to Spark a name in another case is the same.
+    fold = set if spec.history.row_hash else _fold
+    if fold(before) != fold(after - (added - set(renamed))):
         line = f"the table was made with tracked columns: {_join(before)}, the spec says {_join(after)}"
         yield with_statements(line, spec, [set_tracked(spec), *rehash(spec)])
 
@@ -403,6 +405,10 @@ def _with_history(spec: Spec, was: str) -> Spec:
 
 def _read_names(text: str | None) -> set[str]:
     return set(json.loads(text)) if text else set()
+
+
+def _fold(names: set[str]) -> set[str]:
+    return {name.lower() for name in names}
 
 
 def _join(names: set[str]) -> str:

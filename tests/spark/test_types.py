@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner, load_spec_text, sql
+from scdgen import DataError, Runner, load_spec_text, sql
 from scdgen.engine.session import set_while
 from scdgen.sql import quote
 from scdgen.sql.literal import find_form
@@ -194,6 +194,29 @@ def test_type_in_another_spelling_is_the_same_type(spark: SparkSession) -> None:
     again = runner.run(spec, source=source)
     assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
     assert [check.name for check in runner.check(spec) if check.failures] == []
+
+
+def test_names_in_another_case(spark: SparkSession) -> None:
+    """One name to Spark, another one with a setting, by which no hint names a column that is there already."""
+    text = (
+        "target: types.cases\npattern: scd2\nsource: {table: nowhere, effective_at: at}\nkeys: [Id]\n"
+        "columns: {Id: int, Name: string}\nhistory: {surrogate_key: sk}\n"
+    )
+    spec, other = load_spec_text(text), load_spec_text(text.replace("Id", "id").replace("Name", "NAME"))
+    source = spark.sql("SELECT 1 AS Id, 'a' AS Name, DATE '2024-01-01' AS at")
+    runner = Runner(spark)
+    with set_while(spark, {"spark.sql.caseSensitive": "true"}):
+        assert [runner.run(spec, source=source).inserted for _ in range(2)] == [1, 0]
+        assert [check.name for check in runner.check(spec) if check.failures] == []
+        for call in (runner.run, runner.plan):
+            with pytest.raises(DataError) as caught:
+                call(spec, source=spark.sql("SELECT 1 AS ID, 'a' AS Name, DATE '2024-01-01' AS at"))
+            assert str(caught.value) == (
+                "types.cases: no column Id (columns.Id); it has 'ID', another name while spark.sql.caseSensitive is "
+                "true; write it so, or set that to false"
+            )
+    again = runner.run(other, source=source)
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
 
 
 def test_variant_is_compared_by_its_value(spark: SparkSession) -> None:
