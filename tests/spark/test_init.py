@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scdgen import Runner, load_spec_text
+from scdgen.spec.model import Column
 from tests.conftest import Called, rows_of
 from tests.support.dbt_cases import manifest_text
 
@@ -199,7 +200,7 @@ def test_draft_from_delta_parquet_and_tables(spark: Any, here: Called) -> None:
     )
     assert spec.history.sequence is None, "each commit has its own time"
     assert spec.source.where == "_change_type NOT IN ('update_preimage')"
-    assert spec.columns["extra"].track is False
+    assert spec.columns["extra"] == Column(type="map<string,int>"), "a map is tracked like other columns"
     assert spec.history.is_current is not None and spec.history.is_current.name == "is_open_version"
 
     spark.table("init_t.feed").drop("extra").write.mode("overwrite").parquet(Path("p").absolute().as_uri())
