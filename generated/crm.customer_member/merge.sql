@@ -82,12 +82,11 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     judged AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- Of an inferred member the first change that is not a delete, and whether a delete has its start.
+        -- Of an inferred member the first change that is not a delete.
         SELECT
             *,
             MIN(CASE WHEN NOT _scd_deleted AND _scd_inferred IS NOT NULL THEN _scd_at END)
-                OVER (PARTITION BY id) AS _scd_first,
-            MAX(_scd_at = _scd_inferred) OVER (PARTITION BY id) AS _scd_taken
+                OVER (PARTITION BY id) AS _scd_first
         FROM ranked
         WHERE
             CASE
@@ -101,6 +100,7 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     filled AS (
         -- That change completes the member: it holds from the start of the member on, if that is earlier.
+        -- A delete before it has nothing to delete.
         SELECT
             id, segment, _scd_deleted, _scd_rank, _scd_stored,
             _scd_start AS _scd_at,
@@ -108,11 +108,12 @@ MERGE INTO crm.customer_member AS t USING (
         FROM judged
             LATERAL VIEW POSEXPLODE(
                 CASE
-                    WHEN _scd_at = _scd_first AND _scd_at > _scd_inferred AND NOT _scd_taken
+                    WHEN _scd_at = _scd_first AND _scd_at > _scd_inferred
                         THEN ARRAY(_scd_inferred, _scd_at)
                     ELSE ARRAY(_scd_at)
                 END
             ) p AS _scd_place, _scd_start
+        WHERE _scd_first IS NULL OR NOT _scd_deleted OR _scd_at > _scd_first
     ),
     events AS (
         -- An event opens a version if it differs from the state before it.

@@ -3,7 +3,7 @@
 -- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
 -- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
 -- rows of one key and time differ, or a row of another partition arrives during the run. Repeating the last batch
--- changes nothing.
+-- changes nothing but the time of the run.
 -- Generated from specs/visitor/visitor_lookup_direct.yml. To change it, edit the spec and run `scdgen generate`.
 
 DECLARE OR REPLACE VARIABLE last_run TIMESTAMP;
