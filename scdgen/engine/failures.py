@@ -114,13 +114,13 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
      "its header is {0} where {1} is read; give every file the same columns in one order, each named once, or set the "
      "option enforceSchema: true to go by their places"),
     (r"Unescaped quote character", "text follows a closing quote; write a quote inside a quoted cell twice"),
-    (r"record parsing: _corrupt_record",
-     "holds a line that is not a JSON object; write one object per line, or for one array of objects set the option "
-     "multiLine: true"),
     (r"record parsing: \[(?:null,?)*\](?s:.*)\[INVALID_JSON_ROOT_FIELD\]",
      "holds a line that is not a JSON object, such as null; leave it out, or give the file with --source, which does"),
     (r"JsonParseException: Unrecognized token '(.*?)'",
      "holds a line that is not a JSON object, at {0}; write one object per line"),
+    (r"record parsing: _corrupt_record",
+     "holds a line that is not a JSON object; write one object per line, or for one array of objects set the option "
+     "multiLine: true"),
     (r"JsonParseException|JsonEOFException", "holds a line that is not a JSON object; write one object per line"),
     (r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] Malformed records are detected in record parsing: (.*?)\.(?:\s|$)",
      "holds a row that is broken or does not fit the types of the others, read as {0}; fix it"),

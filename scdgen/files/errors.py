@@ -71,7 +71,9 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
     try:
         with strict(spark):
             source = opened(spark, spec, files)
-    except ScdgenError:
+    except ScdgenError as error:  # such as a missing column, which a broken line may hide
+        if files.kind == "json" and (mistake := find_mistake(files.kind, files.local)):
+            raise mistake from error
         raise
     except Exception as error:
         if mistake := find_mistake(files.kind, files.local, files.dialect):

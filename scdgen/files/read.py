@@ -2,7 +2,8 @@
 
 CSV and JSON hold text and numbers. A column that the spec takes unchanged is read as text, so that '0001' and a number
 of 30 digits keep their digits; it is then cast to the type of the target's column, and the cast fails for a value that
-does not convert. The types of other columns are inferred from their values.
+does not convert. The types of other columns are inferred from their values, and for JSON from the spec too
+(:mod:`scdgen.files.shape`).
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def find_wanted(specs: Iterable[Spec]) -> dict[str, Wanted]:
                 if kind is not None and path in reads.passed:
                     node.kinds.add(kind)
                 else:
-                    node.computed = True
+                    node.computed = node.computed or path in reads.computed | reads.passed
     return found
 
 
@@ -214,11 +214,15 @@ def _find_misspelled(place: str, found: Any, wanted: Any) -> Iterable[str]:
 def _spelled(name: str, others: Iterable[str]) -> str | None:
     """The one of ``others`` that is the same name with other capitals or underscores, or with letters swapped.
 
-    >>> _spelled("zip", ["Zip"]), _spelled("age", ["aeg"]), _spelled("line_2", ["line_1"])
-    ('Zip', 'aeg', None)
+    >>> _spelled("zip", ["Zip"]), _spelled("age", ["aeg"]), _spelled("line_2", ["line_1"]), _spelled("no", ["on"])
+    ('Zip', 'aeg', None, None)
     """
-    wanted = sorted(re.sub(r"\W|_", "", name.lower()))
-    return next((other for other in others if sorted(re.sub(r"\W|_", "", other.lower())) == wanted), None)
+
+    def form(text: str) -> tuple[str, list[str]]:
+        letters = re.sub(r"\W|_", "", text.lower())
+        return letters[:1], sorted(letters)
+
+    return next((other for other in others if form(other) == form(name)), None)
 
 
 def parse_types(spark: SparkSession, types: Iterable[str]) -> dict[str, Any]:

@@ -250,10 +250,12 @@ class Reads:
     """The columns and fields that an expression reads, as paths such as ``("after", "id")``.
 
     ``passed`` are those whose value may be the value of the expression, if that is nothing but such values.
+    ``computed`` are those whose type matters: neither passed on, nor just tested for NULL.
     """
 
     paths: frozenset[tuple[str, ...]]
-    passed: frozenset[tuple[str, ...]] = frozenset()
+    passed: frozenset[tuple[str, ...]]
+    computed: frozenset[tuple[str, ...]]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -263,26 +265,41 @@ def find_paths(text: str) -> Reads:
     >>> found = find_paths("coalesce(after.id, IF(op = 'd', before.id))")
     >>> sorted(found.paths), sorted(found.passed)
     ([('after', 'id'), ('before', 'id'), ('op',)], [('after', 'id'), ('before', 'id')])
-    >>> sorted(find_paths("after.x.y + 1").paths), find_paths("coalesce(a, 0)").passed
+    >>> sorted(find_paths("after.x.y + 1").computed), find_paths("coalesce(a, 0)").passed
     ([('after', 'x', 'y')], frozenset())
+    >>> find_paths("after.id IS NULL").computed
+    frozenset()
     """
     tree = sqlglot.parse_one(text, dialect=DIALECT)
     columns = [node for node in tree.find_all(exp.Column) if not node.find_ancestor(exp.Query)]
     paths = {id(node): _path(node) for node in columns}
-    passed = _passed(tree)
-    values = frozenset(paths[id(node)] for node in passed or () if id(node) in paths)
-    others = {path for key, path in paths.items() if key not in {id(node) for node in passed or ()}}
-    return Reads(frozenset(paths.values()), values - others)
+    passed = {id(node) for node in _passed(tree) or ()}
+    tested = {id(node) for node in columns if _is_tested_for_null(node)}
+    computed = frozenset(path for key, path in paths.items() if key not in passed | tested)
+    values = frozenset(path for key, path in paths.items() if key in passed)
+    return Reads(frozenset(paths.values()), values - computed, computed)
+
+
+def _whole(column: exp.Expression) -> exp.Expression:
+    """Return the node of a column with the fields that are read of it."""
+    node = column
+    while isinstance(node.parent, exp.Dot) and node.parent.this is node:
+        node = node.parent
+    return node
 
 
 def _path(column: exp.Expression) -> tuple[str, ...]:
     """Return the names of a column and of the fields that are read of it."""
-    names = [part.name for part in column.parts]  # type: ignore[attr-defined]
-    node = column
-    while isinstance(node.parent, exp.Dot) and node.parent.this is node:
-        node = node.parent
-        names.append(node.expression.name)
-    return tuple(names)
+    fields, node = [], _whole(column)
+    while isinstance(node, exp.Dot):
+        fields.append(node.expression.name)
+        node = node.this
+    return (*(part.name for part in column.parts), *reversed(fields))  # type: ignore[attr-defined]
+
+
+def _is_tested_for_null(column: exp.Expression) -> bool:
+    parent = _whole(column).parent
+    return isinstance(parent, exp.Is) and isinstance(parent.expression, exp.Null)
 
 
 def _passed(node: Any) -> list[exp.Expression] | None:

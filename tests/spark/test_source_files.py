@@ -637,6 +637,7 @@ def test_schema_of_a_spec_is_the_shape_of_its_files(spark: Any, here: Called, tm
 
 def test_nanoseconds_and_types_that_no_type_unites_are_named(spark: Any, here: Called, tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
+    spark.sql("DROP TABLE IF EXISTS files.nanos")
     spec = "target: files.nanos\npattern: scd1\nsource: {SOURCE}\nkeys: [id]\ncolumns: {id: int, x: timestamp}\n"
     write("table.yml", spec.replace("SOURCE", "table: nowhere"))
     write("path.yml", spec.replace("SOURCE", f"path: {tmp_path}/nanos, format: parquet"))

@@ -19,6 +19,7 @@ from scdgen.files.dialect import Dialect, check_options, find_dialect, guess_enc
 from scdgen.files.errors import check_source, csv_rows, find_mistake, json_rows, line_of, open_files
 from scdgen.files.find import Match, find, find_matches, is_pattern
 from scdgen.files.read import csv_heads
+from scdgen.files.shape import find_wanted
 
 
 @pytest.fixture(autouse=True)
@@ -280,6 +281,24 @@ def test_first_line_of_excel_and_blanks_in_the_header(text: str, found: tuple[Di
     file = write("a.csv", text)
     assert list(csv_heads([file])) == [found]
     assert all(row.keys() == {"id", "name"} for _, row in csv_rows(file))
+
+
+def test_spec_tells_how_fields_are_read() -> None:
+    """A value that is passed on to one type has it; one that is computed with or has two types is as it is found."""
+    spec = load_spec_text(
+        "target: a.b\npattern: scd1\nkeys: [id]\n"
+        "source: {table: x, sequence_by: source.lsn, delete_when: after.id IS NULL, where: after.size > 3}\n"
+        "columns:\n  id: {type: int, from: 'coalesce(after.id, before.id)'}\n"
+        "  name: {type: string, from: \"CASE WHEN op = 'd' THEN NULL ELSE after.name END\"}\n"
+        "  size: {type: int, from: after.size}\n  a: {type: int, from: after.x}\n  b: {type: string, from: after.x}\n"
+        "  zip: {type: string, from: after.place.in.zip}\n"
+    )
+    wanted = find_wanted([spec])
+    assert sorted(wanted) == ["after", "before", "op", "source"]
+    kinds = {name: node.kind for name, node in wanted["after"].inside.items()}
+    assert kinds == {"id": "INT", "name": "STRING", "size": None, "x": None, "place": None}
+    assert wanted["before"].inside["id"].kind == "INT" and wanted["op"].kind is None
+    assert wanted["after"].inside["place"].inside["in"].inside["zip"].kind == "STRING"
 
 
 def test_footer_of_parquet_names_nanoseconds() -> None:
