@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 KEYS, BATCHES = 100, 3
 # scd2 from changes, extracts and whole histories, scd1 from changes and extracts.
 FEW = (5, 2, 6, 3, 7)
+TAKEN_BACK = (218, 338, 394, 546)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -46,11 +47,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _more() -> list[Any]:
-    """The seeds of the long tier: fifty with `compare`, and fifty of whole histories. Most of them have overlays."""
+    """The seeds of the long tier: fifty with `compare`, and fifty of whole histories. Most of them have overlays.
+
+    And some in which the correction of an extract takes a change back.
+    """
     cases = {seed: make_case(seed, "r.t", "x") for seed in range(1, 601) if seed not in FEW}
     compared = [seed for seed, case in cases.items() if case.meaning.compare][:50]
     versions = [seed for seed, case in cases.items() if case.document["source"].get("feed") == "versions"][:50]
-    return [pytest.param(seed, marks=pytest.mark.long) for seed in sorted({*compared, *versions})]
+    return [pytest.param(seed, marks=pytest.mark.long) for seed in sorted({*compared, *versions, *TAKEN_BACK})]
 
 
 def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int) -> None:

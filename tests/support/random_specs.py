@@ -71,6 +71,7 @@ class Case:
     partial: bool = False  # rows say which columns they set
     truncates: bool = False  # some rows empty the table
     rejects: bool = False  # an expectation leaves out rows
+    extracted: dict[Key, list[dict[str, Any]]] = field(default_factory=dict)  # the values of a key in each snapshot
 
     @property
     def scd1(self) -> bool:
@@ -536,9 +537,16 @@ def extract(case: Case, keys: int, taken: int) -> list[Change]:
         tick = taken
         if case.meaning.own_time or case.scd1:
             # Some are older than the extract before, in which the key may have been missing.
-            tick = taken - (rng.randint(0, 30) if case.meaning.late_arriving == "ignore" or case.scd1 else 0)
+            # If those are refused, a row may still have the time of the last one, which it then corrects in place.
+            older = case.meaning.late_arriving == "ignore" or case.scd1
+            tick = taken - (rng.randint(0, 30) if older and rng.random() < 0.7 else rng.choice([0, 0, 20]))
         drawn = random.Random(f"{case.seed} {taken} {number}").randint(1, 3) if case.how.sequence else 1
-        found.append(Change(name, case.time(tick), values(case, name), (drawn,) if case.sequenced else ()))
+        row = Change(name, case.time(tick), values(case, name), (drawn,) if case.sequenced else ())
+        before = case.extracted.setdefault(name, [])
+        if tick == taken - 20 and len(before) > 1 and rng.random() < 0.7:  # it takes the last change back
+            row = replace(row, values=dict(before[-2]))
+        before.append(dict(row.values))
+        found.append(row)
         if rng.random() < 0.1:
             found.append(found[-1])
         if case.meaning.conflicts == "any" and not case.scd1 and rng.random() < 0.1:
