@@ -27,6 +27,8 @@ from scdgen.spec.rules import sql_texts
 from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens
 
 _TARGET = "_scd_target"
+_TEXT = exp.DataType.build("STRING", dialect=DIALECT)
+_ANY = exp.DataType.build("STRUCT<_scd_any STRING>", dialect=DIALECT)
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
 # File -> the kinds of statements it may contain, and those that it must end with.
@@ -73,7 +75,10 @@ class _Gate:
     """Checks the files of one spec."""
 
     def __init__(self, spec: Spec):
-        self.target = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
+        own = pattern_of(spec).columns(spec)
+        # Types are parsed here, each once: given as text, sqlglot would parse them per column and query.
+        types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
+        self.target = {sql.unquote(column.name): types[column.type] for column in own}
         self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
         unread = ("checks", "lookups", "expectations", "members")
         texts = (how(text) for place, how, text in sql_texts(spec) if place[0] not in unread)
@@ -207,9 +212,9 @@ class _Gate:
         # Names are lowered here: sqlglot would parse each of them, and fail at a semicolon.
         listed: dict[str, object] = {
             _TARGET: {name.lower(): kind for name, kind in self.target.items()},
-            SOURCE_VIEW: dict.fromkeys(self.read, "STRING"),
-            **{name: dict.fromkeys(sorted(columns), "STRING") for name, columns in self.joined.items()},
-            **{view: dict.fromkeys(columns, "STRUCT<_scd_any STRING>") for view, columns in (views or {}).items()},
+            SOURCE_VIEW: dict.fromkeys(self.read, _TEXT),
+            **{name: dict.fromkeys(sorted(columns), _TEXT) for name, columns in self.joined.items()},
+            **{view: dict.fromkeys(columns, _ANY) for view, columns in (views or {}).items()},
         }
         schema = MappingSchema(listed, dialect=DIALECT, normalize=False)
         # Both get names of one part: a schema with names of different lengths is ambiguous to sqlglot.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
 import sqlglot
@@ -125,12 +126,21 @@ def with_column(text: str, column: str, value: str) -> str:
     >>> with_column("lower(address.city)", "address", "t.address")
     'lower(t.address.city)'
     """
-    found = (node.parts[:1] for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
-    return _replaced(text, [parts for parts in found if parts[0].name.lower() == column.lower()], value)
+    return _put(text, _mentions(text, column.lower()), value)
+
+
+@lru_cache(maxsize=4096)
+def _mentions(text: str, column: str) -> list[tuple[int, int]]:
+    """Find where a text mentions a column, in lower case; kept, as the templates compare a column in many places."""
+    found = (node.parts[0] for node in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
+    return [(part.meta["start"], part.meta["end"] + 1) for part in found if part.name.lower() == column]
 
 
 def _replaced(text: str, names: Iterable[list[exp.Expr]], value: str) -> str:
-    spans = sorted((parts[0].meta["start"], parts[-1].meta["end"] + 1) for parts in names)
-    for start, end in reversed(spans):
+    return _put(text, ((parts[0].meta["start"], parts[-1].meta["end"] + 1) for parts in names), value)
+
+
+def _put(text: str, spans: Iterable[tuple[int, int]], value: str) -> str:
+    for start, end in sorted(spans, reverse=True):
         text = text[:start] + value + text[end:]
     return text

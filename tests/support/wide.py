@@ -1,0 +1,168 @@
+"""Specs with many columns, of each pattern and feed with the options that touch every column, and their queries.
+
+Used by tests/spark/test_wide.py, which asserts that Spark's work to plan them grows with the columns, and by the bench.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from scdgen import Spec, load_spec_text, render
+from scdgen.patterns import queries
+from scdgen.patterns.refusals import EXPECTATION
+from scdgen.sql import quote_parts
+from scdgen.sql.tokens import split_statements
+from tests.support.spec_variations import text_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = "wide"
+Document = dict[str, Any]
+_DELETES = {"source.delete_when": "op = 'd'"}
+_MARK = {"on_delete": "mark", "history.deleted": "gone"}
+_READ = {
+    "views": {"current": "wide.now", "as_of": "wide.as_of", "overlay": "wide.all_of"},
+    "overlays": {"first_0": {"first": "c0"}, "before_1": {"previous": "c1"}, "since_2": {"since": "c2"}},
+}
+_TIMES = {"source.effective_at": "at"}
+# Name -> pattern, feed, options by their path, and options of each column; {i} is the number of the column.
+KINDS: dict[str, tuple[str, str, Document, Document]] = {
+    "scd2 changes": ("scd2", "changes", {**_DELETES, **_READ}, {}),
+    "scd2 changes, keep": ("scd2", "changes", {**_DELETES, **_READ, "unchanged": "keep"}, {}),
+    "scd2 changes, fill, mark": ("scd2", "changes", {**_DELETES, **_MARK, "history.action": "act"}, {"nulls": "fill"}),
+    "scd2 changes, ignore, untracked": ("scd2", "changes", _DELETES, {"nulls": "ignore", "track": "i % 2 == 0"}),
+    "scd2 changes, sets": ("scd2", "changes", {**_DELETES, "source.sets": "sets"}, {}),
+    "scd2 changes, sets, fill, compare": (
+        "scd2", "changes", {**_DELETES, "source.sets": "sets"}, {"nulls": "fill", "compare": "lower(c{i})"}
+    ),
+    "scd2 changes, compare, hash": ("scd2", "changes", {"history.row_hash": "h"}, {"compare": "lower(c{i})"}),
+    "scd2 changes, late": ("scd2", "changes", {"late_arriving": "fail", "conflicts": "any"}, {}),
+    "scd2 changes, sequence": ("scd2", "changes", {**_DELETES, "source.sequence_by": ["lsn"]}, {}),
+    "scd2 snapshot": ("scd2", "snapshot", {"snapshot.max_deleted": 0.5}, {}),
+    "scd2 snapshot, times, fill": ("scd2", "snapshot", {**_TIMES, "history.action": "act"}, {"nulls": "fill"}),
+    "scd2 snapshot, compare, mark": ("scd2", "snapshot", {**_MARK, **_TIMES}, {"compare": "lower(c{i})"}),
+    "scd2 versions": ("scd2", "versions", {}, {}),
+    "scd2 versions, mark, keep": ("scd2", "versions", {**_MARK, "unchanged": "keep", "history.action": "act"}, {}),
+    "scd2 join": ("scd2", "join", {}, {}),
+    "scd1 changes": ("scd1", "changes", {**_DELETES, **_TIMES, "updated_at": "changed"}, {}),
+    "scd1 changes, no time": ("scd1", "changes", {"conflicts": "any"}, {}),
+    "scd1 changes, merge": ("scd1", "changes", {**_DELETES, **_TIMES, "updated_at": "changed"}, {"merge": "kind"}),
+    "scd1 changes, truncate": (
+        "scd1", "changes", {**_DELETES, **_TIMES, "updated_at": "changed", "source.truncate_when": "op = 't'"}, {}
+    ),
+    "scd1 snapshot": ("scd1", "snapshot", {"snapshot.max_deleted": 0.5}, {}),
+    "scd1 snapshot, merge": ("scd1", "snapshot", {**_TIMES, "updated_at": "changed"}, {"merge": "kind"}),
+    "scd0": ("scd0", "changes", {}, {}),
+    "scd2 changes, expectations": (
+        "scd2", "changes",
+        {"expectations": [{"name": "short", "expect": "length(c0) < 9", "on_violation": "quarantine"}],
+         "quarantine": "wide.rejected", "bad_rows": "skip"}, {},
+    ),
+    "scd2 changes, members": (
+        "scd2", "changes",
+        {"members.inferred": {"fact": "wide.facts", "keys": {"id": "id"}, "at": "at", "flag": "guessed"},
+         "members.unknown": {"id": 0},
+         "lookups": {"wide.sales": {"fact": "wide.facts", "at": "at", "keys": {"id": "id"}, "columns": ["c0", "c1"]}}},
+        {},
+    ),
+}  # fmt: skip
+
+
+def document(kind: str, columns: int, renamed: bool = False) -> Document:
+    """The spec of a kind with a number of columns beside the key, whose source has the same names, or others."""
+    pattern, feed, options, each = KINDS[kind]
+    source: Document = {"feed": feed, "table": "wide.source"}
+    if feed in ("changes", "versions") and pattern == "scd2":
+        source["effective_at"] = "at"
+    if feed == "versions":
+        source["effective_until"] = "until"
+    if feed == "join":
+        join = {alias: {"table": f"wide.{alias}", "keys": {"id": "id"}} for alias in ("a", "b")}
+        source = {"feed": "versions", "join": join}
+    listed: Document = {"id": {"type": "int", **({"from": "a.id"} if feed == "join" else {})}}
+    for i in range(columns):
+        column: Document = {"type": "string"}
+        name = f"z{i}" if renamed else f"c{i}"
+        if renamed or feed == "join":
+            column["from"] = f"{'ab'[i % 2]}.{name}" if feed == "join" else name
+        for option, value in each.items():
+            value = value.format(i=i) if isinstance(value, str) else value
+            if value == "kind":
+                value = ("last", "first", "min", "max")[i % 4]
+            if option == "track":
+                value = i % 2 == 0
+            column[option] = value
+        if column.get("merge") in ("first", "min", "max"):
+            column.pop("nulls", None)
+        listed[f"c{i}"] = column
+    made: Document = {"target": "wide.t", "pattern": pattern, "source": source, "keys": ["id"], "columns": listed}
+    for path, value in options.items():
+        place = made
+        *groups, name = path.split(".")
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = copy.deepcopy(value)
+    return made
+
+
+def load(kind: str, columns: int, renamed: bool = False) -> Spec:
+    """Load :func:`document`."""
+    return load_spec_text(text_of(document(kind, columns, renamed)), name="wide")
+
+
+def create(spark: SparkSession, kind: str, columns: int, renamed: bool = False) -> Spec:
+    """Create the target and empty tables that the spec reads, and return the spec."""
+    spec = load(kind, columns, renamed)
+    spark.sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+    spark.sql(f"CREATE SCHEMA {SCHEMA}")
+    listed = ", ".join(f"{'z' if renamed else 'c'}{i} STRING" for i in range(columns))
+    more = "at TIMESTAMP, until TIMESTAMP, op STRING, lsn INT, sets ARRAY<STRING>"
+    spark.sql(f"CREATE TABLE wide.source (id INT, {listed}, {more}) USING delta")
+    for alias in ("a", "b"):
+        spark.sql(f"CREATE TABLE wide.{alias} (id INT, {listed}, valid_from TIMESTAMP, valid_to TIMESTAMP) USING delta")
+    spark.sql("CREATE TABLE wide.facts (id INT, at TIMESTAMP) USING delta")
+    scripts = render(spec)
+    for script in (scripts.create, scripts.views, scripts.lookups):
+        for statement in split_statements(script) if script else ():
+            spark.sql(statement)
+    return spec
+
+
+def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield (name, query) of each query that is sent to Spark or written for this spec, except the MERGE.
+
+    Runs the statements before each, which set variables and create views.
+    """
+    *before, view, counts, sample = split_statements(render(spec).plan)
+    for statement in (*before, view):
+        spark.sql(statement)
+    yield "plan.sql: counts", counts
+    yield "plan.sql: sample", sample
+    yield "Runner.plan", queries.plan_rows(spec)
+    yield "scdgen plan", queries.plan_sample(spec, 5)
+    yield "one key of plan.sql's view", "SELECT * FROM _scd_plan WHERE id = 1"
+    if (lean := queries.run_counts(spec)) is not None:
+        yield "scdgen run: counts", lean
+    if counted := queries.source_counts(spec, wanted=True):
+        yield "count of the source", counted
+    rules = ["conflict", "late", "null_key", f"{EXPECTATION}short"]
+    for rule in [*rules, "overlap"] if spec.source.feed == "versions" else rules:
+        if (broken := queries.broken_rows(spec, rule)) is not None:
+            yield f"broken rule {rule}", broken
+    checks = queries.check_all(spec)
+    yield "scdgen check", checks.counts
+    for name, rows in zip(checks.names, checks.rows, strict=True):
+        yield f"checks.sql: {name}", rows
+    yield "scdgen show", queries.versions_query(spec, {"id": 1}, None, False)
+    if spec.keeps_history:
+        yield "scdgen show --as-of", queries.versions_query(spec, {}, "2025-01-01", False)
+        yield "scdgen diff", queries.diff_times_query(spec, {}, "2025-01-01", "2025-02-01")
+    for view in filter(None, (spec.views.current, spec.views.overlay, *spec.lookups)):
+        if view:
+            yield f"view {view}", f"SELECT * FROM {quote_parts(tuple(view.split('.')))} WHERE id = 1"
+            yield f"view {view}, by a column", f"SELECT COUNT(*) FROM {view} WHERE c0 IS NOT NULL AND c1 = 'a'"
+    if spec.views.as_of is not None:
+        yield "as_of", f"SELECT * FROM {spec.views.as_of}(TIMESTAMP '2025-01-01') WHERE id = 1"
