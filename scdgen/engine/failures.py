@@ -276,7 +276,7 @@ def _hint(parts: list[str]) -> str:
         return ""
     names = parts[1].split(", ")
     if any(name.lower().startswith("`sep=`") or name.lower() == "sep=" for name in names):
-        return "; Excel's first line sep= is no part of a CSV: take it out, or give the file with --source"
+        return "; the first line sep= is for Excel alone: take it out, or give the file with --source"
     bare = parts[0].strip("`").rpartition(".")[2].lower()
     if any(name.strip("`").strip().lower() == bare for name in names):
         return "; the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"

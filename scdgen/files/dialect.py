@@ -37,7 +37,7 @@ _FORMATS = {"dateformat": "to_date", "timestampformat": "to_timestamp", "timesta
 class Dialect:
     """The options with which both Python and Spark read a CSV; the defaults are those of RFC 4180.
 
-    ``strips``: a blank after a separator is no part of a cell. ``skips`` lines come before the header, such as Excel's
+    ``strips``: a blank after a separator is not part of a cell. ``skips`` lines come before the header, such as Excel's
     ``sep=;``.
     """
 

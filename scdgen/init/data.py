@@ -189,7 +189,7 @@ def refuse_excels_line(found: files.Files) -> None:
     """Raise :class:`UsageError` for Excel's line ``sep=;``, which Spark takes for the header of the draft's path."""
     for file in found.local:
         if found.dialect(file).skips:
-            what = "the line is Excel's and no part of a CSV; take it out (`scdgen run --source` reads it all the same)"
+            what = "the line is for Excel alone; take it out (`scdgen run --source` reads it all the same)"
             raise UsageError(f"{file}:1: {what}")
 
 

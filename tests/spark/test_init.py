@@ -319,9 +319,7 @@ def test_draft_keeps_digits_of_folders_and_names_excels_line(here: Called) -> No
             "csv": {"id": "INT", "branch": "STRING"}, "json": {"id": "BIGINT", "branch": "STRING"}
         }[name]  # fmt: skip
     Path("a.csv").write_text("sep=;\nid;name\n1;a\n")
-    says = (
-        "a.csv:1: the line is Excel's and no part of a CSV; take it out (`scdgen run --source` reads it all the same)\n"
-    )
+    says = "a.csv:1: the line is for Excel alone; take it out (`scdgen run --source` reads it all the same)\n"
     assert here("init", "--from", "a.csv") == (2, "", says)
 
 
