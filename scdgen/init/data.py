@@ -163,7 +163,7 @@ def _read_json(spark: SparkSession, path: str, found: files.Files, where: str) -
 
 
 def guess_maps(kind: Any, values: Iterable[Any]) -> tuple[Any, int]:
-    """Return a type of Spark's with a map for each struct that is one, and the most keys of these (0: there is none).
+    """Return a type of Spark's with a map for each struct that is one, and the most keys of these, or 0.
 
     Spark infers a field for each key of any object. They are the keys of a map if there are at least ``MAP_KEYS``, all
     with values of one type, and the objects have less than half of them on average.

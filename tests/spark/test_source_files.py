@@ -474,7 +474,7 @@ def write_shapes(spark: Any, *lines: str) -> None:
 
 
 def test_shape_of_json_is_that_of_the_spec(spark: Any, here: Called) -> None:
-    """A field that is NULL or missing in the whole file is NULL, and a line `null` is no row."""
+    """A field that is NULL or missing in the whole file is NULL, and a line `null` is left out."""
     write_shapes(spark, '{"before": null, "after": {"id": 1, "name": "Ann", "lines": [{"a": 1, "b": "x"}]}, "op": "r"}',
                  "null", " null ", '{"after": {"id": 2, "name": "Bob", "lines": []}}')  # fmt: skip
     load_twice(here, "shapes.yml", "shapes.json")
