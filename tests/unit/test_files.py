@@ -245,7 +245,7 @@ def test_rows_of_an_array_have_line_numbers() -> None:
     assert list(json_rows(file)) == [(3, {"a": "1.10"}), (4, {"a": "2"}), (5, {"b": []})]
     assert line_of(file, "json", {"a": "2"}) == 4
     assert list(json_rows(write("b.json", "[\n]"))) == []
-    assert list(json_rows(write("c.json", '{"a": 1}\nnull\n null \n'))) == [(1, {"a": "1"})], "a tombstone is no row"
+    assert list(json_rows(write("c.json", '{"a": 1}\nnull\n null \n'))) == [(1, {"a": "1"})], "a tombstone is left out"
 
 
 @pytest.mark.parametrize(
