@@ -99,7 +99,7 @@ class Scd1Batch:
     @property
     def columns(self) -> tuple[Field, ...]:
         """Return every column of the table, in its order."""
-        return (*self.fields, *(field for field in self.stored if field not in self.fields))
+        return tuple(dict.fromkeys((*self.fields, *self.stored)))
 
     @property
     def ordered(self) -> tuple[Field, ...]:

@@ -88,9 +88,9 @@ def _describe(cast: SourceCast, path: str, found: str, wanted: str) -> str:
         what = "a BIGINT would lose a part of it"
         ways = ways_to_number(value, found.startswith(("DATE", "TIMESTAMP")))
     elif found == "BOOLEAN":
-        what, ways = f"that is no {wanted}", ["an expression that gives a time"]
+        what, ways = f"that is not a {wanted}", ["an expression that gives a time"]
     else:
-        what, ways = f"a number is no {wanted}", ways_to_time(value, wanted)
+        what, ways = f"a number is not a {wanted}", ways_to_time(value, wanted)
     *others, last = ways
     listed = f"{', '.join(others)} or {last}" if others else last
     return f"{place}{path and f' at {path}'}: is {found}, and {what}; write {listed}"

@@ -218,7 +218,7 @@ def read_json_type(kind: object) -> Type:
 
 
 def to_spark(text: str) -> str:
-    """Return Spark's type for one of another system; the text itself if there is none.
+    """Return Spark's type for one of another system; the text itself if Spark has none.
 
     >>> to_spark("TEXT"), to_spark("NUMBER(10,2)"), to_spark("datetime"), to_spark("decimal(5)")
     ('string', 'decimal(10,2)', 'timestamp', 'decimal(5)')

@@ -1,6 +1,8 @@
 """Specs with many columns, of each pattern and feed with the options that touch every column, and their queries.
 
-Used by tests/spark/test_wide.py, which asserts that Spark's work to plan them grows with the columns, and by the bench.
+Spark derives constraints from each filter and each named expression of a plan. Where an expression over n columns meets
+a projection that names each of them again, as at each reference to a step of WITH, it derives 2**n of them. No test on
+rows shows that, so :func:`assert_linear` compares Spark's work to plan the queries of n and of 2n columns.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from scdgen import Spec, load_spec_text, render
 from scdgen.patterns import queries
 from scdgen.patterns.refusals import EXPECTATION
-from scdgen.sql import quote_parts
 from scdgen.sql.tokens import split_statements
 from tests.support.spec_variations import text_of
 
@@ -144,25 +145,59 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
     yield "Runner.plan", queries.plan_rows(spec)
     yield "scdgen plan", queries.plan_sample(spec, 5)
     yield "one key of plan.sql's view", "SELECT * FROM _scd_plan WHERE id = 1"
-    if (lean := queries.run_counts(spec)) is not None:
+    if lean := queries.run_counts(spec):
         yield "scdgen run: counts", lean
     if counted := queries.source_counts(spec, wanted=True):
         yield "count of the source", counted
     rules = ["conflict", "late", "null_key", f"{EXPECTATION}short"]
     for rule in [*rules, "overlap"] if spec.source.feed == "versions" else rules:
-        if (broken := queries.broken_rows(spec, rule)) is not None:
+        if broken := queries.broken_rows(spec, rule):
             yield f"broken rule {rule}", broken
     checks = queries.check_all(spec)
     yield "scdgen check", checks.counts
-    for name, rows in zip(checks.names, checks.rows, strict=True):
-        yield f"checks.sql: {name}", rows
+    for check, rows in zip(checks.names, checks.rows, strict=True):
+        yield f"checks.sql: {check}", rows
     yield "scdgen show", queries.versions_query(spec, {"id": 1}, None, False)
     if spec.keeps_history:
         yield "scdgen show --as-of", queries.versions_query(spec, {}, "2025-01-01", False)
         yield "scdgen diff", queries.diff_times_query(spec, {}, "2025-01-01", "2025-02-01")
-    for view in filter(None, (spec.views.current, spec.views.overlay, *spec.lookups)):
-        if view:
-            yield f"view {view}", f"SELECT * FROM {quote_parts(tuple(view.split('.')))} WHERE id = 1"
-            yield f"view {view}, by a column", f"SELECT COUNT(*) FROM {view} WHERE c0 IS NOT NULL AND c1 = 'a'"
+    views = [name for name in (spec.views.current, spec.views.overlay, *spec.lookups) if name]
+    for view in views:
+        yield f"view {view}", f"SELECT * FROM {view} WHERE id = 1"
+        yield f"view {view}, by a column", f"SELECT COUNT(*) FROM {view} WHERE c0 IS NOT NULL AND c1 = 'a'"
     if spec.views.as_of is not None:
         yield "as_of", f"SELECT * FROM {spec.views.as_of}(TIMESTAMP '2025-01-01') WHERE id = 1"
+
+
+class Planner:
+    """Measures how much memory Spark allocates to optimize a query: unlike the time, the same on a busy machine."""
+
+    def __init__(self, spark: SparkSession):
+        self._spark = spark
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        self._threads = jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+
+    def allocated(self, query: str) -> int:
+        """MB that are allocated to analyze, optimize and plan the query; it is not run."""
+        thread = self._jvm.java.lang.Thread.currentThread().getId()
+        before = self._threads.getThreadAllocatedBytes(thread)
+        frame: Any = self._spark.sql(query)
+        frame._jdf.queryExecution().executedPlan()
+        return int(self._threads.getThreadAllocatedBytes(thread) - before) // 2**20
+
+
+def assert_linear(spark: SparkSession, kind: str, renamed: bool = False, starts: tuple[str, ...] = ("",)) -> None:
+    """Assert that twice the columns cost at most twice as much, in each query whose name begins with one of ``starts``.
+
+    With 12 columns, 2**n constraints make five times as much of it, and still take only seconds.
+    """
+    planner, costs = Planner(spark), dict[str, list[int]]()
+    for columns in (6, 12):
+        for name, query in find_queries(spark, create(spark, kind, columns, renamed)):
+            if name.startswith(starts):
+                costs.setdefault(name, []).append(planner.allocated(query))
+    spark.catalog.dropTempView("_scd_plan")
+    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+    assert costs
+    assert {name: found for name, found in costs.items() if found[1] > 2 * found[0] + 5} == {}

@@ -21,6 +21,7 @@ ELSEWHERE = {
     "source.truncate_when": "tests/spark/test_partial_rows.py",
     "expectations": "tests/spark/test_partial_rows.py",
     "quarantine": "tests/spark/test_partial_rows.py",
+    "source.schema": "tests/spark/test_source_files.py",
     "table.time_zone": "tests/spark/test_environment.py",
     "lookups": "tests/spark/test_lookups.py",
     "members": "tests/spark/test_members.py",

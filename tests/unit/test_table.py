@@ -31,7 +31,7 @@ def spec_of(history: dict[str, object]) -> str:
 @pytest.mark.parametrize("now", HISTORIES)
 @pytest.mark.parametrize("was", HISTORIES)
 def test_other_history_is_refused_with_every_difference(was: str, now: str) -> None:
-    """The old gap and open end are of the old type: '1 day' is no number, and 1 has no unit."""
+    """The old gap and open end are of the old type: '1 day' is not a number, and 1 has no unit."""
     old, new = load_spec_text(spec_of(HISTORIES[was])), load_spec_text(spec_of(HISTORIES[now]))
     kind = old.history.type
     columns = {
