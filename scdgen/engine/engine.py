@@ -21,7 +21,7 @@ from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
 from scdgen.patterns.queries import bad_values, broken_rows, source_rows
-from scdgen.patterns.refusals import advise
+from scdgen.patterns.refusals import YEAR, advise
 from scdgen.patterns.rows import left_out
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.patterns.variables import Variable
@@ -41,8 +41,6 @@ _CAST_ERRORS = (
     r"ARITHMETIC_OVERFLOW|CONVERSION_INVALID_INPUT|EXCEED_LIMIT_LENGTH|DELTA_EXCEED_CHAR_VARCHAR_LIMIT|"
     r"DELTA_NOT_NULL_CONSTRAINT_VIOLATED|NOT_NULL_ASSERT_VIOLATION)"
 )
-
-_CAST_RULES = {"cast", "year"}  # rules of the SQL for a value that does not convert, or to a year that is refused
 
 # pyspark logs every failed query as a page of JSON; the error contains all of it.
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -227,9 +225,9 @@ def _with_user_names(spec: Spec, text: str) -> str:
 
 
 def is_cast_error(text: str) -> bool:
-    """Whether an error's text means that a value did not convert."""
+    """Whether an error's text means that a value did not convert, or did to a year that is refused."""
     broken = rule_name(text)
-    return re.search(_CAST_ERRORS, text) is not None or (broken is not None and broken[0] in _CAST_RULES)
+    return re.search(_CAST_ERRORS, text) is not None or (broken is not None and broken[0] == YEAR)
 
 
 def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:

@@ -26,9 +26,10 @@ from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_tex
 from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
-from scdgen.files.shape import NESTED, find_wanted, taken_types
+from scdgen.files.shape import find_wanted, taken_types
 from scdgen.patterns.compile import bind
 from scdgen.spec.model import Spec
+from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,8 +13,9 @@ from scdgen.engine.footer import Footer, read_footer
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError
 from scdgen.files.find import Files, spark_path
-from scdgen.files.shape import NESTED, parse_types
+from scdgen.files.shape import parse_types
 from scdgen.spec.model import Spec
+from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

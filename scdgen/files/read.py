@@ -21,10 +21,11 @@ from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.files.objects import read_json
 from scdgen.files.parquet import read_parquet, with_file
-from scdgen.files.shape import NESTED, parse_types, taken_types
+from scdgen.files.shape import parse_types, taken_types
 from scdgen.patterns.source import time_texts
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
+from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -19,12 +19,11 @@ from scdgen.patterns.source import time_texts, time_type
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import source_texts
 from scdgen.sql.expression import find_paths
+from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
-
-NESTED = ("ARRAY", "STRUCT", "MAP", "VARIANT")
 
 
 @dataclass

@@ -15,6 +15,7 @@ from scdgen.spec.model import Column, Spec
 from scdgen.sql.comparison import comparable
 from scdgen.sql.layout import named_as
 from scdgen.sql.tokens import with_column
+from scdgen.sql.types import NESTED
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ class Target:
 
     def text(self, value: str) -> str:
         """Return a value of this column as readable text."""
-        if self.type.startswith(("STRUCT", "ARRAY", "MAP", "VARIANT")):
+        if self.type.startswith(NESTED):
             return f"TO_JSON({value})"
         if self.type == "BINARY":
             return f"HEX({value})"

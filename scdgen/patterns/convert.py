@@ -7,14 +7,11 @@ not have is an error of Spark's analysis.
 
 from __future__ import annotations
 
-import re
-
 from scdgen import sql
 from scdgen.patterns.columns import cast, wrapped
+from scdgen.sql.expression import is_path
 from scdgen.sql.layout import named_as
 from scdgen.sql.types import Type, parse_type
-
-_PATH = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`))*")
 
 
 def convert(read: sql.Fragment, to: str) -> str:
@@ -34,7 +31,7 @@ def convert(read: sql.Fragment, to: str) -> str:
         return cast(read.text, to)
     kind = parse_type(to)
     # Its text is written once per field, so that anything but a name is written as the variable of a lambda.
-    if kind.name != "STRUCT" or _PATH.fullmatch(read.text):
+    if kind.name != "STRUCT" or is_path(read.text):
         return _by_name(read.text, kind, 0)
     return f"{_each(f'ARRAY({read.text})', kind, 0)}[0]"
 

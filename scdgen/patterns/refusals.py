@@ -11,6 +11,7 @@ from scdgen.spec.model import Spec
 
 # The rule for rows that were added to the source after the batch's variables were set.
 SOURCE_CHANGED = "source_changed"
+YEAR = "year"  # the rule for dates and times that a cast has made of other values
 # The rules for the session.
 SETTINGS = "settings"
 TIME_ZONE = "time_zone"
@@ -24,7 +25,7 @@ _ADVICE = {
     "null_key": "fix the source or set bad_rows: skip",
     "null_time": "fix the source or set bad_rows: skip",
     "unknown_column": "fix source.sets, or add the column to the spec",
-    "year": "give its pattern, as in to_timestamp(period, 'yyyyMM'), or for a number write timestamp_millis(ts_ms)",
+    YEAR: "give its pattern, as in to_timestamp(period, 'yyyyMM'), or for a number write timestamp_millis(ts_ms)",
     SETTINGS: "set spark.sql.ansi.enabled to true (ANSI_MODE of a SQL warehouse), or leave the session to scdgen",
     TIME_ZONE: "or set table.time_zone in the spec",
     "gap": "the gap does not lead back to it; set a gap of less than a day, or the session's time zone to UTC",

@@ -12,7 +12,7 @@ from scdgen.patterns.convert import convert
 from scdgen.patterns.environment import Environment
 from scdgen.patterns.history import Times
 from scdgen.patterns.join import Join, join_of
-from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, Rule, refusal
+from scdgen.patterns.refusals import EXPECTATION, SOURCE_CHANGED, YEAR, Rule, refusal
 from scdgen.patterns.sequence import SEQUENCE, sequence_value
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true, fill, negated
@@ -212,7 +212,7 @@ def _year_rules(spec: Spec) -> Iterator[Rule]:
         return
     first, last = (wrapped(f, times) if len(times) > 1 else times[0] for f in ("LEAST", "GREATEST"))
     broken = f"YEAR({first}) < 1 OR YEAR({last}) > 9999"
-    yield Rule("year", broken, refusal(spec, "year", "a time is not in the years 1 to 9999"))
+    yield Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
 
 
 def _expected(spec: Spec) -> Iterator[Expected]:

@@ -6,7 +6,7 @@ from scdgen import sql
 from scdgen.patterns.columns import cast, named
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import Found
-from scdgen.sql.types import has_order, struct_fields, struct_type
+from scdgen.sql.types import parse_type, struct_fields, struct_type
 
 SEQUENCE = "_scd_sequence"
 SEQUENCE_COMMENT = "Order among rows of one time, of the row that this one comes from"
@@ -69,7 +69,7 @@ def sequence_problems(spec: Spec, place: tuple[str, ...]) -> Found:
     if not counts:
         yield place, "sequence: stores what sequence_by gives, which no source has; write source.sequence_by"
         return
-    if not has_order(stored.type):
+    if not parse_type(stored.type).has_order:
         yield (*place, "type"), f"sequence: values of {stored.type} have no order; write a type that has one"
     fields = struct_fields(stored.type)
     wanted = len(fields) if fields and max(counts.values()) > 1 else max(counts.values())

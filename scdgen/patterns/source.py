@@ -13,6 +13,7 @@ from scdgen.spec.model import Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import Conversion, find_conversion
+from scdgen.sql.types import NESTED
 
 TAKEN_AT = "_scd_taken_at"
 RUN = "_scd_run"  # the id of the run, in rejects.sql
@@ -101,7 +102,7 @@ class SourceCast:
     @property
     def nested(self) -> bool:
         """Whether the type is an array, a struct, a map or a variant."""
-        return self.type.startswith(("ARRAY", "STRUCT", "MAP", "VARIANT"))
+        return self.type.startswith(NESTED)
 
 
 def source_casts(spec: Spec) -> list[SourceCast]:

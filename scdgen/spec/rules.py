@@ -12,12 +12,12 @@ from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
 from scdgen.sql.literal import find_form, length_of, value_text
+from scdgen.sql.types import NESTED
 from scdgen.sql.volatile import is_clock
 
 Location = tuple[int | str, ...]
 Found = Iterator[tuple[Location, str]]
 
-_NESTED = ("MAP", "ARRAY", "STRUCT", "VARIANT")
 # Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
 STEPS = {
     "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
@@ -329,7 +329,7 @@ def _keys(spec: Spec) -> Found:
         for option, wrong in changing:
             if wrong:
                 yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
-        if column.type.startswith(_NESTED):
+        if column.type.startswith(NESTED):
             yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
         if column.type.startswith("CHAR"):
             message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
@@ -391,7 +391,7 @@ def _table(spec: Spec) -> Found:
                 hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
                 message = f"{option}: '{name}' is not a column of the target{hint}"
                 yield ("table", option, index), message
-            elif name in spec.columns and spec.columns[name].type.startswith(_NESTED):
+            elif name in spec.columns and spec.columns[name].type.startswith(NESTED):
                 message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
                 yield ("table", option, index), message
 
@@ -640,7 +640,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
             yield (*place, name), f"unknown: '{name}' is not a column of the spec{hint}"
         elif value is None:
             continue
-        elif column.type.startswith((*_NESTED, "BINARY")):
+        elif column.type.startswith((*NESTED, "BINARY")):
             yield (*place, name), f"unknown: '{name}' is {column.type}, which has no literal; leave it out"
         elif form := find_form(value_text(value), column.type):
             yield (*place, name), f"unknown: '{value_text(value)}' is not a valid {column.type}; write {form}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from scdgen.sql.expression import quote
+from scdgen.sql.expression import is_path, quote
 from scdgen.sql.types import Type, parse_type
 
 _CONVERTED = re.compile(r"MAP<|VARIANT|[<, ]CHAR\(")
-_NAME = re.compile(r"(\w+|`([^`]|``)+`)(\.(\w+|`([^`]|``)+`))*")
 
 
 def comparable(value: str, kind: str, options: str = "") -> str:
@@ -49,7 +48,7 @@ def _convert(value: str, kind: Type, options: str = "", depth: int = 0) -> str:
         found = [inner(item, kind.inside[0][1])]
         return value if found == [item] else f"TRANSFORM({value}, {item} -> {found[0]})"
     if kind.name == "STRUCT":
-        owner = value if _NAME.fullmatch(value) else f"({value})"
+        owner = value if is_path(value) else f"({value})"
         parts = [f"{owner}.{quote(name)}" for name, _ in kind.inside]
         found = [inner(part, of) for part, (_, of) in zip(parts, kind.inside, strict=True)]
         return value if found == parts else f"CASE WHEN {value} IS NOT NULL THEN STRUCT({', '.join(found)}) END"

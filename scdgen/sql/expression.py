@@ -104,6 +104,18 @@ def text_literal(value: str) -> str:
     return f"'{value}'"
 
 
+_PATH = re.compile(r"(\w+|`([^`]|``)+`)(\.(\w+|`([^`]|``)+`))*")
+
+
+def is_path(text: str) -> bool:
+    """Whether an expression is no more than a name, or names with dots between them.
+
+    >>> is_path("a.`b c`"), is_path("f(a)"), is_path("a + b")
+    (True, False, False)
+    """
+    return _PATH.fullmatch(text) is not None
+
+
 def split_name(text: str) -> tuple[str, ...]:
     """Split a qualified name into its parts; raises ``ValueError`` that says what is wrong.
 

@@ -23,6 +23,8 @@ _PLAIN = {
 _DECIMAL = ("decimal", "dec", "numeric")
 _SIZED = {"varchar": "VARCHAR", "char": "CHAR", "character": "CHAR"}
 _NESTED = {"array": 1, "map": 2}  # and the number of types inside
+NESTED = ("ARRAY", "STRUCT", "MAP", "VARIANT")
+"""How the types begin that hold other values."""
 TYPE_NAMES = (*_PLAIN, *_DECIMAL, *_SIZED, *_NESTED, "struct")
 """All names that a spec may write, in lower case."""
 
@@ -185,15 +187,6 @@ def struct_type(fields: Iterable[tuple[str, str]]) -> str:
     'STRUCT<`a b`: INT, c: STRING>'
     """
     return Type("STRUCT", (), tuple((name, parse_type(kind)) for name, kind in fields)).render()
-
-
-def has_order(kind: str) -> bool:
-    """Whether values of a type can be sorted.
-
-    >>> has_order("STRUCT<a: INT>"), has_order("ARRAY<MAP<STRING, INT>>")
-    (True, False)
-    """
-    return not any(parse_type(kind).holds(name) for name in ("MAP", "VARIANT"))
 
 
 def read_json_type(kind: object) -> Type:
