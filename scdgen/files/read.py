@@ -21,7 +21,7 @@ from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.files.objects import read_json
 from scdgen.files.parquet import read_parquet, with_file
-from scdgen.files.shape import parse_types, taken_types
+from scdgen.files.shape import parse_types, taken_types, walk_structs
 from scdgen.patterns.source import time_texts
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -283,24 +283,14 @@ def _find_struct_problems(spark: SparkSession, found: StructType, taken: dict[st
     """Yield the fields that the structs of Parquet and Delta files lack, in any order and at any depth."""
     nested = {kind for kinds in taken.values() for kind in kinds if "STRUCT<" in kind}
     wanted = parse_types(spark, nested) if nested else {}
-    for field in found.fields:
-        for kind in sorted(taken.get(field.name.lower(), set()) & wanted.keys()):
-            yield from _compare_fields(field.name, field.dataType, wanted[kind])
-
-
-def _compare_fields(place: str, found: Any, wanted: Any) -> Iterator[str]:
-    from pyspark.sql.types import ArrayType, MapType, StructType
-
-    if isinstance(found, ArrayType) and isinstance(wanted, ArrayType):
-        yield from _compare_fields(place, found.elementType, wanted.elementType)
-    elif isinstance(found, MapType) and isinstance(wanted, MapType):
-        yield from _compare_fields(place, found.valueType, wanted.valueType)
-    elif isinstance(found, StructType) and isinstance(wanted, StructType):
-        inside = {field.name.lower(): field for field in found.fields}
-        for field in wanted.fields:
-            same = inside.get(field.name.lower())
-            if same is None:
-                hint = nearest(field.name, found.names) or f"; its fields are {', '.join(found.names)}"
-                yield f"column {place}: has no field {field.name}{hint}"
-            else:
-                yield from _compare_fields(f"{place}.{same.name}", same.dataType, field.dataType)
+    structs = (
+        walked
+        for field in found.fields
+        for kind in sorted(taken.get(field.name.lower(), set()) & wanted.keys())
+        for walked in walk_structs(field.name, field.dataType, wanted[kind])
+    )
+    for place, given, needed in structs:
+        known = {name.lower() for name in given.names}
+        for name in (name for name in needed.names if name.lower() not in known):
+            hint = nearest(name, given.names) or f"; its fields are {', '.join(given.names)}"
+            yield f"column {place}: has no field {name}{hint}"

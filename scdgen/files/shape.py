@@ -8,7 +8,7 @@ text, and then cast to the column's type. A field that the spec reads and the ba
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -194,20 +194,27 @@ def _require_spelling(place: str, found: Any, node: Wanted, parsed: dict[str, An
 
 
 def _find_misspelled(place: str, found: Any, wanted: Any) -> Iterable[str]:
+    for at, given, needed in walk_structs(place, found, wanted):
+        free = [name for name in given.names if name not in needed.names]
+        for name in needed.names:
+            if name not in given.names and (similar := _spelled(name, free)):
+                yield f"column {at}: the objects have no {name}; did you mean '{similar}'?"
+
+
+def walk_structs(place: str, found: Any, wanted: Any) -> Iterator[tuple[str, StructType, StructType]]:
+    """Yield (place, struct, struct) wherever both types have one, the outer ones first, by their fields' names."""
     from pyspark.sql.types import ArrayType, MapType, StructType
 
     if isinstance(found, ArrayType) and isinstance(wanted, ArrayType):
-        yield from _find_misspelled(place, found.elementType, wanted.elementType)
+        yield from walk_structs(place, found.elementType, wanted.elementType)
     elif isinstance(found, MapType) and isinstance(wanted, MapType):
-        yield from _find_misspelled(place, found.valueType, wanted.valueType)
+        yield from walk_structs(place, found.valueType, wanted.valueType)
     elif isinstance(found, StructType) and isinstance(wanted, StructType):
-        inside = {f.name: f for f in found.fields}
-        free = [name for name in inside if name not in wanted.names]
-        for f in wanted.fields:
-            if f.name in inside:
-                yield from _find_misspelled(f"{place}.{f.name}", inside[f.name].dataType, f.dataType)
-            elif similar := _spelled(f.name, free):
-                yield f"column {place}: the objects have no {f.name}; did you mean '{similar}'?"
+        yield place, found, wanted
+        inside = {field.name.lower(): field for field in found.fields}
+        for field in wanted.fields:
+            if same := inside.get(field.name.lower()):
+                yield from walk_structs(f"{place}.{same.name}", same.dataType, field.dataType)
 
 
 def _spelled(name: str, others: Iterable[str]) -> str | None:
