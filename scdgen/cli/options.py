@@ -524,7 +524,11 @@ def open_source(
     if path is None:
         yield None
         return
-    source = files_errors.open_files(spark, spec, path, options)
+    from scdgen.engine.engine import Engine
+    from scdgen.run.table import table_zone
+
+    with table_zone(Engine(spark), spec):  # in which texts become times
+        source = files_errors.open_files(spark, spec, path, options)
     try:
         yield source.rows
     except ScdgenError as error:

@@ -76,7 +76,6 @@ def plan(
             values = first.params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                runner.in_zone(spec),
                 open_source(runner.spark, spec, first.source, values, options) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, sample)

@@ -137,16 +137,6 @@ class Runner:
             reported.counts = vars(result)
         return result
 
-    @contextmanager
-    def in_zone(self, spec: Spec) -> Iterator[Spec]:
-        """Give the session the time zone of the spec's table, and yield the spec with it.
-
-        It is the zone in which the table was made; of a table that does not exist or does not say so, the spec's, else
-        the session's. Every method does so by itself; a source whose texts become times needs it while it is read.
-        """
-        with table_zone(self._engine, spec) as zoned:
-            yield zoned
-
     def run_once(
         self,
         spec: Spec,
@@ -358,7 +348,7 @@ class Runner:
     ) -> DataFrame:
         """Select versions of the table in order: those of one key, those valid at a time, or the open ones."""
         wanted = VersionFilter(keys or {}, as_of, current)
-        with self.in_zone(spec) as zoned, self._engine.translated(spec):
+        with table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
             return select_versions(self.spark, zoned, wanted, self.templates)
 
@@ -394,7 +384,7 @@ class Runner:
         Raises:
             DataError, EngineError: the table does not exist, or a check, which the message names, cannot be computed.
         """
-        with self._engine.lock, self.in_zone(spec) as zoned, self._engine.translated(spec):
+        with self._engine.lock, table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
             return run_checks(self.spark, zoned, limit, self.templates)
 

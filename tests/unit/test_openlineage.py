@@ -326,7 +326,7 @@ def test_command_sends_events_of_each_run(monkeypatch: pytest.MonkeyPatch, capsy
         if path == "2.csv":
             raise DataError("2.csv:2: id is not a number")
 
-    runner = SimpleNamespace(run_id="r1", spark=None, run_counted=run, in_zone=contextlib.nullcontext)
+    runner = SimpleNamespace(run_id="r1", spark=None, run_counted=run)
     monkeypatch.setattr("scdgen.cli.run.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
     monkeypatch.setattr("scdgen.cli.run.open_source", opened)
     monkeypatch.setenv("SCDGEN_RUN_OPENLINEAGE", "events.jsonl")
