@@ -55,22 +55,8 @@ def long(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--long"))
 
 
-# These fail since several fixes came together, and are long until each is understood: a fault of the code or a test
-# that says what held before (CHANGELOG, 0.2.0). None of them is to stay here.
-UNSETTLED = (
-    "test_source_files.py::test_struct_fields_in_other_order_are_refused",
-    "test_partial_rows.py::test_random_partial_rows[29]",
-    "test_redaction.py::test_second_run_reads_what_the_first_wrote",
-    "test_types.py::test_names_in_another_case",
-    "test_members.py::test_unknown_member_keeps_its_start",
-    "test_evolution.py::test_drift_is_refused",
-)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.nodeid.removeprefix("tests/spark/").startswith(UNSETTLED):
-            item.add_marker("long")
         if item.path.parent.name == "long":
             item.add_marker("long")
         # Some tests there start another Spark in a separate process.

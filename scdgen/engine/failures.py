@@ -278,7 +278,8 @@ def _hint(parts: list[str]) -> str:
     if any(name.lower().startswith("`sep=`") or name.lower() == "sep=" for name in names):
         return "; the first line sep= is for Excel alone: take it out, or give the file with --source"
     bare = parts[0].strip("`").rpartition(".")[2].lower()
-    if any(name.strip("`").strip().lower() == bare for name in names):
+    bare_names = [name.strip("`") for name in names]
+    if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):
         return "; the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
     if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
         return f"; {likely}; set it in source.options.sep"

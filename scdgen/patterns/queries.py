@@ -353,10 +353,14 @@ class SourceTypes:
 
 @dataclass(frozen=True)
 class TypedValues:
-    """Values that are cast, and the query of two columns for each: the value, and a NULL of the type."""
+    """Values that are cast, and the query of two columns for each: the value, and a NULL of the type.
+
+    ``view`` is the statement that first creates what the query reads, if that is a view of files.
+    """
 
     casts: tuple[SourceCast, ...]
     query: str
+    view: str | None
 
 
 def typed_values(spec: Spec, infer: bool = False) -> Iterator[TypedValues]:
@@ -366,7 +370,8 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[TypedValues]:
     """
     for facts in _typed_values(spec, infer):
         if facts.casts:
-            yield TypedValues(facts.casts, _query(Rendering("source_types.sql.j2", facts)))
+            view = facts.rows.view if facts.rows else None
+            yield TypedValues(facts.casts, _query(Rendering("source_types.sql.j2", facts)), view)
 
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:

@@ -43,6 +43,8 @@ def require_times(engine: Engine, prepared: Prepared, infer: bool = False) -> No
 
 def _find_problems(engine: Engine, values: TypedValues) -> Iterator[str]:
     try:
+        if values.view:  # one of the name may be left from another spec
+            engine.execute([values.view])
         schema: StructType = engine.spark.sql(values.query).schema
     except Exception:  # the run fails as well, and its error is explained
         return

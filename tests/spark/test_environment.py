@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -282,3 +283,18 @@ def test_a_night_without_rows(spark: SparkSession, form: str) -> None:
     fill(spark, f"env.{name}_open", "SELECT 1 AS batch")
     if form != "view":
         assert Runner(spark).run(spec).inserted == 1
+
+
+def test_a_file_is_not_taken_for_that_of_the_spec_before(spark: SparkSession, tmp_path: Path) -> None:
+    """Both are read through one view, of which the first has times and the second numbers."""
+    text = "target: env.path_{0}\npattern: scd2\nsource: {{path: {1}, format: json, effective_at: at}}\nkeys: [id]\n"
+    text += "columns: {{id: int}}\n"
+    for name, at in (("first", '"2024-01-01"'), ("second", "1704067200000")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.json").write_text(f'{{"id": 1, "at": {at}}}\n')
+        spec = load_spec_text(text.format(name, tmp_path / name))
+        if name == "first":
+            assert Runner(spark).run(spec).inserted == 1
+    with pytest.raises(DataError, match=r"effective_at \(at\): is BIGINT, and a number is not a TIMESTAMP"):
+        Runner(spark).run(spec)
+    assert not spark.catalog.tableExists("env.path_second")

@@ -175,7 +175,7 @@ DRIFTS: dict[str, tuple[tuple[str, ...], list[str]]] = {
         ["the table was made with history: timestamp, the spec says timestamp, gap 1 day, open_end 9999-12-31 00:00:00"
          f"; {KEEP}, then {ADOPT}:",
          "    UPDATE evolve.dim SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);",
-         "    UPDATE evolve.dim SET valid_to = TIMESTAMP '9999-12-31 00:00:00' WHERE valid_to IS NULL;"],
+         "    UPDATE evolve.dim SET valid_to = TIMESTAMP '9999-12-31 00:00:00 UTC' WHERE valid_to IS NULL;"],
     ),
     "a tracked column": (
         ("id: int, name: string, city: {type: string, track: false}",),
