@@ -108,7 +108,7 @@ _PATH = re.compile(r"(\w+|`([^`]|``)+`)(\.(\w+|`([^`]|``)+`))*")
 
 
 def is_path(text: str) -> bool:
-    """Whether an expression is no more than a name, or names with dots between them.
+    """Whether an expression is a name, or names with dots between them.
 
     >>> is_path("a.`b c`"), is_path("f(a)"), is_path("a + b")
     (True, False, False)

@@ -22,14 +22,14 @@ ALLOWED = {
     "files/errors.py": 2,
     "files/objects.py": 1,
     "files/read.py": 9,
-    "files/shape.py": 7,  # names of types
+    "files/shape.py": 4,  # names of types
     "init/auto_cdc.py": 30,  # the clauses of a statement that is read
     "init/draft.py": 1,
     "init/data.py": 1,
     "init/dbt.py": 1,
     "patterns/changes.py": 3,
     "patterns/checks.py": 3,
-    "patterns/columns.py": 33,
+    "patterns/columns.py": 30,
     "patterns/compile.py": 1,
     "patterns/convert.py": 14,
     "patterns/environment.py": 1,
@@ -41,7 +41,7 @@ ALLOWED = {
     "patterns/scd2.py": 1,
     "patterns/scd2_snapshot.py": 1,
     "patterns/refusals.py": 2,
-    "patterns/source.py": 5,
+    "patterns/source.py": 2,
     "patterns/variables.py": 15,
     "run/delta.py": 7,
     "run/metrics.py": 8,
@@ -52,7 +52,6 @@ ALLOWED = {
     "spec/load.py": 1,
     "spec/model.py": 4,
     "spec/reference.py": 1,
-    "spec/rules.py": 3,
 }
 KEYWORDS = re.compile(
     r"\b(SELECT|FROM|WHERE|GROUP BY|ORDER BY|PARTITION BY|HAVING|JOIN|UNION|WINDOW|OVER|LATERAL|MERGE|WHEN|THEN|CASE|"
