@@ -16,7 +16,8 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.run.results import RunResult
 from scdgen.spec.model import Spec
-from tests.conftest import as_of, runnable, seeds
+from scdgen.sql import quote
+from tests.conftest import as_of, collect, runnable, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, make_case, source_of
 from tests.support.reference import (
     History,
@@ -58,24 +59,33 @@ def _more() -> list[Any]:
 
 
 def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    target = f"random.t{seed}"
-    whole = make_case(seed, target, str(tmp_path))
+    whole = make_case(seed, f"random.t{seed}", str(tmp_path))
+    spec, state = merge_batches(spark, whole, BATCHES)
+    failed = [result for result in Runner(spark).check(spec) if result.failures and result.name != "known_b"]
+    assert not failed, f"seed {seed}: {failed}\n{whole.text}"
+    _check_views(spark, whole, spec, state)
+    drop(spark, spec)
+
+
+def merge_batches(spark: SparkSession, whole: Case, batches: int) -> tuple[Spec, Any]:
+    """Merge batches of a case, the last one twice, and compare the table each time; return what it holds."""
     state: Any = {}
-    for number in range(BATCHES):
+    for number in range(batches):
         case = whole.before() if whole.grows and number == 0 else whole
         if whole.grows and number == 1:
             _widen(whole, state)
-        batch = Batch(spark, case, number, f"seed {seed}, batch {number}\n{case.text}")
-        state = batch.check(state, again=number == BATCHES - 1)
-    spec, runner = runnable(spark, load_spec_text(whole.text)), Runner(spark)
-    failed = [result for result in runner.check(spec) if result.failures and result.name != "known_b"]
-    assert not failed, f"seed {seed}: {failed}\n{whole.text}"
-    _check_views(spark, whole, spec, state)
+        batch = Batch(spark, case, number, f"seed {whole.seed}, batch {number}\n{case.text}")
+        state = batch.check(state, again=number == batches - 1)
+    return runnable(spark, load_spec_text(whole.text)), state
+
+
+def drop(spark: SparkSession, spec: Spec) -> None:
+    """Drop the table of a spec and its views."""
     for kind, name in (
         ("VIEW", spec.views.current),
         ("VIEW", spec.views.overlay),
         ("FUNCTION", spec.views.as_of),
-        ("TABLE", target),
+        ("TABLE", spec.target),
     ):
         if name:
             spark.sql(f"DROP {kind} IF EXISTS {name}")
@@ -87,7 +97,7 @@ class Batch:
     def __init__(self, spark: SparkSession, case: Case, number: int, label: str):
         self.spark, self.case, self.label = spark, case, label
         self.rows, self.now = batch_rows(case, KEYS, number)
-        names = case.document["columns"]
+        names = case.how.columns
         self.kept = [
             replace(row, values={name: value for name, value in row.values.items() if name in names})
             for row in case.read(self.rows)
@@ -145,7 +155,7 @@ class Batch:
             if case.snapshot:
                 return merge_snapshot(state, self.kept, self.now, case.meaning)
             return merge_changes(state, self.kept, case.meaning)
-        merges = {name: how for name, how in case.merges.items() if name in case.document["columns"]}
+        merges = {name: how for name, how in case.merges.items() if name in case.how.columns}
         if case.snapshot:
             return merge_current_snapshot(
                 state, self.kept, case.meaning, merges, case.updated_at, self.now, case.sequence
@@ -169,8 +179,8 @@ class Batch:
         spec = self.spec
         added = spec.rules.added_columns(spec)
         there = set(self.spark.table(spec.target).columns)
-        names = [f"`{name}`" for name in [*spec.columns, *added] if name in there]
-        return sorted((tuple(row) for row in self.spark.table(spec.target).select(*names).collect()), key=repr)
+        names = [quote(name) for name in [*spec.columns, *added] if name in there]
+        return sorted(map(self.case.read_back, collect(self.spark.table(spec.target).select(*names))), key=repr)
 
 
 def _widen(case: Case, state: Any) -> None:
@@ -215,5 +225,5 @@ def _check_overlays(spark: SparkSession, case: Case, spec: Spec, state: History)
             starts = [version.start for version in shown]
             expected += [(*key, *row) for row in zip(starts, *columns, strict=True)]
     names = ", ".join([*case.how.keys, "begins", *(name for name, _, _ in listed)])
-    rows = spark.sql(f"SELECT {names} FROM {spec.views.overlay}").collect()
-    assert sorted(map(tuple, rows), key=repr) == sorted(expected, key=repr), case.text
+    rows = collect(spark.sql(f"SELECT {names} FROM {spec.views.overlay}"))
+    assert sorted(rows, key=repr) == sorted(expected, key=repr), case.text

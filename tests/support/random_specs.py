@@ -6,10 +6,12 @@ import copy
 import datetime as dt
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from scdgen.sql import unquote
 from tests.support.reference import Change, Key, Meaning, Values, Written
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ class Case:
     truncates: bool = False  # some rows empty the table
     rejects: bool = False  # an expectation leaves out rows
     extracted: dict[Key, list[dict[str, Any]]] = field(default_factory=dict)  # the values of a key in each snapshot
+    epoch: dt.datetime = EPOCH  # tick 0, in the time zone of the session
 
     @property
     def scd1(self) -> bool:
@@ -111,7 +114,8 @@ class Case:
     def time(self, tick: int) -> Any:
         if self.kind == "bigint":
             return tick
-        return (EPOCH + dt.timedelta(days=tick)).date() if self.kind == "date" else EPOCH + dt.timedelta(days=tick)
+        moment = self.epoch + dt.timedelta(days=tick)
+        return moment.date() if self.kind == "date" else moment
 
     @property
     def source_schema(self) -> str:
@@ -144,6 +148,10 @@ class Case:
         """Whether a row breaks ``c <> 'q'``. Rows without key or time, deletes and truncates are not tested."""
         tested = self.rejects and not row.deleted and not row.truncates and None not in (row.at, *row.key)
         return tested and row.gives("c") and row.values["c"] == "q"
+
+    def read_back(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A row of the table in the values of the reference."""
+        return row
 
     @staticmethod
     def listed(change: Change) -> list[str] | None:
@@ -404,8 +412,12 @@ def _add_overlays(case: Case) -> None:
 
 
 def source_of(spark: SparkSession, case: Case, changes: list[Change]) -> DataFrame | None:
-    """Put the rows where the spec reads them; return a frame if the run takes one."""
-    rows = spark.createDataFrame(case.rows(changes), case.source_schema).coalesce(1)
+    """Put the rows where the spec reads them; return a frame if the run takes one. Times are in the session's zone."""
+    # pyspark would take a time without a zone for one in the zone of this process.
+    schema = case.source_schema
+    rows = spark.createDataFrame(case.rows(changes), re.sub(r"\btimestamp\b", "timestamp_ntz", schema)).coalesce(1)
+    for name in re.findall(r"(`(?:``|[^`])+`|\w+) timestamp\b", schema):
+        rows = rows.withColumn(unquote(name), rows[name].cast("timestamp_ltz"))
     if case.reads == "frame":
         return rows
     if case.reads == "path":

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 Key = tuple[Any, ...]
 Values = dict[str, Any]
@@ -725,6 +726,13 @@ def sha256(values: Iterable[Any] | Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(texts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
 
+def in_utc(time: Any, zone: str) -> Any:
+    """A time of a zone, in UTC; dates and numbers stay."""
+    if not isinstance(time, dt.datetime):
+        return time
+    return time.replace(tzinfo=ZoneInfo(zone)).astimezone(dt.timezone.utc).replace(tzinfo=None)
+
+
 @dataclass(frozen=True)
 class Written:
     """How versions are stored: the options under ``history`` that do not change the meaning."""
@@ -741,6 +749,7 @@ class Written:
     deleted: bool = False
     inferred: bool = False
     sequence: bool = False
+    zone: str = "UTC"  # the time zone of the table
 
 
 def shown_sequence(sequence: tuple[Any, ...] | None) -> Any:
@@ -756,7 +765,7 @@ def written(history: History, how: Written) -> list[tuple[Any, ...]]:
             values = {**dict(zip(how.keys, key, strict=True)), **version.values}
             row = [values[column] for column in how.columns]
             if how.surrogate_key:
-                row.append(sha256([*key, version.start]))
+                row.append(sha256([*key, in_utc(version.start, how.zone)]))
             end = how.open_end
             if version.end is not None:
                 end = version.end if how.gap is None else version.end - how.gap

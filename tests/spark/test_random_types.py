@@ -1,0 +1,38 @@
+"""Random specs with columns of every type and with odd names, through Spark and the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scdgen import Runner
+from tests.conftest import seeds
+from tests.spark.test_random import BATCHES, drop, merge_batches
+from tests.support.random_types import KINDS, make_typed_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SEEDS = range(1, 81)
+FEW = (2, 3)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        more: list[Any] = [pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS if seed not in FEW]
+        metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *more]))
+
+
+def test_random_types(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    case = make_typed_case(seed, f"typed.t{seed}", str(tmp_path))
+    spec, _ = merge_batches(spark, case, BATCHES - 1)
+    failed = [result for result in Runner(spark).check(spec) if result.failures]
+    assert not failed, f"seed {seed}: {failed}\n{case.text}"
+    drop(spark, spec)
+
+
+def test_each_type_is_drawn() -> None:
+    drawn = {kind.type for seed in SEEDS for kind in make_typed_case(seed, "r.t", "x").drawn.values()}
+    assert drawn == {kind.type for kind in KINDS}
