@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEEDS = 200
-# A day shortly before the clocks change. In Santiago they do at midnight, so that a day begins at one.
+# A day shortly before the clocks change. In Santiago they do at midnight, which is not a time on that day.
 EPOCHS = {
     "New York": dt.datetime(2024, 3, 6),
     "Oslo": dt.datetime(2024, 3, 27),
     "Lord Howe": dt.datetime(2024, 4, 3),
-    "Santiago": dt.datetime(2024, 9, 4, 1),
+    "Santiago": dt.datetime(2024, 9, 4, 12),
 }
 
 

@@ -157,6 +157,27 @@ def test_a_paste_in_another_zone_stops(spark: SparkSession) -> None:
     assert history(spark, "env.zone_paste") == AFTER_TWO
 
 
+def test_a_paste_of_an_empty_extract_in_another_session_stops(spark: SparkSession) -> None:
+    """It closes every version, and no row of it is tested."""
+    text = EXTRACT.format(name="empty_paste").replace(
+        '":taken"', "\"'2024-02-01'\", allow_empty: true, max_deleted: 1.0"
+    )
+    spec = load_spec_text(text.replace("params: {taken: timestamp}", ""))
+    scripts = render(spec)
+    fill(spark, "env.empty_paste_raw", "SELECT 1 AS id, 'a' AS v WHERE FALSE")
+    spark.sql("DROP TABLE IF EXISTS env.empty_paste")
+    paste(spark, scripts.create)
+    stored = "(1, 'a', TIMESTAMP '2024-01-01', TIMESTAMP '9999-12-31', TRUE)"
+    spark.sql(f"INSERT INTO env.empty_paste VALUES {stored}")
+    for settings, rule in ((NEW_YORK, "SCDGEN_TIME_ZONE"), (ANSI_OFF, "SCDGEN_SETTINGS"), (NTZ, "SCDGEN_SETTINGS")):
+        for script in (scripts.merge, scripts.plan):
+            with pytest.raises(Exception, match=rf"\[{rule}\] env\.empty_paste: "):
+                paste(session_with(spark, settings), script)
+    assert history(spark, "env.empty_paste") == [(1, "a", "2024-01-01 00:00:00", FAR, True)]
+    paste(spark, scripts.merge)
+    assert history(spark, "env.empty_paste") == [(1, "a", "2024-01-01 00:00:00", "2024-02-01 00:00:00", False)]
+
+
 def test_a_table_keeps_the_zone_that_it_was_made_in(spark: SparkSession) -> None:
     """Dates and texts are times of that zone, in every later session."""
     text = CHANGES.format(name="zone_kept").replace('amount: "decimal(9,2)"', "v: string, seen: timestamp")
