@@ -16,13 +16,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import log, sql
-from scdgen.engine.engine import Engine
+from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import evolve_script, required_rows, source_counts, taken_query
+from scdgen.patterns.queries import source_counts, taken_query
 from scdgen.patterns.source import RUN
+from scdgen.patterns.steps import Part, Stored, run_steps
 from scdgen.patterns.variables import Variable
 from scdgen.patterns.words import describe_newer
 from scdgen.run import delta
@@ -198,42 +199,42 @@ class Runner:
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._find_additions(_with_zone(spec, bound), table, job.adopt)
-        evolution = split_statements(
-            scripts.create if created else evolve_script(bound, additions, job.adopt, self.templates)
-        )
-        if not created:
-            evolution += required_rows(bound, table.lacks, self.templates)
-        steps = len(evolution) + job.infer
-        with table.restore_on_failure(created, steps, noted):
-            self._engine.execute(evolution)
-            inferred = int(self.spark.sql(split_statements(scripts.infer)[0]).collect()[0][0]) if job.infer else None
-            if job.count is not None:
-                with open_plan(self._engine, compiled, created) as plan:
-                    job.record.planned = job.count(plan)
-            planned = job.record.planned
-            # Before the MERGE, so that nothing is merged if a view cannot be created.
-            added = {sql.unquote(column.name) for column in additions}
-            create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), scripts.views)
-            create_views(spec.columns.keys() - added, always=created)
-            *before, merge = split_statements(scripts.merge)
-            # If the plan found no changes, a MERGE at that time would have written nothing.
-            needless = bool(planned) and self.templates is None and pattern_of(spec).is_needless(spec, planned)
-            query = source_counts(bound, wanted=self._metrics is not None)
-            if query or not needless:
-                self._engine.execute(before)
-            counted = self._engine.count_source(bound, query)
-            if scripts.rejects:
-                self._quarantine(scripts.rejects, job.record.run)
-            counts: dict[str, Any] = {}
-            if not needless:
-                if is_small_merge(self.spark, compiled, written_share(spec, planned)):
-                    merge = split_statements(compiled.hinted_merge())[-1]
-                with job.around_merge(), self._note_taken(spec, bound, noted):
-                    rows = self.spark.sql(merge).collect()
-                counts = rows[0].asDict() if rows else {}  # Delta returns no row for a batch that it skips
-            if added:  # after the MERGE, because a failure of it drops the columns again
-                create_views(spec.columns, always=True)
-            wrote = bool(evolution or inferred) or any(counts.values())
+        stored = None if created else Stored(additions, table.lacks, job.adopt)
+        steps = run_steps(compiled, stored, job.infer, self._metrics is not None)
+        altering = sum(len(step.statements) for step in steps if step.part in (Part.TABLE, Part.MEMBERS))
+        added = {sql.unquote(column.name) for column in additions}
+        create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), scripts.views)
+        inferred, needless, counted, counts = None, False, SourceCounts(), dict[str, Any]()
+        altered = any(step.statements for step in steps if step.part is Part.TABLE)
+        with table.restore_on_failure(created, altering, noted):
+            for step in steps:
+                match step.part:
+                    case Part.TABLE:
+                        self._engine.execute(step.statements)
+                    case Part.MEMBERS:
+                        inferred = int(self.spark.sql(step.statements[0]).collect()[0][0])
+                    case Part.PLAN:
+                        if job.count is not None:
+                            with open_plan(self._engine, compiled, created) as plan:
+                                job.record.planned = job.count(plan)
+                        planned = job.record.planned
+                        # If the plan found no changes, a MERGE at that time would have written nothing.
+                        lean = self.templates is None
+                        needless = bool(planned) and lean and pattern_of(spec).is_needless(spec, planned)
+                    case Part.VIEWS:
+                        create_views(spec.columns.keys() - added, always=created)
+                    case Part.VARIABLES:
+                        if not needless or any(other.part is Part.COUNTS for other in steps):
+                            self._engine.execute(step.statements)
+                    case Part.COUNTS:
+                        counted = self._engine.count_source(bound, step.statements[0])
+                    case Part.REJECTS:
+                        self._quarantine(step.statements, job.record.run)
+                    case Part.MERGE:
+                        counts = {} if needless else self._merge(job, step.statements[0], noted)
+                    case Part.NEW_COLUMNS:
+                        create_views(spec.columns, always=True)
+            wrote = bool(altered or inferred) or any(counts.values())
             run_id, compares = noted if wrote else "", delta.compares_snapshots(spec)
             commits = table.read_newest(run_id, several=compares)
             commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
@@ -243,7 +244,7 @@ class Runner:
         if commit and compares and commit.taken and (newer := delta.find_newer_snapshot(commits, commit.taken)):
             log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
         return RunResult.from_merge(
-            spec.target, counts, commit, bool(evolution or inferred),
+            spec.target, counts, commit, bool(altered or inferred),
             inferred=inferred,
             version=commits[0].version,
             created=created,
@@ -253,9 +254,18 @@ class Runner:
             rejected=counted.rejected,
         )  # fmt: skip
 
-    def _quarantine(self, script: str, run_id: str) -> None:
+    def _merge(self, job: _Job, merge: str, noted: str) -> dict[str, Any]:
+        """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
+        spec, compiled = job.spec, job.prepared.compiled
+        if is_small_merge(self.spark, compiled, written_share(spec, job.record.planned)):
+            merge = split_statements(compiled.hinted_merge())[-1]
+        with job.around_merge(), self._note_taken(spec, compiled.spec, noted):
+            rows = self.spark.sql(merge).collect()
+        return rows[0].asDict() if rows else {}
+
+    def _quarantine(self, statements: Sequence[str], run_id: str) -> None:
         """Keep the rows that are rejected. If the run fails later, the next one finds them there."""
-        *before, merge = split_statements(script)
+        *before, merge = statements
         self._engine.execute(before)
         self._engine.declare(Variable(RUN, "STRING", sql.text_literal(run_id)))  # instead of the script's own id
         self._engine.execute([merge])
