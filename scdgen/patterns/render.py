@@ -93,6 +93,11 @@ def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> 
     return environment
 
 
+def read_file(name: str) -> str:
+    """Return the text of a file of the package's templates that is not a template."""
+    return _own().get_source(environment(), name)[0]
+
+
 def render_template(name: str, ctx: object, templates: str | None = None) -> str:
     """Render a template, with one newline at the end. Raises :class:`UsageError` for a broken user template."""
     try:

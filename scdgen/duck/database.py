@@ -1,0 +1,291 @@
+"""A DuckDB database in memory that runs the generated statements as Spark's runner does."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import duckdb
+
+from scdgen import sql
+from scdgen.duck.known import UnknownError, require_known_spec
+from scdgen.duck.rules import Times
+from scdgen.duck.translate import Translator
+from scdgen.errors import DataError, EngineError
+from scdgen.patterns.compile import Compiled, bind, compile_spec
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import check_all, source_rows, typed_values
+from scdgen.patterns.render import read_file
+from scdgen.patterns.rows import left_out
+from scdgen.patterns.sequence import SEQUENCE
+from scdgen.patterns.steps import Part, Step, Stored, run_steps
+from scdgen.patterns.variables import param_variables
+from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
+
+Row = tuple[Any, ...]
+# Errors of a value that does not convert or does not fit: the names that the macros give, and DuckDB's classes.
+_BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
+_BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException, duckdb.OutOfRangeException)
+_GIVEN = "_scd_given"  # rows of text
+_AT_ONCE = 200  # rows of an INSERT
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
+_TIMES = ("DATE", "TIMESTAMP")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The result of a run, with the counts of :class:`scdgen.run.results.RunResult` under the same names.
+
+    An UPDATE that only sets the open end to the time of the run counts as ``updated``.
+    """
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    inferred: int = 0
+    skipped: int = 0
+    rejected: Mapping[str, int] = field(default_factory=dict)
+
+
+class Database:
+    """A database in memory, with its own session."""
+
+    def __init__(self) -> None:
+        self._db = duckdb.connect()
+        self._db.execute(read_file("duckdb/macros.sql"))
+        self._translator = Translator()
+        self._compiled: dict[str, Compiled] = {}
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._db.close()
+
+    def execute(self, script: str | Iterable[str]) -> list[Row]:
+        """Run statements of Spark's SQL in order, and return the rows of the last one; of a MERGE, its actions.
+
+        Raises:
+            UnknownError: the translation is not known.
+            DataError: a rule of the generated SQL, or a value that does not convert, stopped a statement.
+            EngineError: DuckDB failed.
+        """
+        rows: list[Row] = []
+        for text in [script] if isinstance(script, str) else script:
+            for statement in self._translator.statements(text):
+                rows = self._run(statement + (" RETURNING merge_action" if statement.startswith("MERGE ") else ""))
+        return rows
+
+    def _run(self, statement: str) -> list[Row]:
+        try:
+            return self._db.execute(statement).fetchall()
+        except duckdb.Error as error:
+            raise _translate_error(error) from error
+
+    def query(self, text: str) -> tuple[dict[str, str], list[Row]]:
+        """Run a query of Spark's SQL, and return the DuckDB type of each column by its name, and the rows."""
+        rows = self.execute(text)
+        return {column[0]: str(column[1]) for column in self._db.description or ()}, rows
+
+    def columns(self, name: str) -> dict[str, str]:
+        """Return the name and DuckDB type of each column of a table or view; empty if it does not exist."""
+        with suppress(DataError, EngineError):
+            return self.query(f"SELECT * FROM {sql.quote_parts(sql.split_name(name))} LIMIT 0")[0]
+        return {}
+
+    def create_schema(self, name: str) -> None:
+        """Create the schema of a table, if its name has one."""
+        if len(parts := sql.split_name(name)) > 1:
+            self.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.quote(parts[-2])}")
+
+    def put(self, name: str, types: Mapping[str, str], rows: Sequence[Row]) -> None:
+        """Make a table with rows, in place of one that exists.
+
+        Args:
+            name: the table's name, as in a spec.
+            types: Spark's type of each column.
+            rows: a Python value of its type per column.
+        """
+        self.create_schema(name)
+        table = sql.quote_parts(sql.split_name(name))
+        columns = ", ".join(f"{sql.quote(column)} {kind}" for column, kind in types.items())
+        self.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
+        marks = f"({', '.join('?' * len(types))})"
+        (into,) = self._translator.statements(f"INSERT INTO {table} SELECT 1")
+        into = into.removesuffix("SELECT 1")
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            given = [cell for row in some for cell in row]
+            self._db.execute(f"{into} VALUES {', '.join([marks] * len(some))}", given)
+
+    def put_text(self, name: str, types: Mapping[str, str], columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """:meth:`put` rows of text, converted as Spark converts it; those of ``types`` without a column are NULL."""
+        self.put(_GIVEN, dict.fromkeys(columns, "STRING"), rows)
+        self.create_schema(name)
+        listed = ", ".join(
+            f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
+            for column, kind in types.items()
+        )
+        self.execute(
+            f"CREATE OR REPLACE TABLE {sql.quote_parts(sql.split_name(name))} AS SELECT {listed} FROM {_GIVEN}"
+        )
+
+    def compile(self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None) -> Compiled:
+        """Return the SQL of a run, with a table in place of the source if ``view`` names one; the same once.
+
+        Raises :class:`UnknownError` for a spec with an expression or an option whose translation is not known.
+        """
+        key = f"{spec!r} {view} {params}"
+        if key not in self._compiled:
+            bound = bind(spec, view, params or {})
+            require_known_spec(bound)
+            self._compiled[key] = compile_spec(bound)
+        return self._compiled[key]
+
+    def run(
+        self,
+        spec: Spec,
+        view: str | None = None,
+        params: Mapping[str, object] | None = None,
+        infer: bool = False,
+    ) -> Merged:
+        """Create or widen the table and merge, in one transaction: a failure leaves every table unchanged.
+
+        Args:
+            spec: the table's spec, for one of its feeds.
+            view: a table whose rows replace the spec's source.
+            params: name -> value (a Python value or its text) for the spec's params.
+            infer: first add the keys that facts name and the table lacks.
+
+        Raises:
+            UnknownError: the translation is not known.
+            SpecError, UsageError: the spec or a param is wrong.
+            DataError: the data breaks a rule.
+        """
+        compiled = self.compile(spec, view, params)
+        self._aim(spec)
+        self._require_times(compiled.spec, infer)
+        self._require_order(compiled.spec)
+        steps = run_steps(compiled, self._find_stored(spec), infer)
+        played: list[Part] = []
+        self._db.execute("BEGIN")
+        try:
+            result = self._play(steps, compiled, played)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            for step in steps:
+                if step.part is Part.REJECTS and step.part in played:  # what is rejected is kept if the MERGE fails
+                    self.execute(step.statements)
+            raise
+        self._db.execute("COMMIT")
+        return result
+
+    def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
+        result = Merged()
+        for step in steps:
+            rows = self.execute(step.statements)
+            match step.part:
+                case Part.MEMBERS:
+                    result = replace(result, inferred=len(rows))
+                case Part.COUNTS:
+                    _, skipped, *rejected = map(int, rows[0])
+                    counts = dict(zip(left_out(compiled.spec), rejected, strict=True))
+                    result = replace(result, skipped=skipped, rejected=counts)
+                case Part.MERGE:
+                    found = Counter(action for (action,) in rows)
+                    result = replace(result, inserted=found["INSERT"], updated=found["UPDATE"], deleted=found["DELETE"])
+            played.append(step.part)
+        return result
+
+    def plan(
+        self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None
+    ) -> Mapping[str, int]:
+        """Return the counts of plan.sql, in the words of a result; the arguments are those of :meth:`run`."""
+        compiled = self.compile(spec, view, params)
+        self._aim(spec)
+        self._db.execute("BEGIN")  # a table that does not exist is made for the plan
+        try:
+            for step in run_steps(compiled, self._find_stored(spec)):
+                if step.part is Part.TABLE:
+                    self.execute(step.statements)
+            *before, counts, _ = split_statements(compiled.scripts.plan)
+            self.execute(before)
+            names, rows = self.query(counts)
+        finally:
+            self._db.execute("ROLLBACK")
+        return {name: int(number or 0) for name, number in zip(names, rows[0], strict=True)}
+
+    def find_failures(self, spec: Spec) -> list[str]:
+        """Run the checks of a table, and return the names of those that fail, as Spark's runner does."""
+        self._aim(spec)
+        queries = check_all(spec)
+        counts = self.execute(queries.counts)[0]
+        failed = [name for name, count in zip(queries.names, counts, strict=True) if count]
+        self._translator.times = Times()
+        return failed + [check.name for check in spec.checks if self.execute(sql.query(check.query).text)]
+
+    def _aim(self, spec: Spec) -> None:
+        """Tell the translator the starts and ends of a target."""
+        if spec.keeps_history:
+            stored = frozenset({spec.history.valid_from.lower(), spec.history.valid_to.lower()})
+            self._translator.times = Times(spec.history.type == "date", stored)
+        else:
+            self._translator.times = Times()
+
+    def _find_stored(self, spec: Spec) -> Stored | None:
+        stored = self.columns(spec.target)
+        if not stored:
+            return None
+        names = {name.lower() for name in stored}
+        added = tuple(c for c in pattern_of(spec).columns(spec) if sql.unquote(c.name).lower() not in names)
+        target = sql.quote_parts(spec.target_parts)
+
+        def lacks(condition: str) -> bool:
+            return not self.execute(f"SELECT 1 FROM {target} WHERE {condition} LIMIT 1")
+
+        return Stored(added, lacks)
+
+    def _require_times(self, spec: Spec, infer: bool) -> None:
+        """Raise :class:`DataError` for a number that would be cast to a time, as Spark's runner does."""
+        for variable in param_variables(spec)[0]:
+            self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
+        for values in typed_values(spec, infer):
+            try:
+                kinds = list(self.query(f"{values.query} LIMIT 0")[0].values())
+            except (DataError, EngineError):  # the run fails as well
+                continue
+            for cast, found, wanted in zip(values.casts, kinds[::2], kinds[1::2], strict=False):
+                if found.startswith(_NUMBERS) and wanted.startswith(_TIMES):
+                    message = f"{spec.target}: {cast.place}: is {found}, and a number is not a {wanted}"
+                    raise DataError(f"{message}; write an expression that gives a time", rule="number_as_time")
+
+    def _require_order(self, spec: Spec) -> None:
+        """Raise :class:`UnknownError` for values with others inside, by which rows are put in an order.
+
+        In DuckDB a NULL in them is the greatest value, in Spark the least one.
+        """
+        ordered = {name for name, column in spec.columns.items() if column.merge in ("min", "max")}
+        with suppress(DataError, EngineError):  # the run fails as well
+            for name, kind in self.query(f"{source_rows(spec)} LIMIT 0")[0].items():
+                if (name in ordered or name.startswith(SEQUENCE)) and re.search(r"STRUCT|MAP|\[", kind):
+                    raise UnknownError(f"an order of values of {kind}")
+
+
+def _translate_error(error: duckdb.Error) -> Exception:
+    """Return the error that a user sees: a rule of the generated SQL, a value that does not convert, or a failure.
+
+    >>> _translate_error(duckdb.InvalidInputException("Invalid Input Error: [SCDGEN_LATE] t: 2 rows are late")).rule
+    'late'
+    """
+    text = str(error)
+    if found := re.search(r"\[SCDGEN_([A-Z0-9_]+)\] (.*)", text):
+        return DataError(found[2], rule=found[1].lower())
+    if found := re.search(r"\[UNKNOWN\] (.*)", text):
+        return UnknownError(found[1])
+    line = text.splitlines()[0]
+    if isinstance(error, _BAD_VALUES) or _BAD_VALUE.search(text):
+        return DataError(line, rule="cast")
+    return EngineError(f"DuckDB: {line}")

@@ -1,0 +1,511 @@
+"""Changes of the syntax tree, one per construct that sqlglot prints for DuckDB with another meaning, or not at all.
+
+The doctests show Spark's text and that of DuckDB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import ErrorLevel, exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+
+from scdgen.duck.known import UnknownError, require_known
+from scdgen.sql.tokens import DIALECT
+
+_WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
+_TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ, exp.DType.DATE}
+_UNKNOWN_TYPES = {exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.INTERVAL}
+_SIZED = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR}
+_DAYS = {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
+# The options of TO_JSON -> how it writes times.
+_JSON_FORMS = {
+    "": "%Y-%m-%dT%H:%M:%S.%gZ",
+    "MAP('ignoreNullFields', 'true')": "%Y-%m-%dT%H:%M:%S.%gZ",
+    "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')": "%Y-%m-%d %H:%M:%S.%f",
+    "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')": "%Y-%m-%d %H:%M:%S.%f",
+}
+# Parts of a pattern of times, and the texts that Spark reads with them; the second ones only write.
+_READ = {
+    "%Y": r"[0-9]{4}", "%m": r"[0-9]{2}", "%-m": r"[0-9]{1,2}", "%d": r"[0-9]{2}", "%-d": r"[0-9]{1,2}",
+    "%H": r"[0-9]{2}", "%I": r"[0-9]{2}", "%-I": r"[0-9]{1,2}", "%M": r"[0-9]{2}", "%S": r"[0-9]{2}",
+    "%f": r"[0-9]{6}", "%p": r"[AP]M",
+}  # fmt: skip
+_WRITTEN = {"%y", "%b", "%a", "%A"}
+
+
+class Reader(Databricks):
+    """The dialect of the generated SQL, with the letters of patterns of times that have a counterpart.
+
+    sqlglot reads Spark's YYYY and y as the year, too, and copies other letters.
+    """
+
+    TIME_MAPPING = {  # noqa: RUF012
+        "yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I",
+        "h": "%-I", "mm": "%M", "ss": "%S", "SSSSSS": "%f", "a": "%p", "E": "%a", "EEEE": "%A", "%": "%%",
+    }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Times:
+    """Which columns are starts and ends of versions, by their names, and whether these are dates."""
+
+    are_dates: bool = False
+    stored: frozenset[str] = frozenset()
+    """Columns of the target in lower case, which the SQL reads as ``t.name``."""
+    parameter: str = ""
+    """The parameter of a table function."""
+
+    def has(self, column: exp.Column) -> bool:
+        """Whether a column is one of them; those of a user's query, which is a CTE, are not."""
+        name = column.name.lower()
+        if name.startswith("_scd_") or (name == self.parameter and not column.table):
+            return True
+        within = column.find_ancestor(exp.CTE)
+        return column.table == "t" and name in self.stored and not (within and within.alias == "source")
+
+
+def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    """Return the call of a function or macro of DuckDB."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def translate_type(kind: exp.DataType) -> exp.DataType:
+    """A timestamp is one of UTC, as the session is; DuckDB's with a zone would give other texts and Python values.
+
+    >>> translate_type(exp.DataType.build("ARRAY<TIMESTAMP>", dialect="databricks")).sql("duckdb")
+    'TIMESTAMP[]'
+    """
+    for node in list(kind.find_all(exp.DataType)):
+        if node.this in {exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ}:
+            node.set("this", exp.DType.TIMESTAMP)
+        if node.this in _UNKNOWN_TYPES:
+            raise UnknownError(f"the type {node.sql(DIALECT)}")
+    return kind
+
+
+def _nested_type(node: exp.DataType) -> exp.Expr:
+    return node if isinstance(node.parent, exp.DataType) else translate_type(node)
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    """A cast to a whole number cuts, a text is a number or a time only in Spark's forms, and its zone counts.
+
+    >>> show("SELECT CAST(a AS INT), TRY_CAST(a AS DATE), CAST(a AS TIMESTAMP), CAST(a AS STRING), CAST('1' AS INT)")
+    SELECT CAST(_SPARK_WHOLE(a) AS INT), TRY_CAST(_SPARK_TIME(a) AS DATE), CAST(_SPARK_ZONED(_SPARK_TIME(a)) AS TIMESTAMP), CAST(_SPARK_TEXT(a) AS TEXT), CAST('1' AS INT)
+    """  # noqa: E501
+    kind = translate_type(node.to)
+    if isinstance(node.this, exp.Literal | exp.Null):
+        return node
+    tries = "try_" if isinstance(node, exp.TryCast) else ""
+    if kind.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not isinstance(node.this, exp.Anonymous):
+        node.set("this", call("_spark_text", node.this))
+    elif kind.this in _WHOLE:
+        node.set("this", call(f"_spark_{tries}whole", node.this))
+    elif kind.this in _TIMES:
+        node.set("this", call("_spark_time", node.this))
+        if kind.this != exp.DType.DATE:
+            node.set("this", call(f"_spark_{tries}zoned", node.this))
+    return node
+
+
+def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
+    """A date plus days is a date; in DuckDB it is a timestamp, whose text is another one.
+
+    DuckDB finds the type of most values. It does not know that of a column of another step, or of a macro's parameter;
+    those of scdgen's own columns are those of the history.
+
+    >>> show("SELECT a + INTERVAL '1' DAY, DATE '2024-01-01' + INTERVAL '1' DAY, _scd_at - INTERVAL '1' DAY FROM t")
+    SELECT _SPARK_PLUS(a, INTERVAL '1' DAY), CAST(CAST('2024-01-01' AS DATE) + INTERVAL '1' DAY AS DATE), _scd_at - INTERVAL '1' DAY FROM t
+    """  # noqa: E501
+    left, right = node.this, node.expression
+    if not isinstance(right, exp.Interval) or str(right.unit).upper().rstrip("S") not in _DAYS:
+        return node
+    kind = annotate_types(left.copy(), dialect=DIALECT).type
+    if kind is not None and kind.this in _TIMES:
+        return exp.cast(node.copy(), "date") if kind.this == exp.DType.DATE else node
+    columns = list(left.find_all(exp.Column))
+    if columns and all(times.has(column) for column in columns):
+        return exp.cast(node.copy(), "date") if times.are_dates else node
+    return call("_spark_plus", left, exp.Neg(this=exp.Paren(this=right)) if isinstance(node, exp.Sub) else right)
+
+
+def _read_pattern(node: exp.Expr) -> exp.Expr:
+    r"""A pattern of times reads and writes only its own form; sqlglot copies the parts that it does not know as text.
+
+    >>> show("SELECT TO_DATE(a, 'dd.MM.yyyy'), DATE_FORMAT(DATE '2024-01-01', 'yyyyMMdd')")
+    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(CAST(_SPARK_ZONED(_SPARK_TIME(CAST('2024-01-01' AS DATE))) AS TIMESTAMP), '%Y%m%d')
+    >>> show("SELECT DATE_FORMAT(b, 'Q')")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: the pattern Q
+    """  # noqa: E501
+    form = node.args.get("format")
+    to_date = "Date" in type(node).__name__
+    if form is None:
+        return _cast(exp.Cast(this=node.this, to=exp.DataType.build("date" if to_date else "timestamp")))
+    parts = re.split(r"(%-?.)", form.name)
+    writes = isinstance(node, exp.TimeToStr)
+    unknown = set(parts[1::2]) - _READ.keys() - (_WRITTEN if writes else set())
+    if not form.is_string or unknown or re.search(r"[A-Za-z'\[\]]", "".join(parts[::2])):
+        raise UnknownError(f"the pattern {form.name}")
+    if writes:
+        return node
+    read = "".join(_READ.get(part) or re.escape(part) for part in parts)
+    parsed = call("_spark_parse", node.this, form, exp.Literal.string(read))
+    return exp.cast(parsed, "date") if to_date else parsed
+
+
+def _stack(node: exp.Select) -> exp.Expr:
+    """``LATERAL VIEW STACK(n, ...)`` is a join with VALUES; sqlglot knows EXPLODE and POSEXPLODE, and drops OUTER.
+
+    >>> show("SELECT p FROM t LATERAL VIEW STACK(2, 1, b, 2, c) s AS p, q")
+    SELECT p FROM t CROSS JOIN LATERAL (VALUES (1, b), (2, c)) AS s(p, q)
+    """
+    for lateral in list(node.args.get("laterals") or ()):
+        if lateral.args.get("outer"):
+            raise UnknownError("LATERAL VIEW OUTER")
+        if isinstance(lateral.this, exp.Stack):
+            cells, alias = lateral.this.expressions, lateral.args["alias"]
+            width = len(alias.columns)
+            rows = [exp.Tuple(expressions=cells[at : at + width]) for at in range(0, len(cells), width)]
+            values = exp.Lateral(this=exp.Subquery(this=exp.Values(expressions=rows)), alias=alias.copy())
+            node.args["laterals"].remove(lateral)
+            node.append("joins", exp.Join(this=values, kind="CROSS"))
+    return node
+
+
+def _json(node: exp.JSONFormat) -> exp.Expr:
+    """TO_JSON of a struct leaves NULL out and writes times as ISO, unless the options have another form.
+
+    >>> show("SELECT TO_JSON(STRUCT(a))")
+    SELECT CAST(JSON_MERGE_PATCH('{}', TO_JSON({'a': _SPARK_JSON(a, '%Y-%m-%dT%H:%M:%S.%gZ')})) AS TEXT)
+    >>> show("SELECT TO_JSON(ARRAY(a, b))")
+    SELECT CAST(TO_JSON([_SPARK_JSON(a, '%Y-%m-%dT%H:%M:%S.%gZ'), _SPARK_JSON(b, '%Y-%m-%dT%H:%M:%S.%gZ')]) AS TEXT)
+    """
+    options = node.args.get("options")
+    given = options.sql(DIALECT) if options else ""
+    if given not in _JSON_FORMS:
+        raise UnknownError(f"TO_JSON with {given}")
+    form = exp.Literal.string(_JSON_FORMS[given])
+    if isinstance(node.this, exp.Struct):
+        for field in node.this.expressions:
+            field.set("expression", call("_spark_json", field.expression, form.copy()))
+        whole = call("json_merge_patch", exp.Literal.string("{}"), call("to_json", node.this))
+    elif isinstance(node.this, exp.Array):
+        parts = [call("_spark_json", part, form.copy()) for part in node.this.expressions]
+        whole = call("to_json", exp.Array(expressions=parts))
+    else:
+        raise UnknownError("TO_JSON of another value than STRUCT(...) or ARRAY(...)")
+    return exp.Cast(this=whole, to=exp.DataType.build("text"))
+
+
+def _type_name(node: exp.Typeof) -> exp.Expr:
+    """The tests of a session's settings have one answer here; of other values only the name of text is Spark's.
+
+    >>> show("SELECT TYPEOF(COALESCE(1, '')), TYPEOF(CAST(NULL AS TIMESTAMP)), TYPEOF(a) = 'string'")
+    SELECT 'bigint', 'timestamp', _SPARK_TYPE(a) = 'string'
+    """
+    match node.this:
+        case exp.Coalesce():
+            return exp.Literal.string("bigint")
+        case exp.Cast(this=exp.Null()):
+            return exp.Literal.string("timestamp")
+    if not isinstance(node.parent, exp.EQ | exp.NEQ) or node.parent.expression.name != "string":
+        raise UnknownError("TYPEOF")
+    return call("_spark_type", node.this)
+
+
+def _typed_case(node: exp.Case) -> exp.Expr:
+    """``CASE WHEN TYPEOF(x) = 'string' THEN TRY_CAST(x AS t) ELSE x END``: branches have one type in DuckDB.
+
+    >>> show("SELECT CASE WHEN TYPEOF(x) = 'string' THEN TRY_CAST(x AS DOUBLE) ELSE x END")
+    SELECT TRY_CAST(x AS DOUBLE)
+    """
+    first, rest = node.args["ifs"][0], node.args.get("default")
+    tests_type = any(inside.name == "_spark_type" for inside in first.this.find_all(exp.Anonymous))
+    if tests_type and isinstance(first.args["true"], exp.TryCast) and rest is not None:
+        return first.args["true"].copy()
+    return node
+
+
+def _raise(node: exp.Anonymous) -> exp.Expr:
+    """A refusal.
+
+    >>> show("SELECT RAISE_ERROR('[SCDGEN_LATE] t')")
+    SELECT ERROR('[SCDGEN_LATE] t')
+    """
+    return call("error", *node.expressions) if node.name.upper() == "RAISE_ERROR" else node
+
+
+def _any_value(node: exp.AnyValue) -> exp.Expr:
+    """ANY_VALUE may be NULL; DuckDB's looks for another value.
+
+    >>> show("SELECT ANY_VALUE(a)")
+    SELECT FIRST(a)
+    """
+    return call("first", node.this)
+
+
+def _count_if(node: exp.CountIf) -> exp.Expr:
+    """COUNT_IF of no rows is 0; in DuckDB it is NULL.
+
+    >>> show("SELECT COUNT_IF(a)")
+    SELECT COUNT(*) FILTER(WHERE a)
+    """
+    if isinstance(node.parent, exp.Filter):
+        raise UnknownError("COUNT_IF with FILTER")
+    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=node.this))
+
+
+def _least_null(struct: exp.Struct) -> exp.Struct:
+    """A struct in whose order NULL is least, as in Spark; in DuckDB it is greatest. The fields keep their names."""
+    fields = []
+    for field in struct.expressions:
+        is_known = exp.Not(this=exp.Is(this=field.expression.copy(), expression=exp.Null()))
+        fields += [exp.PropertyEQ(this=exp.to_identifier(f"_has_{field.name}"), expression=is_known), field]
+    return exp.Struct(expressions=fields)
+
+
+def _compared(node: exp.Expr) -> exp.Expr:
+    """Structs in an order: NULL in a struct is least in Spark, greatest in DuckDB.
+
+    >>> show("SELECT MAX(STRUCT(a))")
+    SELECT MAX({'_has_a': NOT a IS NULL, 'a': a})
+    """
+    for side in (node.this, node.args.get("expression")):
+        struct = side.find(exp.Struct) if isinstance(side, exp.Struct | exp.Case) else None
+        if struct is not None and not struct.expressions[0].name.startswith("_has_"):
+            struct.replace(_least_null(struct))
+    return node
+
+
+def _extreme_by(name: str) -> Callable[[exp.Expr], exp.Expr]:
+    """MAX_BY may be NULL; DuckDB's arg_max leaves out rows in which the value is.
+
+    >>> show("SELECT MAX_BY(a, b), MIN_BY(a, STRUCT(b))")
+    SELECT ARG_MAX_NULL(a, b), ARG_MIN_NULL(a, {'_has_b': NOT b IS NULL, 'b': b})
+    """
+
+    def rule(node: exp.Expr) -> exp.Expr:
+        by = node.expression
+        return call(name, node.this, _least_null(by) if isinstance(by, exp.Struct) else by)
+
+    return rule
+
+
+def _order(node: exp.Order) -> exp.Expr:
+    """A struct in ORDER BY is its fields, because of the order of NULL in it.
+
+    >>> show("SELECT a FROM t ORDER BY STRUCT(b, c) DESC")
+    SELECT a FROM t ORDER BY b DESC, c DESC
+    """
+    terms = []
+    for term in node.expressions:
+        fields = [field.expression for field in term.this.expressions] if isinstance(term.this, exp.Struct) else None
+        terms += [exp.Ordered(**{**term.args, "this": field}) for field in fields or [term.this]]
+    return exp.Order(expressions=terms)
+
+
+def _divide(node: exp.Div) -> exp.Expr:
+    """A division by zero is an error; in DuckDB it is NULL.
+
+    >>> show("SELECT a / b")
+    SELECT _SPARK_DIVIDE(a, b)
+    """
+    return call("_spark_divide", node.this, node.expression)
+
+
+def _contains(node: exp.ArrayContains) -> exp.Expr:
+    """ARRAY_CONTAINS is NULL where a NULL may be the value.
+
+    >>> show("SELECT ARRAY_CONTAINS(a, 1)")
+    SELECT _SPARK_CONTAINS(a, 1)
+    """
+    return call("_spark_contains", node.this, node.expression)
+
+
+def _distinct(node: exp.ArrayDistinct) -> exp.Expr:
+    """ARRAY_DISTINCT keeps the order and a NULL.
+
+    >>> show("SELECT ARRAY_DISTINCT(a)")
+    SELECT _SPARK_DISTINCT(a)
+    """
+    return call("_spark_distinct", node.this)
+
+
+def _field(node: exp.JSONExtractScalar) -> exp.Expr:
+    """GET_JSON_OBJECT of a text that is not JSON is NULL.
+
+    >>> show("SELECT GET_JSON_OBJECT(a, '$.b')")
+    SELECT _SPARK_VALID(a) ->> '$.b'
+    """
+    node.set("this", call("_spark_valid", node.this))
+    return node
+
+
+def _as_date(node: exp.Expr) -> exp.Expr:
+    """DATE_ADD and ADD_MONTHS give dates; in DuckDB timestamps.
+
+    >>> show("SELECT ADD_MONTHS(a, 1)")
+    SELECT CAST(a + INTERVAL 1 MONTH AS DATE)
+    """
+    return exp.cast(node.copy(), "date")
+
+
+def _substring(node: exp.Substring) -> exp.Expr:
+    """SUBSTRING from 0 takes one letter more in Spark.
+
+    >>> show("SELECT SUBSTRING(a, 0, 1)")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: SUBSTRING from a place that is not a literal or 0
+    """
+    start = node.args["start"]
+    if start.name == "0" or not isinstance(start, exp.Literal | exp.Neg):
+        raise UnknownError("SUBSTRING from a place that is not a literal or 0")
+    return node
+
+
+def _indexed(node: exp.Transform) -> exp.Expr:
+    """The index of a lambda is from 0 in Spark, from 1 in DuckDB.
+
+    >>> show("SELECT TRANSFORM(a, (e, i) -> i)")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: TRANSFORM with an index
+    """
+    if len(node.expression.expressions) > 1:
+        raise UnknownError("TRANSFORM with an index")
+    return node
+
+
+def _groups(node: exp.RegexpReplace) -> exp.Expr:
+    r"""``$1`` in a replacement is ``\1`` in DuckDB.
+
+    >>> show("SELECT REGEXP_REPLACE(a, '(b)', '$1')")
+    SELECT REGEXP_REPLACE(a, '(b)', '\1', 'g')
+    """
+    node.set("replacement", exp.Literal.string(re.sub(r"\$([0-9])", r"\\\1", node.args["replacement"].name)))
+    return node
+
+
+def _pairs(node: exp.StrToMap) -> exp.Expr:
+    """STR_TO_MAP; its separators are regular expressions.
+
+    >>> show("SELECT STR_TO_MAP(a), STR_TO_MAP(a, ';', '=')")
+    SELECT _SPARK_PAIRS(a, ',', ':'), _SPARK_PAIRS(a, ';', '=')
+    """
+    pair, key = (
+        node.args.get(name) or exp.Literal.string(own) for name, own in (("pair_delim", ","), ("key_value_delim", ":"))
+    )
+    if not all(isinstance(part, exp.Literal) and re.fullmatch("[,;:=]", part.name) for part in (pair, key)):
+        raise UnknownError("STR_TO_MAP with these separators")
+    return call("_spark_pairs", node.this, pair, key)
+
+
+def _sized(node: exp.ColumnDef) -> exp.Expr:
+    """A length is a constraint; DuckDB does not test it. CHAR is filled with blanks.
+
+    >>> show("CREATE TABLE t (a VARCHAR(3))")
+    CREATE TABLE t (a TEXT CHECK (LENGTH(a) <= 3))
+    """
+    kind = node.args["kind"]
+    sized = [part for part in kind.find_all(exp.DataType) if part.this in _SIZED and part.expressions]
+    if any(part is not kind or part.this != exp.DType.VARCHAR for part in sized):
+        raise UnknownError(f"the type {kind.sql(DIALECT)}")
+    if sized:
+        test = exp.LTE(this=exp.Length(this=exp.column(node.this.copy())), expression=kind.expressions[0].this.copy())
+        node.set("kind", exp.DataType.build("text"))
+        node.append("constraints", exp.ColumnConstraint(kind=exp.CheckColumnConstraint(this=test)))
+    return node
+
+
+def _now(_: exp.CurrentTimestamp) -> exp.Expr:
+    """The current time, in UTC.
+
+    >>> show("SELECT CURRENT_TIMESTAMP()")
+    SELECT CAST(GET_CURRENT_TIMESTAMP() AS TIMESTAMP)
+    """
+    return exp.cast(call("get_current_timestamp"), "timestamp")
+
+
+_RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr]] = {
+    exp.Select: _stack,
+    exp.Case: _typed_case,
+    exp.DataType: _nested_type,
+    exp.Cast: _cast,
+    exp.JSONFormat: _json,
+    exp.Anonymous: _raise,
+    exp.ArgMax: _extreme_by("arg_max_null"),
+    exp.ArgMin: _extreme_by("arg_min_null"),
+    exp.AnyValue: _any_value,
+    exp.CountIf: _count_if,
+    exp.Order: _order,
+    exp.Div: _divide,
+    exp.ArrayContains: _contains,
+    exp.ArrayDistinct: _distinct,
+    exp.JSONExtractScalar: _field,
+    (exp.AddMonths, exp.TsOrDsAdd): _as_date,
+    exp.TimeStrToTime: lambda node: _cast(exp.Cast(this=node.this, to=exp.DataType.build("timestamp"))),
+    (exp.TimeToStr, exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate): _read_pattern,
+    exp.Substring: _substring,
+    exp.Transform: _indexed,
+    exp.RegexpReplace: _groups,
+    (exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
+    exp.Typeof: _type_name,
+    exp.StrToMap: _pairs,
+    exp.ColumnDef: _sized,
+    exp.CurrentTimezone: lambda _: exp.Literal.string("UTC"),
+    exp.CurrentTimestamp: _now,
+}
+
+
+def translate_tree(tree: exp.Expr, variables: Mapping[str, exp.DataType], times: Times) -> exp.Expr:
+    """Change a tree of :class:`Reader` into one to print for DuckDB; it may change the given tree.
+
+    ``variables`` are the types of the session's variables, ``times`` the columns that are starts and ends.
+    Raises :class:`UnknownError` for SQL whose translation is not known.
+    """
+    columns = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}  # each hides a variable of its name
+    # From the leaves up, so that a node is replaced after those inside of it.
+    for node in reversed(list(tree.walk())):
+        require_known(node)
+        if isinstance(node, exp.Column):
+            new = _variable(node, columns, variables)
+        elif isinstance(node, exp.Add | exp.Sub):
+            new = _add_interval(node, times)
+        else:
+            rule = next((rule for kinds, rule in _RULES.items() if isinstance(node, kinds)), None)
+            new = rule(node) if rule else node
+        if new is not node and node is tree:
+            tree = new
+        elif new is not node:
+            node.replace(new)
+    return tree
+
+
+def _variable(node: exp.Column, columns: set[str], variables: Mapping[str, exp.DataType]) -> exp.Expr:
+    """``session.name``, or a name of scdgen's own, is a variable."""
+    name, table = node.name.lower(), node.table.lower()
+    is_own = not table and name.startswith("_scd_") and name in variables and name not in columns
+    if table != "session" and not is_own:
+        return node
+    if name not in variables:
+        raise UnknownError(f"the variable {name}, which is not declared")
+    return exp.Cast(this=call("getvariable", exp.Literal.string(name)), to=variables[name].copy())
+
+
+def print_tree(tree: exp.Expr) -> str:
+    """Return the text of a translated tree. Raises :class:`UnknownError` for what sqlglot cannot print for DuckDB."""
+    try:
+        return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE, comments=False)
+    except SqlglotError as error:
+        raise UnknownError(str(error)) from error
+
+
+def show(text: str) -> None:
+    """Print the translation of a query, for the doctests."""
+    print(print_tree(translate_tree(sqlglot.parse_one(text, read=Reader), {}, Times())))

@@ -1,0 +1,125 @@
+"""Translate the SQL that scdgen renders for Spark and Delta into statements of DuckDB.
+
+sqlglot parses with its Databricks dialect and prints with its DuckDB dialect. :mod:`scdgen.duck.rules` changes the tree
+where that would print another meaning, ``templates/duckdb/macros.sql`` has what DuckDB lacks, and
+:mod:`scdgen.duck.known` refuses the rest, because most wrong translations do not fail: they return other values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import sqlglot
+from sqlglot import exp
+
+from scdgen.duck.known import UnknownError
+from scdgen.duck.rules import Reader, Times, print_tree, translate_tree, translate_type
+from scdgen.sql.tokens import DIALECT
+
+# What only Delta has: files, layout, statistics, descriptions.
+_DELTA = (
+    exp.FileFormatProperty,
+    exp.PartitionedByProperty,
+    exp.ClusterProperty,
+    exp.Cluster,
+    exp.LocationProperty,
+    exp.SchemaCommentProperty,
+    exp.Property,
+    exp.ReturnsProperty,
+)
+
+
+class Translator:
+    """Translates the statements of one session in their order; it keeps the types of the session's variables.
+
+    ``times`` are the columns of the target that are starts and ends.
+
+    >>> translator = Translator()
+    >>> for text in translator.statements("DECLARE OR REPLACE VARIABLE _scd_a INT; SET VARIABLE _scd_a = 1"):
+    ...     print(text)
+    SET VARIABLE _scd_a = CAST(NULL AS INT)
+    SET VARIABLE _scd_a = CAST(1 AS INT)
+    >>> print(*translator.statements("SELECT x + _scd_a FROM t"))
+    SELECT x + CAST(GETVARIABLE('_scd_a') AS INT) FROM t
+    """
+
+    def __init__(self) -> None:
+        self.times = Times()
+        self._types: dict[str, exp.DataType] = {}
+
+    def statements(self, script: str) -> Iterator[str]:
+        """Yield the statements for DuckDB, none for one that concerns Delta alone.
+
+        Raises :class:`UnknownError` for SQL whose translation is not known.
+        """
+        for tree in sqlglot.parse(script, read=Reader):
+            match tree:
+                case exp.Declare():
+                    for item in tree.expressions:
+                        (name,) = item.this
+                        self._types[name.name.lower()] = kind = translate_type(item.args["kind"])
+                        yield _set(name.name, exp.Null(), kind)
+                case exp.Set():
+                    for item in tree.expressions:
+                        yield from self._set(item.this.this, item.this.expression)
+                case exp.Create():
+                    yield self._create(tree)
+                case exp.Alter():
+                    yield from self._alter(tree)
+                case exp.Merge() | exp.Query() | exp.Insert() | exp.Update() | exp.Delete():
+                    yield print_tree(self._translate(tree))
+                case _:
+                    raise UnknownError(tree.sql(DIALECT)[:80] if tree else "an empty statement")
+
+    def _set(self, names: exp.Expr, value: exp.Expr) -> Iterator[str]:
+        """``SET VARIABLE a = ...``, or ``(a, b) = (SELECT ...)``, which takes a statement for each."""
+        query = self._translate(value)
+        if not isinstance(names, exp.Tuple):
+            yield _set(names.name, query, self._types[names.name.lower()])
+            return
+        columns = [f"_c{place}" for place, _ in enumerate(names.expressions)]
+        alias = exp.TableAlias(this=exp.to_identifier("_q"), columns=[exp.to_identifier(name) for name in columns])
+        for name, column in zip(names.expressions, columns, strict=True):
+            relation = exp.Subquery(this=query.copy().unnest(), alias=alias.copy())
+            one = exp.Subquery(this=exp.select(exp.column(column)).from_(relation))
+            yield _set(name.name, one, self._types[name.name.lower()])
+
+    def _create(self, tree: exp.Create) -> str:
+        if properties := tree.args.get("properties"):
+            kept = [part for part in properties.expressions if not isinstance(part, _DELTA)]
+            tree.set("properties", exp.Properties(expressions=kept) if kept else None)
+        for comment in list(tree.find_all(exp.CommentColumnConstraint)):
+            if comment.parent:
+                comment.parent.pop()
+        if tree.kind == "FUNCTION":  # one that returns a table is a macro; its parameter may have a reserved name
+            function = tree.this
+            times = replace(self.times, parameter=function.expressions[0].name.lower())
+            for column in function.expressions:
+                column.replace(exp.to_identifier(column.name, quoted=True))
+            body = tree.expression.this if isinstance(tree.expression, exp.Return) else tree.expression
+            query = translate_tree(body, self._types, times)
+            returns = exp.ReturnsProperty(this=exp.Schema(this=exp.Var(this="TABLE")), is_table=True)
+            properties = exp.Properties(expressions=[returns])
+            return print_tree(
+                exp.Create(this=function, kind="MACRO", replace=True, expression=query, properties=properties)
+            )
+        return print_tree(self._translate(tree))
+
+    def _alter(self, tree: exp.Alter) -> Iterator[str]:
+        """``ADD COLUMNS (a, b)`` takes a statement for each."""
+        for action in tree.args["actions"]:
+            if isinstance(action, exp.AlterSet):  # TBLPROPERTIES
+                continue
+            if not isinstance(action, exp.Schema):
+                raise UnknownError(tree.sql(DIALECT)[:80])
+            for column in action.expressions:
+                added = exp.ColumnDef(this=column.this, kind=translate_type(column.args["kind"]))
+                yield print_tree(exp.Alter(this=tree.this.copy(), kind="TABLE", actions=[added]))
+
+    def _translate(self, tree: exp.Expr) -> exp.Expr:
+        return translate_tree(tree, self._types, self.times)
+
+
+def _set(name: str, value: exp.Expr, kind: exp.DataType) -> str:
+    return f"SET VARIABLE {name} = {print_tree(exp.Cast(this=value.copy(), to=kind.copy()))}"
