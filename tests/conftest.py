@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import datetime as dt
 import os
 import re
 import tempfile
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen.sql import quote
 from tests.support.core import CORE
 
 if TYPE_CHECKING:
@@ -127,25 +125,6 @@ def runnable(spark: Any, spec: Spec) -> Spec:
 
 def rows_of(spark: Any, table: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.table(table).collect()), key=repr)
-
-
-def collect(frame: Any) -> list[tuple[Any, ...]]:
-    """The rows of a frame, with times in the session's zone.
-
-    pyspark cannot convert TIMESTAMP '0001-01-01' ("year 0 is out of range").
-    """
-    times = {name for name, kind in frame.dtypes if kind == "timestamp"}
-    names = {name: quote(name) for name in frame.columns}
-    texts = [f"CAST({n} AS STRING) AS {n}" if name in times else n for name, n in names.items()]
-    rows = frame.selectExpr(*texts).collect()
-    return [tuple(map(_read_time, frame.columns, row, [times] * len(row))) for row in rows]
-
-
-def _read_time(name: str, value: Any, times: set[str]) -> Any:
-    if name not in times or value is None:
-        return value
-    whole, _, fraction = value.partition(".")
-    return dt.datetime.fromisoformat(f"{whole}.{fraction:0<6}")
 
 
 def as_of(spark: Any, query: str) -> Any:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, Spec, load_spec_text
-from tests.conftest import collect, rows_of
-from tests.support.case_files import Block, block_of, text_of
+from scdgen.cases.block import Block, format_block, parse_block
+from scdgen.cases.spark import collect
+from tests.conftest import rows_of
 from tests.support.dbt_cases import CLOCK, DbtCase, Load, cases
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _expect(spark: SparkSession, place: str, load: Load, spec: Spec) -> None:
     assert {*frame.columns} == {*wanted.columns, spec.history.surrogate_key}, place
     rows = collect(frame.select(*wanted.columns))
     if _sorted(wanted, types) != sorted(rows, key=repr):
-        texts = [text_of(wanted.columns, found) for found in (_sorted(wanted, types), sorted(rows, key=repr))]
+        texts = [format_block(wanted.columns, found) for found in (_sorted(wanted, types), sorted(rows, key=repr))]
         pytest.fail(f"{place}\nexpected:\n{texts[0]}\nfound:\n{texts[1]}", pytrace=False)
     if load.scdgen and dbt:
         assert wanted.columns == dbt.columns, f"{place}: dbt's table and scdgen's name other columns"
@@ -79,7 +80,7 @@ def _columns(text: str | None, types: dict[str, str]) -> Block | None:
     """A table, with dbt's text flag as a boolean."""
     if text is None:
         return None
-    block = block_of(text)
+    block = parse_block(text)
     flags = [types.get(name) == "boolean" for name in block.columns]
     rows = [
         tuple({"True": "true", "False": "false"}.get(str(cell), cell) if flag else cell for cell, flag in pairs)

@@ -15,8 +15,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from scdgen import Runner, load_spec_text
+from scdgen.cases.spark import collect
 from scdgen.cli.main import main
-from tests.conftest import ROOT, collect
+from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.spark.test_cases import CASES, NAMES, play
+from tests.spark.test_cases import CASES, NAMES, play_on_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,6 +57,6 @@ def test_case_in_another_environment(spark: SparkSession, warehouse: Path, envir
     session = spark.newSession()
     for name, value in ENVIRONMENTS[environment].items():
         session.conf.set(name, value)
-    play(session, warehouse, CASES[NAMES.index(case)], thorough=True)
+    play_on_spark(session, warehouse, CASES[NAMES.index(case)], thorough=True)
     for name, value in ENVIRONMENTS[environment].items():
         assert session.conf.get(name) == value, "a run leaves the session as it was"

@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, render
+from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
-from tests.conftest import collect, rows_of
+from tests.conftest import rows_of
 from tests.support.grown import VALUES, Feed, all_files, create_upserted, opened_files, spec_of, start_of, upsert
 
 if TYPE_CHECKING:

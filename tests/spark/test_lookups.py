@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Spec, load_spec_text, render
+from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
-from tests.conftest import collect
 from tests.support.random_specs import LAST_RUN, Case, history, key, make_case
 from tests.support.reference import History, Version, look_up, read_versions, replace_histories, written
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text, render
+from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
-from tests.conftest import Called, collect, seeds
+from tests.conftest import Called, seeds
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_members_case, source_of
 from tests.support.reference import (
     Change,

@@ -18,7 +18,8 @@ from pydantic import Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
-from tests.support.case_files import Block, CaseError, Text, _merged, _Model, block_of
+from scdgen.cases.block import Block, CaseError, parse_block
+from scdgen.cases.format import Model, Text, merge_options
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "cases" / "dbt"
@@ -26,7 +27,7 @@ DOC = ROOT / "docs" / "dbt.md"
 CLOCK = "taken_at"
 
 
-class Load(_Model):
+class Load(Model):
     """The rows of the source at a time, and the tables after a run at that time."""
 
     at: dt.datetime
@@ -53,7 +54,7 @@ class Load(_Model):
         return bool(self.scdgen or self.scdgen_stops)
 
 
-class DbtCase(_Model):
+class DbtCase(Model):
     """A snapshot of dbt, its draft, and a sequence of inputs."""
 
     name: str
@@ -111,9 +112,9 @@ class DbtCase(_Model):
 
     def spec_text(self) -> str:
         """The draft with the case's edits, and with the time of a snapshot as a param instead of the clock."""
-        spec = _merged(YAML(typ="safe").load(self.draft), self.edit)
+        spec = merge_options(YAML(typ="safe").load(self.draft), self.edit)
         if spec["source"]["feed"] == "snapshot":
-            spec = _merged(spec, {"params": {CLOCK: "timestamp"}, "snapshot": {"taken_at": f":{CLOCK}"}})
+            spec = merge_options(spec, {"params": {CLOCK: "timestamp"}, "snapshot": {"taken_at": f":{CLOCK}"}})
         return json.dumps(spec, default=str)
 
     def source_select(self, load: Load) -> str:
@@ -127,7 +128,7 @@ class DbtCase(_Model):
 
     def source_block(self, load: Load) -> Block:
         """The rows of a load; raises :class:`CaseError` if they do not match the source."""
-        block = block_of(load.rows)
+        block = parse_block(load.rows)
         if set(block.columns) != set(self.types):
             raise CaseError(f"{self.name}: {load.at}: rows have {block.columns}, the source {tuple(self.types)}")
         block.typed(self.types)

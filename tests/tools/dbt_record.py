@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tests.support.case_files import text_of
+from scdgen.cases.block import format_block
 from tests.support.dbt_cases import DbtCase, cases, write
 
 PROJECT = """name: cases
@@ -138,7 +138,7 @@ def table_of(case: DbtCase, relation: str, config: dict[str, Any], folder: Path)
         raise RuntimeError(f"{case.name}: {names['dbt_updated_at']} is not {names['dbt_valid_from']}")
     kept = [name for name in columns if name not in (names["dbt_scd_id"], names["dbt_updated_at"])]
     picked = [tuple(row[columns.index(name)] for name in kept) for row in rows]
-    return text_of(kept, sorted(picked, key=lambda row: [(value is not None, str(value)) for value in row]))
+    return format_block(kept, sorted(picked, key=lambda row: [(value is not None, str(value)) for value in row]))
 
 
 def session() -> Any:

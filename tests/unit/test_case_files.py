@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scdgen.cases.block import CaseError, format_block, parse_block
+from scdgen.cases.format import Case, all_cases, read_cases
 from tests.conftest import ROOT
-from tests.support.case_files import Case, CaseError, all_cases, block_of, cases_of, text_of
 
 RIGHT = """
 - name: late
@@ -21,8 +22,9 @@ RIGHT = """
 WRONG = [
     ("    - rows: |", "    - rowz: |", "batches 1 rowz: unknown field; "
      "did you mean 'rows'? (the fields: rows, tables, feed, facts, params, options, table, counts, error, again)"),
-    ("  why: it is late", "  wy: it is late", "why: Field required; wy: unknown field; did you mean 'why'? "
-     "(the fields: name, tier, why, spec, source schema, tables, facts schema, batches, table, facts, queries)"),
+    ("  why: it is late", "  wy: it is late", "wy: unknown field; did you mean 'why'? "
+     "(the fields: name, tier, why, spec, source schema, schemas, tables, given, facts schema, batches, table, facts, "
+     "queries, views)"),
     ("1.50   | 2024-01-01", "2024-01-01", "batch 1: rows: '1  | 2024-01-01' has 2 cells; 3 columns are named"),
     ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
     ("1.50   |", "'1.50  |", "batch 1: rows: '1  | '1.50  | 2024-01-01': a quoted cell is 'text', and '' in it is "
@@ -36,8 +38,8 @@ WRONG = [
      "tinyint, smallint, int, bigint, double, decimal, date, timestamp, boolean"),
     ("id int, amount", "id, amount", "batch 1: rows: source schema: 'id, amount decimal(10,2), at timestamp' is not "
      "'name type, name type'"),
-    ("      table: id", "      counts: {insert: 1}", "batches 1 counts insert: unknown field; did you mean "
-     "'inserted'? (the fields: inserted, updated, deleted, inferred)"),
+    ("      table: id", "      table: id\n      counts: {insert: 1}", "batch 1: counts: no count 'insert'; did you "
+     "mean 'inserted'? (the counts: inserted, updated, deleted, inferred)"),
     ("      table: id", "      counts: {inserted: 1}", "has no 'table': the last batch, or the case, says what the "
      "table is in the end"),
     ("      table: id", "      error: late", "every batch is an error; let one of them be right"),
@@ -50,7 +52,7 @@ WRONG = [
 
 
 def test_case_is_read() -> None:
-    (case,) = cases_of(RIGHT, "x.yml")
+    (case,) = read_cases(RIGHT, "x.yml")
     assert isinstance(case, Case)
     assert case.types == {"id": "int", "amount": "decimal(10,2)", "at": "timestamp"}
     assert '"target": "cases.late"' in case.spec_text({})
@@ -62,7 +64,7 @@ def test_case_is_read() -> None:
 @pytest.mark.parametrize(("right", "wrong", "message"), WRONG, ids=[message[:40] for *_, message in WRONG])
 def test_wrong_case_names_the_mistake(right: str, wrong: str, message: str) -> None:
     assert right in RIGHT
-    (found,) = cases_of(RIGHT.replace(right, wrong), "x.yml")
+    (found,) = read_cases(RIGHT.replace(right, wrong), "x.yml")
     assert isinstance(found, CaseError)
     assert str(found) == f"x.yml: case 'late': {message}"
 
@@ -73,7 +75,7 @@ def test_wrong_file_names_the_mistake() -> None:
         ("- a: 1\n  a: 2", "x.yml: not valid YAML: "),
         ("- 1", "x.yml: case '1': "),
     ):
-        (found,) = cases_of(text, "x.yml")
+        (found,) = read_cases(text, "x.yml")
         assert str(found).startswith(message)
 
 
@@ -85,4 +87,4 @@ def test_case_files_are_valid() -> None:
 
 def test_printed_table_can_be_read_back() -> None:
     rows = [("", None), ("NULL", " a"), ("it's", "'"), ("a|b", "# c"), ("plain text", "d")]
-    assert list(block_of(text_of(["x", "y"], rows)).rows) == rows
+    assert list(parse_block(format_block(["x", "y"], rows)).rows) == rows

@@ -7,8 +7,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from scdgen.cases.format import Case, all_cases
 from tests.conftest import ROOT
-from tests.support.case_files import Case, all_cases
 from tests.support.core import CASES, CORE, SMALL
 from tests.tools import matrix
 

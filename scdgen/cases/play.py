@@ -1,0 +1,242 @@
+"""Play a case: load its batches in order on an engine, and compare what is there with what the case says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from scdgen import sql
+from scdgen.cases.block import Block, Row, format_block, parse_block
+from scdgen.cases.format import MERGED, Again, Batch, Case
+from scdgen.errors import DataError
+from scdgen.spec.model import Spec
+
+Repeat = Literal["every", "last", "stated"]
+"""Which batches are loaded twice: every one, the last one, or only those that say what the second load does."""
+Checks = Literal["every", "end", "none"]
+"""When the checks of the table run: after every batch, in the end, or never."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Rows of a table that a run reads."""
+
+    types: Mapping[str, str]
+    """Spark's type of each column, in order."""
+    block: Block
+    """Their text; a column that it does not name is NULL."""
+
+
+class Outcome(Protocol):
+    """The counts of a run that an engine returns."""
+
+    @property
+    def inserted(self) -> int:
+        """Rows that the MERGE inserted."""
+
+    @property
+    def updated(self) -> int:
+        """Rows that it updated."""
+
+    @property
+    def deleted(self) -> int:
+        """Rows that it deleted."""
+
+    @property
+    def inferred(self) -> int | None:
+        """Members that the run inferred before."""
+
+
+class World(Protocol):
+    """An engine, and the tables of one case on it."""
+
+    def put(self, name: str, given: Given) -> None:
+        """Make a table (or a view) with rows, in place of one of the name."""
+
+    def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> Outcome:
+        """Merge rows, or what the spec's own source has, as one unit. Raises :class:`DataError` for a refusal."""
+
+    def plan(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int]:
+        """Count what such a run would do, in the words of a result."""
+
+    def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
+        """Return the rows of a query, and the type of each column in the words of cells."""
+
+    def columns(self, name: str) -> list[str]:
+        """Return the columns of a table; none if it does not exist."""
+
+    def find_failures(self, spec: Spec) -> list[str]:
+        """Return the name of each check of the table that fails."""
+
+    def create_lookups(self, spec: Spec) -> None:
+        """Create the views of facts."""
+
+
+class Difference(Exception):  # noqa: N818 - the result of a comparison
+    """What a case says, and what is there instead; ``missing`` and ``extra`` are rows as text."""
+
+    def __init__(self, message: str, missing: str = "", extra: str = ""):
+        self.missing, self.extra = missing, extra
+        super().__init__("\n".join([message, *([f"missing:\n{missing}\nextra:\n{extra}"] if missing or extra else [])]))
+
+
+def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "every") -> None:
+    """Play a case. Raises :class:`Difference` for the first thing that is not as it says."""
+    table = _Table(case, world)
+    last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
+    for name, text in case.tables.items() if case.spec is None else ():
+        table.put(name, text)
+    for number, batch in enumerate(case.batches, 1):
+        again = batch.again is not None or repeat == "every" or (repeat == "last" and number == last)
+        table.load(f"batch {number}", batch, again and not (batch.again and batch.again.off))
+        if batch.error is None and (checks == "every" or (checks == "end" and number == last)):
+            table.check(f"batch {number}")
+    if case.table is not None:
+        table.expect("in the end", case.table)
+    if table.spec.lookups:
+        if case.facts is not None:
+            world.put(case.fact_table, Given(case.fact_types, parse_block(case.facts)))
+        world.create_lookups(table.spec)
+    for query in case.queries:
+        table.compare(query.sql.strip(), query.rows, query.sql)
+    for name, text in case.views.items():
+        table.compare_relation(f"view {name}", text, name)
+
+
+class _Table:
+    """The target of a case."""
+
+    def __init__(self, case: Case, world: World):
+        self.case, self.world = case, world
+        self.spec = case.spec_of(case.batches[0])
+
+    def put(self, name: str, text: str) -> None:
+        """Make another table that the spec reads."""
+        block = parse_block(text)
+        types = self.case.table_types(name) or dict.fromkeys(block.columns, "string")
+        self.world.put(self.case.view(name), Given(types, block))
+
+    def load(self, place: str, batch: Batch, again: bool) -> None:
+        """Load a batch, and a second time with ``again``."""
+        self.spec = self.case.spec_of(batch)
+        for name, text in batch.tables.items():
+            self.put(name, text)
+        if batch.facts is not None:
+            self.world.put(self.case.fact_table, Given(self.case.fact_types, parse_block(batch.facts)))
+        if batch.error is not None:
+            self._refuse(place, batch, batch.error)
+            return
+        in_words = batch.counts is not None and self.case.spec is None
+        planned = self._plan(batch) if in_words else {}
+        result = self._run(place, batch)
+        if batch.counts is not None:
+            wanted = batch.counts if in_words else {**dict.fromkeys(_counts(result), 0), **batch.counts}
+            _compare_counts(place, wanted, planned if in_words else _counts(result))
+        if batch.table is not None:
+            self.expect(place, batch.table)
+        if again and (batch.again or any(_counts(result).values())):  # else it would be the same run once more
+            self._load_again(f"{place}, again", batch, batch.again)
+
+    def _load_again(self, place: str, batch: Batch, again: Again | None) -> None:
+        if again is not None and again.error is not None:
+            self._refuse(place, batch, again.error)
+            return
+        before = self._rows()
+        second = self._run(place, batch)
+        if again is not None and again.table is not None:
+            self.expect(place, again.table)
+            return
+        self._same(place, before)
+        _compare_counts(place, dict.fromkeys(_counts(second), 0), _counts(second))
+
+    def _plan(self, batch: Batch) -> Mapping[str, int]:
+        try:
+            return self.world.plan(self.spec, self._source(batch), batch.params)
+        except DataError:  # the run fails as well
+            return {}
+
+    def _run(self, place: str, batch: Batch) -> Outcome:
+        try:
+            return self.world.run(self.spec, self._source(batch), batch.params, batch.facts is not None)
+        except DataError as error:
+            raise Difference(f"{place}: refused by {error.rule}: {error}") from error
+
+    def _source(self, batch: Batch) -> Given | None:
+        if batch.rows is None:
+            return None
+        block = parse_block(batch.rows)
+        return Given(self.case.types or dict.fromkeys(block.columns, "string"), block)
+
+    def _refuse(self, place: str, batch: Batch, rule: str) -> None:
+        before = self._rows()
+        try:
+            self.world.run(self.spec, self._source(batch), batch.params, batch.facts is not None)
+        except DataError as error:
+            if rule.lower() != error.rule and rule not in str(error):
+                raise Difference(f"{place}: refused by {error.rule}, not {rule}: {error}") from error
+        else:
+            raise Difference(f"{place}: not refused by {rule}")
+        self._same(place, before)
+
+    def _rows(self) -> list[Row]:
+        names = self.world.columns(self.case.target)
+        return self.world.read(f"SELECT * FROM {sql.quote_parts(self.spec.target_parts)}")[1] if names else []
+
+    def _same(self, place: str, before: list[Row]) -> None:
+        after = self._rows()
+        if _ordered(before) != _ordered(after):
+            raise _difference(
+                f"{place}: the table is not as it was", self.world.columns(self.case.target), before, after
+            )
+
+    def expect(self, place: str, text: str) -> None:
+        """Compare the columns of the table that a text names."""
+        columns, there = parse_block(text).columns, self.world.columns(self.case.target)
+        if unknown := [name for name in columns if name not in there]:
+            raise Difference(f"{place}: the table has no column {', '.join(unknown)} (it has {', '.join(there)})")
+        self.compare_relation(place, text, self.case.target)
+
+    def compare_relation(self, place: str, text: str, name: str) -> None:
+        """Compare the columns of a table or view that a text names."""
+        columns = ", ".join(map(sql.quote, parse_block(text).columns))
+        self.compare(place, text, f"SELECT {columns} FROM {sql.quote_parts(sql.split_name(name))}")
+
+    def compare(self, place: str, text: str, query: str) -> None:
+        """Compare the rows of a query, in any order."""
+        block = parse_block(text)
+        types, found = self.world.read(query)
+        if tuple(types) != block.columns:
+            raise Difference(f"{place}: the columns are {', '.join(types)}, not {', '.join(block.columns)}")
+        wanted = block.typed(types)
+        if _ordered(found) != _ordered(wanted):
+            raise _difference(place, block.columns, wanted, found)
+
+    def check(self, place: str) -> None:
+        """Run the checks of the table."""
+        if failures := self.world.find_failures(self.spec):
+            raise Difference(f"{place}: the check {', '.join(failures)} fails")
+
+
+def _counts(result: Outcome) -> dict[str, int]:
+    return {name: getattr(result, name) or 0 for name in MERGED}
+
+
+def _compare_counts(place: str, wanted: Mapping[str, int], found: Mapping[str, int]) -> None:
+    for name, number in wanted.items():
+        if found.get(name, 0) != number:
+            raise Difference(f"{place}: {found.get(name, 0)} {name}, not {number}")
+
+
+def _ordered(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=repr)
+
+
+def _difference(place: str, columns: Iterable[str], wanted: Iterable[Row], found: Iterable[Row]) -> Difference:
+    listed, missing, extra = list(columns), _ordered(wanted), []
+    for row in _ordered(found):
+        if row in missing:
+            missing.remove(row)
+        else:
+            extra.append(row)
+    return Difference(place, format_block(listed, missing), format_block(listed, extra))

@@ -1,0 +1,99 @@
+"""Cases on Spark, which is the truth: DuckDB is only faster."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scdgen import sql
+from scdgen.cases.block import Row
+from scdgen.cases.play import Given
+from scdgen.patterns.compile import render
+from scdgen.run.results import RunResult
+from scdgen.run.runner import Runner
+from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class SparkWorld:
+    """The tables of a case in a session; whoever has the session drops them."""
+
+    def __init__(self, spark: SparkSession):
+        self.spark, self.runner = spark, Runner(spark)
+
+    def put(self, name: str, given: Given) -> None:
+        """See :class:`scdgen.cases.play.World`. A name without a schema is that of a view."""
+        frame, parts = self._frame(given), sql.split_name(name)
+        if len(parts) == 1:
+            frame.createOrReplaceTempView(sql.quote(name))
+            return
+        self.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(parts[:-1])}")
+        writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        writer.saveAsTable(sql.quote_parts(parts))
+
+    def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:
+        """See :class:`scdgen.cases.play.World`."""
+        return self.runner.run(spec, None if source is None else self._frame(source), params, infer=infer)
+
+    def plan(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int]:
+        """See :class:`scdgen.cases.play.World`."""
+        frame = None if source is None else self._frame(source)
+        counts = self.runner.plan_counted(spec, frame, params, sample=0).counts
+        return {**counts.keys, **counts.versions}
+
+    def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
+        """See :class:`scdgen.cases.play.World`."""
+        frame = self.spark.sql(query)
+        return dict(frame.dtypes), collect(frame)
+
+    def columns(self, name: str) -> list[str]:
+        """See :class:`scdgen.cases.play.World`."""
+        table = sql.quote_parts(sql.split_name(name))
+        return list(self.spark.table(table).columns) if self.spark.catalog.tableExists(table) else []
+
+    def find_failures(self, spec: Spec) -> list[str]:
+        """See :class:`scdgen.cases.play.World`."""
+        return [result.name for result in self.runner.check(spec) if result.failures]
+
+    def create_lookups(self, spec: Spec) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+        for statement in split_statements(render(spec).lookups):
+            self.spark.sql(statement)
+
+    def _frame(self, given: Given) -> DataFrame:
+        """The rows in their types; Spark parses the cells, so times are in its session's zone."""
+        block = given.block
+        listed = [", ".join(["0", *("NULL" if c is None else sql.text_literal(c) for c in row)]) for row in block.rows]
+        names = ", ".join(["_none", *map(sql.quote, block.columns)])
+        columns = [
+            f"CAST({sql.quote(name) if name in block.columns else 'NULL'} AS {kind}) AS {sql.quote(name)}"
+            for name, kind in given.types.items()
+        ]
+        empty = ", ".join(["1", *("NULL" for _ in block.columns)])
+        values = ", ".join(f"({cells})" for cells in listed or [empty])
+        return self.spark.sql(f"SELECT {', '.join(columns)} FROM VALUES {values} AS v ({names}) WHERE _none = 0")
+
+
+def collect(frame: DataFrame) -> list[Row]:
+    """The rows of a frame, with times in the session's zone.
+
+    pyspark cannot convert TIMESTAMP '0001-01-01' ("year 0 is out of range").
+    """
+    times = {name for name, kind in frame.dtypes if kind == "timestamp"}
+    names = {name: sql.quote(name) for name in frame.columns}
+    texts = [f"CAST({n} AS STRING) AS {n}" if name in times else n for name, n in names.items()]
+    return [
+        tuple(_read_time(value) if name in times else value for name, value in zip(frame.columns, row, strict=True))
+        for row in frame.selectExpr(*texts).collect()
+    ]
+
+
+def _read_time(text: str | None) -> dt.datetime | None:
+    if text is None:
+        return None
+    whole, _, fraction = text.partition(".")
+    return dt.datetime.fromisoformat(f"{whole}.{fraction:0<6}")
