@@ -83,7 +83,8 @@ CREATE OR REPLACE MACRO _spark_plus
 -- A value inside of TO_JSON(STRUCT(...)); times have a form.
 CREATE OR REPLACE MACRO _spark_json
     (x, form) AS CASE
-        WHEN regexp_matches(typeof(x), 'STRUCT|MAP|BLOB|\[|DECIMAL.*,[1-9]') THEN error('[UNKNOWN] this type in TO_JSON')
+        WHEN regexp_matches(typeof(x), 'STRUCT|MAP|BLOB|(DOUBLE|FLOAT|TIMESTAMP|\]|\))\[|DECIMAL.*,[1-9]')
+            THEN error('[UNKNOWN] this type in TO_JSON')
         WHEN typeof(x) IN ('DOUBLE', 'FLOAT') AND _spark_text(x) IS NULL THEN NULL
         ELSE to_json(x)
     END,

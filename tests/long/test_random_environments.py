@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import seeds
 from tests.spark.test_environments import ENVIRONMENTS, ZONE
-from tests.spark.test_random import drop, merge_batches
+from tests.support.random_batches import SparkSide, play
 from tests.support.random_specs import EPOCH, make_case
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, environment: str, seed
     case = make_case(seed, target, str(tmp_path))
     zone = ENVIRONMENTS[environment].get(ZONE, "UTC")
     case = replace(case, epoch=EPOCHS.get(environment, EPOCH), how=replace(case.how, zone=zone))
-    spec, _ = merge_batches(session, case, batches=2)
+    side = SparkSide(session)
+    side.drop(play(side, case, batches=2))
     for name, value in ENVIRONMENTS[environment].items():
         assert session.conf.get(name) == value, "a run leaves the session as it was"
-    drop(session, spec)

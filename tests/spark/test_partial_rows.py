@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from tests.conftest import runnable, seeds
-from tests.spark.test_random import BATCHES, Batch
+from tests.conftest import seeds
+from tests.support.random_batches import BATCHES, SparkSide, play
 from tests.support.random_specs import make_cdc_case
 
 if TYPE_CHECKING:
@@ -28,14 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_random_partial_rows(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     case = make_cdc_case(seed, f"partial.t{seed}", str(tmp_path))
-    state: Any = {}
-    batches = BATCHES - 1 if seed in FEW else BATCHES
-    for number in range(batches):
-        batch = Batch(spark, case, number, f"seed {seed}, batch {number}\n{case.text}")
-        state = batch.check(state, again=number == batches - 1)
-    spec = runnable(spark, load_spec_text(case.text))
-    failed = [result for result in Runner(spark).check(spec) if result.failures and result.name != "known_b"]
-    assert not failed, f"seed {seed}: {failed}\n{case.text}"
+    spec = play(SparkSide(spark), case, BATCHES - 1 if seed in FEW else BATCHES)
     if spec.quarantine is not None:
         kept = spark.table(spec.quarantine)
         assert 0 < kept.count() == kept.select("rule", "row_json").distinct().count()

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner
 from tests.conftest import seeds
-from tests.spark.test_random import BATCHES, drop, merge_batches
+from tests.support.random_batches import SparkSide, play
 from tests.support.random_types import KINDS, make_typed_case
 
 if TYPE_CHECKING:
@@ -26,11 +25,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_random_types(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    case = make_typed_case(seed, f"typed.t{seed}", str(tmp_path))
-    spec, _ = merge_batches(spark, case, BATCHES - 1)
-    failed = [result for result in Runner(spark).check(spec) if result.failures]
-    assert not failed, f"seed {seed}: {failed}\n{case.text}"
-    drop(spark, spec)
+    side = SparkSide(spark)
+    side.drop(play(side, make_typed_case(seed, f"typed.t{seed}", str(tmp_path)), batches=2))
 
 
 def test_each_type_is_drawn() -> None:

