@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import DataError, Runner, Spec, load_spec_text
+from scdgen.cases.spark import collect
 from scdgen.duck.database import Database
 from scdgen.sql import quote
-from tests.conftest import as_of, collect, runnable
+from tests.conftest import as_of, runnable
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, source_of
 from tests.support.reference import (
     Change,
