@@ -217,9 +217,9 @@ def _outcome(answer: Answer, kind: str | None, value: Any) -> Outcome:
 
 def _parse_type(kind: str) -> exp.DataType | None:
     """A type, or None of one without values to compare, such as an interval."""
-    if re.search(r"interval|variant|void", kind):
+    if re.search(r"interval|variant", kind) or kind == "void":
         return None
-    return exp.DataType.build(kind, dialect="databricks")
+    return exp.DataType.build(kind.replace("void", "string"), dialect="databricks")
 
 
 def _evaluate(db: duckdb.DuckDBPyConnection, text: str, rows: range) -> list[Any]:
@@ -232,7 +232,8 @@ def _evaluate(db: duckdb.DuckDBPyConnection, text: str, rows: range) -> list[Any
     if kind in ("DATE", "TIMESTAMP"):  # Python has neither the year 0 nor the year 10000
         query = f"SELECT CAST({text} AS VARCHAR) AS e FROM expression_rows"
     try:
-        return [_python(value, kind) for (value,) in db.execute(f"{query} WHERE _row < {len(rows)} ORDER BY _row").fetchall()]
+        found = db.execute(f"{query} WHERE _row < {len(rows)} ORDER BY _row").fetchall()
+        return [_python(value, kind) for (value,) in found]
     except (duckdb.Error, ValueError, OverflowError):
         return [_evaluate_row(db, f"{query} WHERE _row = {row}", kind) for row in rows]
 
@@ -263,7 +264,7 @@ def _python(value: Any, kind: str) -> Any:
 
 
 def _is_same(answer: Answer, kind: exp.DataType | None, value: Any) -> bool:
-    """Whether DuckDB's value is Spark's, with its text: an int is not the double 1.0, and 1.5 is not the decimal 1.50."""
+    """Whether DuckDB's value is Spark's, and has its text: 1 is not the double 1.0, and 1.5 is not the decimal 1.50."""
     if answer is None or value is None or kind is None:
         return answer is None and value is None
     match kind.this:
@@ -275,8 +276,10 @@ def _is_same(answer: Answer, kind: exp.DataType | None, value: Any) -> bool:
             same_names = isinstance(value, dict) and list(value) == list(answer)
             return same_names and _all_same(list(answer.values()), kinds, list(value.values()))
         case exp.DType.MAP:
-            pairs = [list(pair) for pair in value.items()] if isinstance(value, dict) else []
-            return len(pairs) == len(answer) and all(map(_all_same, answer, [kind.expressions] * len(pairs), pairs))
+            if not isinstance(value, dict) or len(value) != len(answer):
+                return False
+            pairs = zip(sorted(answer, key=_first_text), sorted(value.items(), key=_first_text), strict=True)
+            return all(_all_same(wanted, kind.expressions, pair) for wanted, pair in pairs)
         case exp.DType.BINARY | exp.DType.VARBINARY:
             return isinstance(value, bytes) and value.hex() == answer
         case exp.DType.FLOAT | exp.DType.DOUBLE:
@@ -290,6 +293,11 @@ def _is_same(answer: Answer, kind: exp.DataType | None, value: Any) -> bool:
     if kind.this in _TIMES:
         return _is_same_time(answer, kind.this, value)
     return isinstance(value, str) and value == answer
+
+
+def _first_text(pair: Sequence[Any]) -> str:
+    """Maps come to Python in any order."""
+    return str(pair[0])
 
 
 def _all_same(answers: Sequence[Answer], kinds: Sequence[exp.DataType], values: Sequence[Any]) -> bool:
@@ -310,7 +318,7 @@ def _is_same_time(answer: str, kind: exp.DType, value: Any) -> bool:
         if isinstance(value, dt.datetime):
             text = re.sub(r"(\.\d*?)0+$", r"\1", text.replace("T", " ")).removesuffix(".")
         value = _Time("TIMESTAMP" if isinstance(value, dt.datetime) else "DATE", text)
-    return value == _Time(wanted, answer)
+    return bool(value == _Time(wanted, answer))
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Record Spark's answers to the expressions of tests/cases/expressions: python -m tests.tools.expressions record [TOPIC ...]"""
+"""Record Spark's answers to tests/cases/expressions: python -m tests.tools.expressions record [TOPIC ...]"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Row
 
@@ -64,7 +64,9 @@ def _value(session: SparkSession, expression: str, kind: str, row: int) -> Answe
 def _values(session: SparkSession, expression: str, kind: str, view: str) -> list[Answer]:
     wanted = _AS_TEXT.sub("string", kind)
     frame = session.sql(f"SELECT {expression} AS e FROM {view}")
-    return [_spell(value) for (value,) in (frame if wanted == kind else frame.selectExpr(f"CAST(e AS {wanted})")).collect()]
+    if wanted != kind:
+        frame = frame.selectExpr(f"CAST(e AS {wanted})")
+    return [_spell(value) for (value,) in frame.collect()]
 
 
 def _error(error: Exception) -> Answer:
