@@ -285,14 +285,19 @@ def _is_same(answer: Answer, kind: exp.DataType | None, value: Any) -> bool:
         case exp.DType.FLOAT | exp.DType.DOUBLE:
             return isinstance(value, float) and _is_same_float(float(answer), value, kind.this == exp.DType.FLOAT)
         case exp.DType.DECIMAL:
-            return isinstance(value, Decimal) and value.as_tuple() == Decimal(answer).as_tuple()
+            return _is_exact(value) and Decimal(value).as_tuple() == Decimal(answer).as_tuple()
         case exp.DType.BOOLEAN:
             return isinstance(value, bool) and value == answer
     if kind.this in _WHOLE:
-        return isinstance(value, int | Decimal) and not isinstance(value, bool) and str(value) == str(answer)
+        return _is_exact(value) and str(value) == str(answer)
     if kind.this in _TIMES:
         return _is_same_time(answer, kind.this, value)
     return isinstance(value, str) and value == answer
+
+
+def _is_exact(value: Any) -> bool:
+    """A decimal without a fraction has the text of a whole number."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def _first_text(pair: Sequence[Any]) -> str:
