@@ -25,7 +25,7 @@ def test_each_expression_has_an_answer_per_row(topic: Topic) -> None:
         ("SPACE(3)", "'  '", Outcome.ANOTHER_VALUE),
         ("LENGTH(s)", "CAST(length(s) AS DOUBLE)", Outcome.ANOTHER_VALUE),  # a number with another text
         ("ASCII(s)", "NULL", Outcome.ANOTHER_VALUE),
-        ("SPLIT_PART(mail, '@', 0)", "''", Outcome.LENIENT),
+        ("SPLIT_PART(mail, '@', 0)", "left(mail, 0)", Outcome.LENIENT),
         ("CHARINDEX('c', s)", "instr(s, 'c')", Outcome.LENIENT),  # Spark does not know it
         ("REVERSE(s)", "error('no')", Outcome.STOPS),
         ("UPPER(s)", "no_function(s)", Outcome.STOPS),
