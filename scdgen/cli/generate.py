@@ -26,6 +26,7 @@ from scdgen.patterns.macro import render_macro
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
+from scdgen.sql.layout import remark
 from scdgen.sql.tokens import tokens
 
 # A notebook is in Databricks' source format: a header line, a separator between cells, and Markdown after ``-- MAGIC``.
@@ -266,7 +267,7 @@ def split_cells(script: str) -> list[str]:
 
 
 def _format_markdown(lines: Sequence[str]) -> str:
-    return "\n".join(f"{_MAGIC} {line}".rstrip() for line in ("%md", *lines))
+    return "\n".join(f"{_MAGIC} {remark(line)}".rstrip() for line in ("%md", *lines))
 
 
 def _print_meanings(spec: Spec, place: Path) -> None:

@@ -1,7 +1,8 @@
 """The gate: checks all SQL before it is written or sent to Spark, in the dialect of Databricks.
 
 sqlglot parses but never prints. The parser accepts too much (an empty ON, stray commas, a left-over ``{{ a }}``,
-unknown statements as a command), so the tree is checked too, and every name is resolved.
+unknown statements as a command), so the tree is checked too, every name is resolved, and
+a statement may only create, change or set what the spec names.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlglot.schema import MappingSchema
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
+from scdgen.patterns.facts import VIEW
 from scdgen.patterns.history import LAST_RUN
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.rows import SOURCE_VIEW
@@ -31,6 +33,7 @@ _TEXT = exp.DataType.build("STRING", dialect=DIALECT)
 _ANY = exp.DataType.build("STRUCT<_scd_any STRING>", dialect=DIALECT)
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
+_RUN = "_scd_run"  # the variable of rejects.sql
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
     "create.sql": ((exp.Create, exp.Merge), (exp.Create, exp.Merge)),
@@ -92,6 +95,7 @@ class _Gate:
             self.joined[name] = self.joined.get(name, set()) | columns
         # Tables that the user's expressions read in subqueries: their columns are not known here.
         self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
+        self.made = _list_made(spec, self.variables)
         self.facts = {sql.split_name(spec.members.inferred.fact)} if spec.members.inferred else set()
 
     def objections(self, name: str, text: str) -> Iterator[str]:
@@ -108,6 +112,7 @@ class _Gate:
             # A comment after the last semicolon is not a statement.
             trees = [tree for tree in Databricks().parser().parse(found, text) if isinstance(tree, exp.Expression)]
             yield from _kinds(name, trees)
+            yield from self._names(name, trees)
         except Exception as error:  # over some wrong texts sqlglot stumbles with errors of Python's own
             yield f"it cannot be read ({first_line(error)})"
             return
@@ -116,6 +121,13 @@ class _Gate:
         for tree in trees:
             if isinstance(tree, exp.Merge):
                 yield from self._merge(tree, own_columns=name != "rejects.sql")
+
+    def _names(self, file: str, trees: Sequence[exp.Expression]) -> Iterator[str]:
+        """Check that statements create, change and set only what the spec names."""
+        for tree in trees:
+            for kind, parts in _list_changed(tree):
+                if (kind, parts) not in self.made.get(file, ()):
+                    yield f"{kind.upper()} {sql.quote_parts(parts)} has no place in {file}: the spec does not name it"
 
     def _merge(self, tree: exp.Merge, own_columns: bool) -> Iterator[str]:
         """Check a MERGE: it has an ON, each list has the spec's columns, and all columns exist.
@@ -245,6 +257,56 @@ def _kinds(name: str, trees: Sequence[exp.Expression]) -> Iterator[str]:
         yield f"it must end with {' or '.join(kind.__name__.upper() for kind in last)}"
     if sum(isinstance(tree, exp.Merge) for tree in trees) > 1:
         yield "there is more than one MERGE"
+
+
+_Change = tuple[str, tuple[str, ...]]  # the kind of a statement, and the name of what it changes, in parts
+
+
+def _list_made(spec: Spec, variables: set[str]) -> dict[str, set[_Change]]:
+    """Return file -> what its statements may create, change and set."""
+    target, quarantine = spec.target_parts, sql.split_name(spec.quarantine) if spec.quarantine else ()
+    schemas = {parts: ("schema", parts[:-1]) for parts in (target, quarantine)}
+    known = {("variable", (name,)) for name in (*variables, *spec.params)} | {("temporary view", (SOURCE_VIEW,))}
+    views = [("view", spec.views.current), ("function", spec.views.as_of), ("view", spec.views.overlay)]
+    return {
+        "create.sql": {("table", target), schemas[target], ("merge", target)},
+        "infer.sql": {("merge", target)},
+        "merge.sql": {("merge", target), *known},
+        "plan.sql": {("temporary view", (VIEW,)), *known},
+        "views.sql": {(kind, sql.split_name(name)) for kind, name in views if name is not None},
+        "lookups.sql": {("view", sql.split_name(name)) for name in spec.lookups},
+        "rejects.sql": {
+            ("table", quarantine), schemas[quarantine], ("merge", quarantine), ("variable", (_RUN,)), *known
+        },
+        "evolve.sql": {("alter", target)},
+    }  # fmt: skip
+
+
+def _list_changed(tree: exp.Expression) -> Iterator[_Change]:
+    """Yield what a statement creates, changes or sets; nothing for a query."""
+    if isinstance(tree, exp.Declare):
+        for item in tree.expressions:
+            yield from (("variable", (name.name,)) for name in item.this)
+    elif isinstance(tree, exp.Set):
+        for item in tree.expressions:
+            named = item.this.this if isinstance(item.this, exp.EQ) else item.this
+            names = named.expressions if isinstance(named, exp.Tuple) else [named]
+            yield from ((str(item.args.get("kind") or "setting").lower(), _parts(name)) for name in names)
+    elif isinstance(tree, exp.Create):
+        properties = tree.args.get("properties")
+        is_temporary = properties is not None and properties.find(exp.TemporaryProperty) is not None
+        yield f"{'temporary ' if is_temporary else ''}{tree.kind}".lower(), _parts(tree.this)
+    elif isinstance(tree, exp.Merge | exp.Alter):
+        yield type(tree).__name__.lower(), _parts(tree.this)
+
+
+def _parts(node: exp.Expression | None) -> tuple[str, ...]:
+    """Return the name of a table, view, function or variable, in parts; its text if it is not a name."""
+    while isinstance(node, exp.Schema | exp.UserDefinedFunction):
+        node = node.this
+    if isinstance(node, exp.Table | exp.Column):
+        return tuple(part.name for part in node.parts)
+    return (node.name or node.sql() if node is not None else "",)
 
 
 def _unresolved_text(error: Exception) -> str:

@@ -24,7 +24,7 @@ from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
 from scdgen.patterns.columns import aliased, equal, named, struct
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
-from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, same, spread, when
+from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, remark, same, spread, when
 
 
 def environment(templates: str | None = None) -> SandboxedEnvironment:
@@ -61,6 +61,7 @@ FILTERS = {
     "named_as": named_as,
     "quoted": quote,
     "commented": commented,
+    "remark": remark,
     "same": same,
     "spread": spread,
     "struct": struct,

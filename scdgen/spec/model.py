@@ -92,7 +92,7 @@ def _no_control(text: str) -> str:
     text = text.rstrip("\n")  # | and > in YAML leave one
     if text.splitlines() not in ([], [text]):  # in a comment of the SQL, a new line would run
         raise ValueError("holds a line break; write it on one line, or after > so that YAML joins the lines")
-    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+    if sql.CONTROL.search(text):
         raise ValueError("holds a control character; write plain text")
     return text
 

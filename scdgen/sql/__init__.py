@@ -1,6 +1,7 @@
 """SQL as text: quoting, reading a user's expression, tokens, types and the layout of lists. Knows no spec."""
 
 from scdgen.sql.expression import (
+    CONTROL,
     LINE_ENDS,
     Fragment,
     expression,
@@ -16,6 +17,7 @@ from scdgen.sql.expression import (
 )
 
 __all__ = [
+    "CONTROL",
     "LINE_ENDS",
     "Fragment",
     "expression",

@@ -87,6 +87,8 @@ def quote_parts(parts: Sequence[str]) -> str:
 _ESCAPED = (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\0", "\\0"), ("${", "$\\{"))
 # Line ends to some readers, such as Python's splitlines, but not to others.
 LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# No name and no text of a spec may hold one: after a line break, the rest of a comment would run.
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def text_literal(value: str) -> str:
@@ -135,7 +137,7 @@ def split_name(text: str) -> tuple[str, ...]:
     if len(parts) > 3:
         raise ValueError(f"'{text}' has {len(parts)} parts; write one to three: catalog.schema.table")
     for part in parts:
-        if re.search(r"[/\\\x00-\x1f\x7f]", part) or part in {".", ".."}:
+        if re.search(r"[/\\]", part) or CONTROL.search(part) or part in {".", ".."}:
             what = "holds a slash or a control character, which no table name may"
             raise ValueError(f"'{text}' {what}; write the table's name")
     return parts
@@ -343,8 +345,12 @@ def _one(text: str, what: str) -> exp.Expression:
     if any(token.comments for token in found) or "--" in _outside_strings(text, found):
         raise ValueError(f"'{shorten(text)}' holds a comment; comments belong in the YAML, after a #")
     for token in found:
-        if token.token_type is TokenType.STRING and "\n" in text[token.start : token.end + 1]:
+        control = CONTROL.search(text, token.start, token.end + 1)
+        if control and control[0] == "\n" and token.token_type is TokenType.STRING:
             raise ValueError(f"'{shorten(text)}' holds a string over several lines; write \\n in it")
+        if control:
+            what = f"holds the control character {control[0]!a}; leave it out, or escape it in a string"
+            raise ValueError(f"'{shorten(text)}' {what}")
     if stray_comma(found):
         raise ValueError(f"'{shorten(text)}' has a stray comma; take it out")
     if any(token.token_type is TokenType.SEMICOLON for token in found):

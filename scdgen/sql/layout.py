@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from scdgen.sql.expression import CONTROL
+
 WIDTH = 120
 
 
@@ -57,7 +59,16 @@ def commented(text: str) -> str:
     >>> commented("Merges a batch.  Writes\\nnothing else.")
     '-- Merges a batch. Writes nothing else.'
     """
-    return textwrap.fill(" ".join(text.split()), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
+    return textwrap.fill(remark(text), WIDTH, initial_indent="-- ", subsequent_indent="-- ")
+
+
+def remark(text: str) -> str:
+    """Return a text for the rest of a comment's line: white space and control characters are one space.
+
+    >>> remark("the key\\n`a\\rb`")
+    'the key `a b`'
+    """
+    return " ".join(CONTROL.sub(" ", str(text)).split())
 
 
 def same(left: str, right: str, room: int = WIDTH - 40) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scdgen.sql.expression import quote, shorten, unquote
+from scdgen.sql.expression import CONTROL, quote, shorten, unquote
 
 # Spark's names -> the name that it shows.
 _PLAIN = {
@@ -115,7 +115,10 @@ def data_type(text: str) -> str:
     >>> data_type("decimal(12)"), data_type("long"), data_type("struct<a dec, `b c`: timestamp_ltz COMMENT 'x'>")
     ('DECIMAL(12, 0)', 'BIGINT', 'STRUCT<a: DECIMAL(10, 0), `b c`: TIMESTAMP>')
     """
-    return parse_type(text).render()
+    found = parse_type(text)
+    if any(map(CONTROL.search, found.names())):
+        raise ValueError(f"'{shorten(text)}': the name of a field holds a control character; take it out")
+    return found.render()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -148,6 +151,8 @@ def column_types(text: str) -> dict[str, str]:
             hint = "write for example: id int, after struct<id int, name string>"
             raise ValueError(f"'{shorten(text)}' is not a list of columns and types; {hint}")
         name = unquote(given[1])
+        if CONTROL.search(name):
+            raise ValueError(f"'{shorten(text)}': the name of a column holds a control character; take it out")
         if name.lower() in {known.lower() for known in found}:
             raise ValueError(f"'{name}' is named twice; keep one, upper and lower case are the same")
         if more := re.search(r"\b(NOT\s+NULL|COMMENT|DEFAULT|COLLATE)\b[^<>]*$", given[2], re.IGNORECASE):

@@ -45,6 +45,18 @@ MUTATIONS = [
     ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "VACUUM crm.x", "does not know"),
     ("checks.sql", "SELECT *\n", "DELETE\n", "DELETE"),
     ("views.sql", "CREATE OR REPLACE VIEW", "CREATE OR VIEW", "does not know"),
+    ("merge.sql", "MERGE INTO crm.", "MERGE INTO hr.", "MERGE hr.customer_address has no place in merge.sql"),
+    ("merge.sql", "\nMERGE INTO", "\nCREATE TABLE hr.x AS SELECT 1 AS a;\nMERGE INTO", "TABLE hr.x has no place"),
+    ("merge.sql", "\nMERGE INTO", "\nCREATE TEMPORARY VIEW x AS SELECT 1 AS a;\nMERGE INTO", "TEMPORARY VIEW x has"),
+    ("merge.sql", "\nMERGE INTO", "\nSET spark.sql.ansi.enabled = false;\nMERGE INTO", "has no place in merge.sql"),
+    ("merge.sql", "\nMERGE INTO", "\nSET VARIABLE other = 1;\nMERGE INTO", "VARIABLE other has no place"),
+    ("merge.sql", "\nMERGE INTO", "\nDECLARE VARIABLE other INT;\nMERGE INTO", "VARIABLE other has no place"),
+    ("plan.sql", "VIEW _scd_plan", "VIEW crm.customer", "TEMPORARY VIEW crm.customer has no place"),
+    ("create.sql", "CREATE SCHEMA IF NOT EXISTS crm", "CREATE SCHEMA IF NOT EXISTS hr", "SCHEMA hr has no place"),
+    ("create.sql", "TABLE IF NOT EXISTS crm.", "TABLE IF NOT EXISTS hr.", "TABLE hr.customer_address has no place"),
+    ("create.sql", ");\n", ");\nCREATE VIEW crm.v AS SELECT 1 AS a;\n", "VIEW crm.v has no place"),
+    ("views.sql", "REPLACE VIEW crm.", "REPLACE VIEW hr.", "VIEW hr.customer_address_current has no place"),
+    ("views.sql", "REPLACE FUNCTION crm.", "REPLACE FUNCTION hr.", "FUNCTION hr.customer_address_as_of has no place"),
 ]  # fmt: skip
 
 

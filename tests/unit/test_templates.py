@@ -36,6 +36,28 @@ from scdgen.spec.rules import JOIN_STEPS, STEPS
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 
+TEMPLATES = sorted((ROOT / "templates").rglob("*.sql.j2"))
+
+
+def _is_kept_in_line(node: nodes.Node) -> bool:
+    """Whether an expression of a template cannot end the comment that it is in."""
+    if isinstance(node, nodes.Filter):
+        return node.name in ("remark", "commented")
+    if isinstance(node, nodes.CondExpr):
+        return all(map(_is_kept_in_line, filter(None, (node.expr1, node.expr2))))
+    if isinstance(node, nodes.Concat):
+        return all(map(_is_kept_in_line, node.nodes))
+    return isinstance(node, nodes.Const)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=[path.relative_to(ROOT).as_posix() for path in TEMPLATES])
+def test_values_in_comments_are_kept_in_their_line(path: Any) -> None:
+    """Each value after -- goes through ``remark``: what follows a line break in it would run."""
+    for line in path.read_text().splitlines():
+        for value in re.findall(r"\{\{-?(.*?)-?\}\}", line.partition("--")[2]) if "--" in line else ():
+            (output,) = environment().parse("{{" + value + "}}").body
+            assert isinstance(output, nodes.Output) and _is_kept_in_line(output.nodes[0]), line.strip()
+
 
 def patterns() -> list[Pattern]:
     found = [rules_of(name) for name in pattern_names()]
