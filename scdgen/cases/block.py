@@ -24,6 +24,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "decimal": Decimal,
     "date": dt.date.fromisoformat,
     "timestamp": dt.datetime.fromisoformat,
+    "timestamp_ntz": dt.datetime.fromisoformat,
     "boolean": {"true": True, "false": False}.__getitem__,
 }
 
