@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scdgen import paths
 from scdgen.cli import output
 from scdgen.cli.options import (
     EngineOptions,
@@ -66,7 +67,7 @@ def check(
     if not as_json and (text := format_reports(reports)):
         click.echo(text)
     if junit is not None:
-        Path(junit).write_text(render_junit(reports), encoding="utf-8")
+        paths.write_text(Path(junit), render_junit(reports))
     if status := exit_status(reports):
         raise click.exceptions.Exit(status)
 

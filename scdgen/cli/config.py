@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from scdgen.errors import NO_UTF8, UsageError, nearest
+from scdgen.paths import read_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -128,7 +129,7 @@ def _read_settings() -> tuple[str, tuple[str, ...], dict[str, Any]]:
         if not Path(file).is_file():
             continue
         try:
-            found: Any = tomllib.loads(Path(file).read_text("utf-8"))
+            found: Any = tomllib.loads(read_text(Path(file)))
         except UnicodeDecodeError:
             raise UsageError(f"{file}: {NO_UTF8}") from None
         except tomllib.TOMLDecodeError as error:

@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +14,10 @@ import click
 from click.core import ParameterSource
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from scdgen import log
+from scdgen import log, paths
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
-from scdgen.cli.output import code, say
+from scdgen.cli.output import code, escape_control, say
 from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render_feeds
@@ -66,9 +65,9 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     \b
     Example:  scdgen validate specs
     """
-    paths = find_specs(specs)
-    with map_specs(len(paths), jobs) as each:
-        loaded = load_specs(paths, each)
+    found = find_specs(specs)
+    with map_specs(len(found), jobs) as each:
+        loaded = load_specs(found, each)
         for spec, _ in zip(loaded, each(partial(render_feeds, templates=templates), loaded), strict=True):
             say(f"{spec.origin}: ok ({spec.target})")
 
@@ -113,9 +112,9 @@ def generate(
     if kind == DBT:
         _generate_macros(specs, templates, out, check, diff)
         return
-    changed, dry, paths = 0, check or diff, find_specs(specs)
-    with map_specs(len(paths), jobs) as each:
-        loaded = load_specs(paths, each)
+    changed, dry, found = 0, check or diff, find_specs(specs)
+    with map_specs(len(found), jobs) as each:
+        loaded = load_specs(found, each)
         if not dry:
             _warn_of_local_paths(loaded)
         # Headers name the spec relative to the output's parent folder, so that they do not depend on the working one.
@@ -126,13 +125,13 @@ def generate(
             (spec.folder, format_)
             for spec in shown
             for format_, names in ADDED.items()
-            if kind == format_ or any(Path(out, spec.folder, name).is_file() for name in names)
+            if kind == format_ or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
         )
         made = each(partial(render_files, templates=templates, added=added), shown)
         for spec, files in zip(shown, made, strict=True):
             differ, folder = 0, Path(out, spec.folder)
             for name in _list_names(spec, folder):
-                differ += _write_file(folder / name, files.get(name), dry)
+                differ += _write_file(folder / name, files.get(name), dry, Path(out))
             if diff and differ:
                 _print_meanings(spec, folder)
             changed += differ
@@ -162,7 +161,7 @@ def _generate_macros(projects: Sequence[str], templates: str | None, out: str, c
         manifest = find_manifest(Path(project))
         folder = Path(out) if chosen else manifest.parent.parent / _MACROS
         for model in read_models(manifest, read_text(manifest)):
-            changed += _write_file(folder / f"{model.name}.sql", render_macro(model, templates), check)
+            changed += _write_file(folder / f"{model.name}.sql", render_macro(model, templates), check, folder)
     if check:
         _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT)
 
@@ -205,8 +204,8 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
 
 def _read_stored(folder: Path) -> str:
     """Read the ``spec.json`` in a folder; empty without one."""
-    file = folder / SPEC_JSON
-    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+    file, root = folder / SPEC_JSON, folder.parent
+    return paths.read_bytes(file, root=root).decode("utf-8", "replace") if paths.exists(file, root) else ""
 
 
 def render_files(
@@ -286,9 +285,12 @@ def _print_meanings(spec: Spec, place: Path) -> None:
         click.echo(f"{spec.target}: {line}")
 
 
-def _write_file(path: Path, text: str | None, check: bool) -> int:
-    """Write ``text`` to a file (``None``: remove it), or show the diff with ``check``; returns 1 if it differs."""
-    before = path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
+def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
+    """Write ``text`` to a file below ``out`` (``None``: remove it), or show the diff with ``check``.
+
+    Returns 1 if it differs. Raises :class:`SpecError` for a link.
+    """
+    before = paths.read_bytes(path, root=out).decode("utf-8", "replace") if paths.exists(path, out) else None
     if before == text:
         return 0
     if check:
@@ -296,22 +298,12 @@ def _write_file(path: Path, text: str | None, check: bool) -> int:
             (before or "").splitlines(), (text or "").splitlines(), f"{path} (on disk)", f"{path} (of the spec)",
             lineterm="",
         )  # fmt: skip
-        click.echo("\n".join(lines))
+        click.echo("\n".join(map(escape_control, lines)))
     elif text is None:
-        path.unlink()
+        paths.remove(path, out)
         say(f"removed {path}")
     else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Atomic; replaces a link rather than the file that it points to.
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            temporary.write_bytes(text.encode())
-            temporary.replace(path)
-        except OSError as error:
-            with suppress(OSError):
-                temporary.unlink()
-            error.filename = str(path)  # not the temporary file
-            raise
+        paths.write_text(path, text, out)
         say(f"wrote {path}")
     return 1
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scdgen import paths
 from scdgen.cli.options import (
     EngineOptions,
     common_options,
@@ -124,8 +125,7 @@ def init(
     if out is None:
         click.echo(text, nl=False)
         return
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
-    Path(out).write_text(text, encoding="utf-8")
+    paths.write_text(Path(out), text)
     say(f"wrote {out}")
 
 
@@ -168,7 +168,7 @@ def _read_auto_cdc(path: Path, target: str | None, given: Given) -> Draft:
 def read_text(path: Path) -> str:
     """Read a file that an option names. Raises :class:`UsageError`."""
     try:
-        return path.read_text(encoding="utf-8")
+        return paths.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and path.exists():
             raise UsageError(of_system(error, path)) from error

@@ -463,7 +463,7 @@ def find_specs(given: Iterable[str | Path]) -> list[Path]:
             found += inside
         elif item.suffix.lower() in _OF_ROWS and len(items) > 1:  # a pattern of --source that the shell has expanded
             raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
-        elif item.is_file():
+        elif item.is_file() or item.is_symlink():  # a link is refused when it is read
             found.append(item)
         elif item.exists():
             raise UsageError(f"{item}: is neither a file nor a folder; give the path of a spec")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from scdgen import paths
 from scdgen.cli import output
 from scdgen.cli.config import is_typed
 from scdgen.cli.options import (
@@ -145,8 +146,7 @@ def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: Versi
 def write_page(file: Path, text: str) -> None:
     """Write a page, and create its folder. Raises :class:`UsageError` if that fails."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="\n")
+        paths.write_text(file, text)
     except OSError as error:
         raise UsageError(f"--html {file}: cannot be written: {error.strerror}; name another file") from error
 

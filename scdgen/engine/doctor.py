@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from scdgen.engine.jvm import INSTALL_JAVA, find_java
+from scdgen.engine.jvm import INSTALL_JAVA, find_java, ivy_folder
 from scdgen.engine.session import local_session, remote_session, require_folder
 from scdgen.errors import ScdgenError, line_and_status
 
@@ -89,8 +89,7 @@ def check_jars(conf: Mapping[str, str]) -> Finding:
     """Check that Delta's JARs are in the cache of Ivy, which otherwise downloads them when Spark starts."""
     pyspark, delta = str(_version("pyspark")), str(_version("delta-spark"))
     minor = ".".join(pyspark.split(".")[:2])
-    default = Path.home() / (".ivy2" if pyspark.startswith("3.") else ".ivy2.5.2")
-    folder = Path(conf.get("spark.jars.ivy", default)) / "jars"
+    folder = Path(conf.get("spark.jars.ivy", ivy_folder(pyspark))) / "jars"
     name = re.compile(rf"io\.delta_delta-spark(_{re.escape(minor)})?_2\.1\d-{re.escape(delta)}\.jar")
     found = next((jar for jar in sorted(folder.glob("io.delta_*.jar")) if name.fullmatch(jar.name)), None)
     if found is None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import time
@@ -67,6 +68,24 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scdgen")
 
 
+def make_private(folder: Path) -> bool:
+    """Create a folder that only this user can write, and return whether it is one.
+
+    Java runs what the files in it name.
+    """
+    with suppress(OSError):  # a cache is optional
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+        is_own = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+        return stat.S_ISDIR(found.st_mode) and is_own
+    return False
+
+
+def ivy_folder(pyspark: str) -> Path:
+    """The folder into which Ivy downloads JARs, in this version of pyspark, if no setting names another one."""
+    return Path.home() / (".ivy2" if pyspark.startswith("3.") else ".ivy2.5.2")
+
+
 def takes_class_path(conf: Mapping[str, str]) -> bool:
     """Whether all of Spark is in this JVM, and the user chooses no JARs.
 
@@ -90,12 +109,18 @@ class JarList:
         return cls(cache_folder() / f"jars-{versions}.txt")
 
     def read(self) -> list[str]:
-        """The paths; none if the list or one of them is missing."""
+        """The paths; none if the list or one of them is missing, or if one is not of Ivy."""
         try:
-            jars = self.file.read_text(encoding="utf-8").split("\n")
-        except OSError:
+            jars = self.file.read_text(encoding="utf-8").split("\n") if make_private(self.file.parent) else []
+        except (OSError, UnicodeDecodeError):
             return []
-        return jars if all(Path(jar).is_file() for jar in jars) else []
+        return jars if self._are_of_ivy(jars) else []
+
+    def _are_of_ivy(self, jars: Sequence[str]) -> bool:
+        """Whether all paths are JARs in the folder of Ivy."""
+        folder = (ivy_folder(version("pyspark")) / "jars").resolve()
+        found = [Path(jar).resolve() for jar in jars]
+        return all(jar.is_file() and jar.is_relative_to(folder) for jar in found)
 
     def write(self, found: str, shipped: Path) -> None:
         """Save the paths of ``spark.jars``, except JARs that Spark has too, in the folder ``shipped``.
@@ -108,10 +133,9 @@ class JarList:
         paths = [re.sub("^file:/+", "/", jar) for jar in found.split(",") if jar]
         # Ivy's file names are <group>_<artifact>-<version>.jar
         jars = [path for path in paths if re.sub(r"^[^_]*_|-\d.*", "", Path(path).name) not in own]
-        if not jars or not all(Path(jar).is_file() for jar in jars):
+        if not jars or not self._are_of_ivy(jars) or not make_private(self.file.parent):
             return
         with suppress(OSError):  # a cache is optional
-            self.file.parent.mkdir(parents=True, exist_ok=True)
             part = self.file.with_suffix(f".{os.getpid()}")
             part.write_text("\n".join(jars), encoding="utf-8")
             part.replace(self.file)
@@ -145,6 +169,8 @@ class ClassArchive:
 
         None unless ``write``, and while another process may write it.
         """
+        if not make_private(self.file.parent):
+            return ""
         try:
             with self.file.open("rb") as archive:
                 complete = any(archive.read(4))  # Java writes the header last
@@ -157,7 +183,6 @@ class ClassArchive:
         if not write:
             return ""
         with suppress(OSError):  # a cache is optional
-            self.file.parent.mkdir(parents=True, exist_ok=True)
             if os.access(self.file.parent, os.W_OK) and shutil.disk_usage(self.file.parent).free > _ARCHIVE_SPACE:
                 return f"-XX:ArchiveClassesAtExit={self.file}"
         return ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import re
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from jinja2 import (
     BaseLoader,
     ChoiceLoader,
+    Environment,
     FileSystemLoader,
     PackageLoader,
     StrictUndefined,
@@ -18,9 +20,11 @@ from jinja2 import (
     TemplateSyntaxError,
     select_autoescape,
 )
+from jinja2.loaders import split_template_path
 from jinja2.sandbox import SandboxedEnvironment
 
 from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
+from scdgen.paths import exists, read_bytes
 from scdgen.patterns.columns import aliased, equal, named, struct
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
@@ -47,6 +51,18 @@ def environment(templates: str | None = None) -> SandboxedEnvironment:
         )
         raise UsageError(f"--templates {templates}: no file has the name of one of scdgen's templates{hint}")
     return _environment(str(folder), found)
+
+
+class _OwnFolder(FileSystemLoader):
+    """A user's folder of templates, in which no link is followed."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        """Return the text of a template as Jinja asks for it. Raises :class:`SpecError` for a link."""
+        root = Path(self.searchpath[0])
+        place = root.joinpath(*split_template_path(template))
+        if exists(place, root):
+            read_bytes(place, 0, root)
+        return super().get_source(environment, template)
 
 
 FILTERS = {
@@ -82,7 +98,7 @@ def _own() -> BaseLoader:
 def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
     """Cache one environment per folder and state of its files, because Jinja does not notice new files."""
     environment = SandboxedEnvironment(
-        loader=ChoiceLoader([FileSystemLoader(templates), _own()]) if templates else _own(),
+        loader=ChoiceLoader([_OwnFolder(templates), _own()]) if templates else _own(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -17,6 +17,7 @@ from ruamel.yaml.reader import ReaderError
 
 from scdgen import sql
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
+from scdgen.paths import read_text
 from scdgen.spec.joins import fill_in
 from scdgen.spec.model import Model, ShortForm, Spec, find_model
 from scdgen.spec.pattern import pattern_names
@@ -78,7 +79,7 @@ def read_spec(path: str | Path) -> Spec:
     try:
         if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
             raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
@@ -117,7 +118,7 @@ def _find_joined(spec: Spec) -> Iterator[Spec]:
         if other.suffix not in {".yml", ".yaml"} or other == path:
             continue
         with suppress(OSError, UnicodeDecodeError, SpecError):
-            text = other.read_text(encoding="utf-8")
+            text = read_text(other)
             if any(table in text.lower() for table in tables):
                 yield load_spec_text(text, name=other.as_posix())
 
@@ -417,7 +418,7 @@ class Lines:
     @classmethod
     def of_file(cls, origin: str) -> Lines:
         """Read the file of a spec."""
-        return cls(Path(origin).read_text(encoding="utf-8"), origin)
+        return cls(read_text(Path(origin)), origin)
 
     def of(self, place: Location) -> int:
         """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""

@@ -25,6 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
+from scdgen.paths import folder_name
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.types import column_types, data_type
 from scdgen.sql.zones import time_zone
@@ -832,8 +833,8 @@ class Spec(Model):
 
     @property
     def folder(self) -> str:
-        """Return the folder of the spec's files below ``generated/``: the target's name without quotes."""
-        return ".".join(self.target_parts)
+        """Return the folder of the spec's files below ``generated/``, as :func:`~scdgen.paths.folder_name` names it."""
+        return folder_name(self.target_parts)
 
     def column_source(self, name: str) -> str:
         """Return the SQL expression over a source row for a column."""

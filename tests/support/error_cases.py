@@ -34,6 +34,7 @@ class File(_Model):
     text: str = ""
     encoding: str = "utf-8"
     hex: str | None = None
+    link: str | None = None
     mode: int | None = None
 
     @model_validator(mode="before")
@@ -45,6 +46,9 @@ class File(_Model):
         """Write it; ``HERE`` in the text is the working folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
         text = _placed(self.text)
+        if self.link is not None:
+            path.symlink_to(self.link)
+            return
         path.write_bytes(bytes.fromhex(self.hex) if self.hex is not None else text.encode(self.encoding))
         if self.mode is not None:
             path.chmod(self.mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -192,17 +193,113 @@ def test_target_that_is_a_path_is_refused(name: str, tmp_path: Path, capsys: pyt
     assert "target: " in capsys.readouterr().err
 
 
-def test_symlink_is_replaced_not_followed(tmp_path: Path) -> None:
-    """generate replaces a link in its output folder and leaves the file it points to unchanged."""
-    (tmp_path / "s.yml").write_text(PLAIN)
-    (tmp_path / "out/a.b").mkdir(parents=True)
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    (tmp_path / "out/a.b/merge.sql").symlink_to(victim)
+def run(*arguments: object) -> int:
+    """The exit status of a command."""
     with pytest.raises(SystemExit) as stopped:
-        main(["generate", str(tmp_path / "s.yml"), "--out", str(tmp_path / "out")])
-    assert victim.read_text() == "precious"
-    assert stopped.value.code == 0 and not (tmp_path / "out/a.b/merge.sql").is_symlink()
+        main(list(map(str, arguments)))
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a spec in ``specs``, next to a folder and a file that are not to be touched."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/views.sql").write_text("precious")
+    (tmp_path / "secret").write_text("ghp_token")
+    (tmp_path / "work/specs").mkdir(parents=True)
+    (tmp_path / "work/specs/s.yml").write_text(PLAIN)
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+LINKS = [
+    # command, place of the link, what it leads to
+    ("generate --check specs", "generated/a.b/merge.sql", "../../../secret"),
+    ("generate --diff specs", "generated/a.b/spec.json", "../../../secret"),
+    ("generate specs", "generated/a.b/merge.sql", "../../../secret"),
+    ("generate specs", "generated/a.b/notebook.sql", "/proc/self/environ"),
+    ("generate --check specs", "generated/a.b/merge.sql", "/proc/self/environ"),
+    ("generate specs", "generated/a.b", "../../outside"),
+    ("generate --out HERE/generated specs", "generated/a.b", "../../outside"),
+    ("generate specs", "generated", "../outside"),
+    ("generate specs", "generated/a.b/merge.sql", "not_there"),
+    ("validate specs", "specs/t.yml", "../../secret"),
+    ("validate HERE/specs", "specs/t.yml", "../../secret"),
+    ("validate specs/t.yml", "specs/t.yml", "s.yml"),
+    ("generate --templates own specs", "own/leak.j2", "../../secret"),
+    ("generate --templates own specs", "own/create.sql.j2", "../../secret"),
+    ("validate specs", "scdgen.toml", "../secret"),
+    ("init --dbt m.json", "m.json", "../secret"),
+]
+
+
+@pytest.mark.parametrize(("command", "link", "leads_to"), LINKS)
+def test_link_is_not_followed(
+    command: str, link: str, leads_to: str, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No command reads or writes through a link: it is named, and nothing changes."""
+    place = tree / "work" / link
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if link == "own/leak.j2":
+        (place.parent / "checks.sql.j2").write_text("-- {% include 'leak.j2' %}\nSELECT 1;\n")
+    place.symlink_to(leads_to)
+    assert run(*command.replace("HERE", str(tree / "work")).split()) == 1
+    said = "".join(capsys.readouterr())
+    assert f"{link}: is a link; remove it" in said and "ghp_token" not in said and "PATH=" not in said
+    assert (tree / "secret").read_text() == "ghp_token" and place.is_symlink()
+    assert [(file.name, file.read_text()) for file in (tree / "outside").iterdir()] == [("views.sql", "precious")]
+
+
+@pytest.mark.parametrize("odd", ["fifo", "zero"])
+def test_what_is_not_a_file_is_not_read(odd: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pipe next to a join, or in the output, would be waited for; a link to /dev/zero takes all memory."""
+    joined = PLAIN.replace("scd1", "scd2").replace("a.b", "a.j").replace("{table: c.d}", JOINED)
+    joined = joined.replace("id: int, v: string", "id: {type: int, from: c.id}, v: {type: string, from: c.v}")
+    Path("specs/s.yml").write_text(joined)
+    for place in ("specs/z.yml", "generated/a.j/merge.sql"):
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(place) if odd == "fifo" else Path(place).symlink_to("/dev/zero")
+    assert run("validate", "specs/s.yml") == 0
+    assert run("generate", "specs/s.yml") == 1
+    assert run("validate", "specs") == (2 if odd == "fifo" else 1)
+    err = capsys.readouterr().err
+    what = "is not a regular file; remove it" if odd == "fifo" else "is a link; remove it"
+    assert f"generated/a.j/merge.sql: {what}" in err
+    what = "is neither a file nor a folder; give the path of a spec" if odd == "fifo" else what
+    assert f"specs/z.yml: {what}" in err
+
+
+JOINED = "{feed: versions, join: {c: {table: a.b, keys: {id: id}}}}"
+
+
+def test_temporary_file_cannot_be_named_before(tree: Path) -> None:
+    """A link with the name that the temporary file would have leads nowhere."""
+    Path("generated/a.b").mkdir(parents=True)
+    for number in range(os.getpid() - 5, os.getpid() + 5):
+        Path(f"generated/a.b/.create.sql.{number}").symlink_to(tree / "secret")
+    assert run("generate", "specs") == 0
+    assert (tree / "secret").read_text() == "ghp_token" and not Path("generated/a.b/create.sql").is_symlink()
+
+
+FOLDERS = [
+    ("crm.a.b", "crm.a.b"), ("crm.`a.b`", "crm.a%2Eb"), ("con.customer", "%63on.customer"), ("AUX", "%41UX"),
+    ("com1", "%63om1"), ("console.x", "console.x"), ("crm.con", "crm.con"), ("crm.`x.`", "crm.x%2E"),
+    ("crm.`a:b`", "crm.a%3Ab"), ("crm.`a<b>|?*`", "crm.a%3Cb%3E%7C%3F%2A"), ("`.git`", "%2Egit"),
+    ("crm.`a%2Eb`", "crm.a%252Eb"), ("crm.straße", "crm.straße"), ("crm.`a b`", "crm.a%20b"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("target", "folder"), FOLDERS)
+def test_folder_is_a_name_on_every_system(target: str, folder: str) -> None:
+    assert load_spec_text(PLAIN.replace("a.b", json.dumps(target), 1)).folder == folder
+
+
+@pytest.mark.parametrize("text", ["\x1b]0;title\x07", "\x1b[2J"])
+def test_file_on_disk_cannot_move_the_cursor(text: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("generated/a.b").mkdir(parents=True)
+    Path("generated/a.b/merge.sql").write_text(f"-- {text}\n")
+    assert run("generate", "--check", "specs") == 1
+    assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from scdgen.cli.options import EngineOptions, are_small
-from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList
+from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, ivy_folder
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> list[Path]:
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """JARs as Ivy names them, and a folder with those that Spark ships."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = ivy_folder(version("pyspark")) / "jars"
+    folder.mkdir(parents=True)
     jars = [
-        tmp_path / name
+        folder / name
         for name in (
             "io.delta_delta-spark_4.2_2.13-4.4.0.jar",
             "com.fasterxml.jackson.core_jackson-core-2.13.5.jar",
@@ -40,6 +44,38 @@ def test_jars_are_listed_once(tmp_path: Path, found: list[Path], monkeypatch: py
     assert [file.name for file in jars.file.parent.iterdir()] == [jars.file.name]
     found[0].unlink()
     assert jars.read() == [], "Ivy has to look again"
+
+
+def test_cache_is_private_and_names_jars_of_ivy_only(
+    tmp_path: Path, found: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java runs what the files of the cache name."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    jars = JarList.of_environment()
+    before = os.umask(0)
+    try:
+        jars.write(found[0].as_uri(), tmp_path / "shipped")
+    finally:
+        os.umask(before)
+    assert jars.file.parent.stat().st_mode & 0o777 == 0o700
+    foreign = tmp_path / found[0].name
+    foreign.touch()
+    jars.file.write_text(f"{found[0]}\n{foreign}")
+    assert jars.read() == [], "one of them is not of Ivy"
+    (found[0].parent / "link.jar").symlink_to(foreign)
+    jars.file.write_text(f"{found[0].parent}/link.jar")
+    assert jars.read() == [], "a link leads out of Ivy's folder"
+    jars.file.write_text(str(found[0]))
+    assert jars.read() == [str(found[0])]
+    archive = ClassArchive.of((17, sys.executable), ["a.jar"])
+    archive.file.write_bytes(b"\xf0" + bytes(100))
+    assert archive.options(write=False)
+    jars.file.parent.chmod(0o770)
+    assert jars.read() == [] and archive.options(write=True) == "", "others can write it"
+    jars.file.parent.rename(tmp_path / "own")
+    (tmp_path / "own").chmod(0o700)
+    jars.file.parent.symlink_to(tmp_path / "own")
+    assert jars.read() == [] and archive.options(write=True) == "", "it is a link"
 
 
 def test_list_that_cannot_be_kept_is_no_error(tmp_path: Path, found: list[Path]) -> None:

@@ -1,0 +1,99 @@
+"""The files of a user's folders: read and written here alone, and never through a link.
+
+Whoever wrote a spec may also have put a link next to it or into the folder of the output. A relative path is checked
+from the working folder on, an absolute one from the folder above the file, or from ``root``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from scdgen.errors import Problem, SpecError
+
+# Devices of Windows, whatever follows a dot.
+_DEVICES = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9\u00b9\u00b2\u00b3])(?=\.|$)", re.IGNORECASE)
+
+
+def exists(path: Path, root: Path | None = None) -> bool:
+    """Whether a file is there. Raises :class:`SpecError` for a link."""
+    _require_no_link(path, root)
+    return path.exists()
+
+
+def read_bytes(path: Path, most: int | None = None, root: Path | None = None) -> bytes:
+    """Read a file, and of a longer one ``most`` + 1 bytes.
+
+    Raises :class:`SpecError` for a link, and for what is not a file, such as a pipe, which would be waited for.
+    """
+    _require_no_link(path, root)
+    with open(path, "rb", opener=_open) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise _refusal(path, "is not a regular file; remove it")
+        return file.read() if most is None else file.read(most + 1)
+
+
+def read_text(path: Path, root: Path | None = None) -> str:
+    """Read a file of UTF-8 text, with line breaks of any system. Raises as :func:`read_bytes` does."""
+    return read_bytes(path, None, root).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def write_text(path: Path, text: str, root: Path | None = None) -> None:
+    """Write a file whole or not at all, and create its folder. Raises :class:`SpecError` as :func:`read_bytes` does."""
+    if exists(path, root) and not path.is_file() and not path.is_dir():
+        raise _refusal(path, "is not a regular file; remove it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".scdgen-{secrets.token_hex(8)}")
+    try:
+        # A name that is not there yet, with the rights of the umask, which a file of tempfile would not have.
+        with part.open("xb") as file:
+            file.write(text.encode())
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        error.filename, error.filename2 = str(path), None  # not the temporary file
+        raise
+
+
+def remove(path: Path, root: Path | None = None) -> None:
+    """Remove a file. Raises :class:`SpecError` for a link."""
+    _require_no_link(path, root)
+    path.unlink()
+
+
+def folder_name(parts: Sequence[str]) -> str:
+    """Return the name of a folder for a qualified name, which every system can have; no two names have the same.
+
+    >>> folder_name(("crm", "dim_customer")), folder_name(("crm", "a.b/c")), folder_name(("con", "x"))
+    ('crm.dim_customer', 'crm.a%2Eb%2Fc', '%63on.x')
+    """
+    name = ".".join(re.sub(r"[^\w-]", lambda found: _escaped(found[0]), part) for part in parts)
+    return _escaped(name[0]) + name[1:] if _DEVICES.match(name) else name
+
+
+def _escaped(character: str) -> str:
+    return quote(character, safe="") if not character.isascii() else f"%{ord(character):02X}"
+
+
+def _open(path: str, flags: int) -> int:
+    # Neither through a link that has just been made, nor waiting for the other end of a pipe.
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _require_no_link(path: Path, root: Path | None) -> None:
+    first = len((root or path.parent).parts) if path.is_absolute() else 0
+    for count in range(first + 1, len(path.parts) + 1):
+        place = Path(*path.parts[:count])
+        if place.is_symlink():
+            raise _refusal(place, "is a link; remove it")
+
+
+def _refusal(path: Path, what: str) -> SpecError:
+    return SpecError([Problem(path.as_posix(), 0, 0, what)])
