@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers matrix dbt orchestrators bench docs test-docs site format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -36,6 +36,7 @@ help:
 	@echo "make site    the documentation as a site in .build/site, its links checked; open .build/site/index.html"
 	@echo "make crash   a stream and a folder of specs, each killed ten times and started again; TIMES=N chooses"
 	@echo "make writers four writers bring 200 batches to one table (minutes); BATCHES=N chooses"
+	@echo "make lowest  the tests without Spark on the lowest versions that pyproject.toml allows (minutes)"
 	@echo "make matrix  the core of the tests on Spark 3.5, 4.0, 4.1 and 4.2, each in an environment of its own (half an hour)"
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
@@ -86,7 +87,7 @@ spark: $(JARS)
 
 test-long: INPUTS = 5000
 test-long: BATCHES = 50
-test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers matrix dbt orchestrators
+test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
 
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
@@ -112,6 +113,15 @@ crash: $(READY)
 
 writers: $(READY)
 	$(BIN)/python tests/tools/writers.py --writers 4 --batches $(BATCHES) --seed $(SEED)
+
+# Created for each run, because the bounds may have changed. uv picks the lowest versions, which pip cannot.
+LOWEST := .build/lowest
+
+lowest:
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/python -m uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -e '.[dev]'
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -p no:cacheprovider -m 'not spark and not long'
 
 # Versions of Spark for make matrix; all by default.
 SPARK ?=

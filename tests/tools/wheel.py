@@ -29,6 +29,8 @@ def main() -> None:
         run(bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
         listed = run(bin_ / "python", "-m", "pip", "list", "--format=freeze").lower()
         assert "pyspark" not in listed, "the core install brings pyspark"
+        typed = "from importlib.resources import files; assert files('scdgen').joinpath('py.typed').is_file()"
+        run(bin_ / "python", "-c", typed, cwd=folder)
         away = folder / "elsewhere"
         for part in ("specs", "generated"):
             shutil.copytree(ROOT / part, away / part)

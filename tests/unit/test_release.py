@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from scdgen import __version__
 from tests.conftest import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text()
 KINDS = ["Added", "Changed", "Removed", "Fixed"]
@@ -48,3 +54,15 @@ def test_pages_install_from_a_checkout() -> None:
     }
     by_name = re.compile(r"(?:pip|pipx|uv) (?:install|add) +(?:-\S+ +)*['\"]?scdgen\b(?!\[\w+\] @)")
     assert [(path.name, found[0]) for path, text in texts.items() for found in by_name.finditer(text)] == []
+
+
+def test_lowest_versions_have_what_is_used() -> None:
+    """``make lowest`` runs the tests on the lowest versions; these two bounds have reasons that a test may not show."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lowest = dict(re.findall(r"^([\w.-]+)>=([\d.]+)", "\n".join(project["dependencies"]), re.MULTILINE))
+    assert lowest["click"] == "8.2", "8.1 has no NoArgsIsHelpError, without which each error is a traceback"
+    assert lowest["jinja2"] == "3.1.6", "the sandbox of earlier ones can be left"
+
+
+def test_types_are_in_the_package() -> None:
+    assert (ROOT / "scdgen/py.typed").is_file()
