@@ -30,6 +30,7 @@ from scdgen.sql.tokens import split_statements
 Row = tuple[Any, ...]
 # Errors of a value that does not convert or does not fit: the names that the macros give, and DuckDB's classes.
 _BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
+_FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
 _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException, duckdb.OutOfRangeException)
 _GIVEN = "_scd_given"  # rows of text
 _AT_ONCE = 200  # rows of an INSERT
@@ -141,7 +142,7 @@ class Database:
         key = f"{spec!r} {view} {params}"
         if key not in self._compiled:
             bound = bind(spec, view, params or {})
-            require_known_spec(bound)
+            require_known_spec(bound, self.columns, view, self._translator.translate_expression)
             self._compiled[key] = compile_spec(bound)
         return self._compiled[key]
 
@@ -283,9 +284,9 @@ def _translate_error(error: duckdb.Error) -> Exception:
     text = str(error)
     if found := re.search(r"\[SCDGEN_([A-Z0-9_]+)\] (.*)", text):
         return DataError(found[2], rule=found[1].lower())
-    if found := re.search(r"\[UNKNOWN\] (.*)", text):
+    if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
     line = text.splitlines()[0]
-    if isinstance(error, _BAD_VALUES) or _BAD_VALUE.search(text):
+    if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
         return DataError(line, rule="cast")
     return EngineError(f"DuckDB: {line}")

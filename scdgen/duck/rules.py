@@ -19,6 +19,8 @@ from scdgen.duck.known import UnknownError, require_known
 from scdgen.sql.tokens import DIALECT
 
 _WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
+_FRACTIONS = {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL}
+_TEXTS = {exp.DType.TEXT, exp.DType.VARCHAR}
 _TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ, exp.DType.DATE}
 _UNKNOWN_TYPES = {exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.INTERVAL}
 _SIZED = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR}
@@ -34,7 +36,7 @@ _JSON_FORMS = {
 _READ = {
     "%Y": r"[0-9]{4}", "%m": r"[0-9]{2}", "%-m": r"[0-9]{1,2}", "%d": r"[0-9]{2}", "%-d": r"[0-9]{1,2}",
     "%H": r"[0-9]{2}", "%I": r"[0-9]{2}", "%-I": r"[0-9]{1,2}", "%M": r"[0-9]{2}", "%S": r"[0-9]{2}",
-    "%f": r"[0-9]{6}", "%p": r"[AP]M",
+    "%f": r"[0-9]{6}", "%p": r"[AaPp][Mm]",
 }  # fmt: skip
 _WRITTEN = {"%y", "%b", "%a", "%A"}
 
@@ -99,19 +101,39 @@ def _cast(node: exp.Cast) -> exp.Expr:
     >>> show("SELECT CAST(a AS INT), TRY_CAST(a AS DATE), CAST(a AS TIMESTAMP), CAST(a AS STRING), CAST('1' AS INT)")
     SELECT CAST(_SPARK_WHOLE(a) AS INT), TRY_CAST(_SPARK_TIME(a) AS DATE), CAST(_SPARK_ZONED(_SPARK_TIME(a)) AS TIMESTAMP), CAST(_SPARK_TEXT(a) AS TEXT), CAST('1' AS INT)
     """  # noqa: E501
-    kind = translate_type(node.to)
-    if isinstance(node.this, exp.Literal | exp.Null):
+    kind, value = translate_type(node.to), node.this
+    if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and _is_plain(value, kind.this)):
         return node
     tries = "try_" if isinstance(node, exp.TryCast) else ""
-    if kind.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not isinstance(node.this, exp.Anonymous):
-        node.set("this", call("_spark_text", node.this))
+    if kind.this in _TEXTS:
+        if not isinstance(value, exp.Anonymous):
+            node.set("this", call("_spark_text", value))
     elif kind.this in _WHOLE:
-        node.set("this", call(f"_spark_{tries}whole", node.this))
+        node.set("this", call(f"_spark_{tries}whole", value))
     elif kind.this in _TIMES:
-        node.set("this", call("_spark_time", node.this))
+        node.set("this", call("_spark_time", value))
         if kind.this != exp.DType.DATE:
             node.set("this", call(f"_spark_{tries}zoned", node.this))
+    elif kind.this in _FRACTIONS:
+        digits = call("_spark_digits", value) if kind.this == exp.DType.DECIMAL else value
+        node.set("this", call(f"_spark_{tries}number", digits))
+    elif kind.this == exp.DType.BOOLEAN and not tries:
+        node.set("this", call("_spark_truth", value))
+    elif kind.this == exp.DType.BINARY:
+        node.set("this", call("_spark_bytes", value))
+    elif kind.this in exp.DataType.NESTED_TYPES and not tries:
+        node.set("this", call("_spark_nested", value, exp.Cast(this=exp.Null(), to=kind.copy())))
+    else:
+        raise UnknownError(f"a cast to {node.to.sql(DIALECT)}")
     return node
+
+
+def _is_plain(value: exp.Literal, kind: exp.DType) -> bool:
+    """Whether both engines convert a literal in the same way."""
+    if not value.is_string:
+        return kind not in _WHOLE or value.name.isdigit()
+    form = r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?" if kind in _TIMES else r"[+-]?\d+"
+    return kind in _TEXTS or (kind in {*_TIMES, *_WHOLE, *_FRACTIONS} and bool(re.fullmatch(form, value.name)))
 
 
 def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
@@ -142,7 +164,7 @@ def _read_pattern(node: exp.Expr) -> exp.Expr:
     SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(CAST(_SPARK_ZONED(_SPARK_TIME(CAST('2024-01-01' AS DATE))) AS TIMESTAMP), '%Y%m%d')
     >>> show("SELECT DATE_FORMAT(b, 'Q')")
     Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: the pattern Q
+    scdgen.duck.known.UnknownError: the pattern Q: use --engine spark
     """  # noqa: E501
     form = node.args.get("format")
     to_date = "Date" in type(node).__name__
@@ -224,7 +246,7 @@ def _typed_case(node: exp.Case) -> exp.Expr:
     """``CASE WHEN TYPEOF(x) = 'string' THEN TRY_CAST(x AS t) ELSE x END``: branches have one type in DuckDB.
 
     >>> show("SELECT CASE WHEN TYPEOF(x) = 'string' THEN TRY_CAST(x AS DOUBLE) ELSE x END")
-    SELECT TRY_CAST(x AS DOUBLE)
+    SELECT TRY_CAST(_SPARK_TRY_NUMBER(x) AS DOUBLE)
     """
     first, rest = node.args["ifs"][0], node.args.get("default")
     tests_type = any(inside.name == "_spark_type" for inside in first.this.find_all(exp.Anonymous))
@@ -339,11 +361,14 @@ def _distinct(node: exp.ArrayDistinct) -> exp.Expr:
 
 
 def _field(node: exp.JSONExtractScalar) -> exp.Expr:
-    """GET_JSON_OBJECT of a text that is not JSON is NULL.
+    """GET_JSON_OBJECT of one field; a text that is not JSON may have one in Spark.
 
     >>> show("SELECT GET_JSON_OBJECT(a, '$.b')")
     SELECT _SPARK_VALID(a) ->> '$.b'
     """
+    path = node.expression.sql("duckdb").strip("'")
+    if not re.fullmatch(r"\$(\.\w+|\[\d+\])+", path):
+        raise UnknownError(f"GET_JSON_OBJECT with {path}")
     node.set("this", call("_spark_valid", node.this))
     return node
 
@@ -362,11 +387,165 @@ def _substring(node: exp.Substring) -> exp.Expr:
 
     >>> show("SELECT SUBSTRING(a, 0, 1)")
     Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: SUBSTRING from a place that is not a literal or 0
+    scdgen.duck.known.UnknownError: SUBSTRING with other places than numbers from 1 on: use --engine spark
     """
-    start = node.args["start"]
-    if start.name == "0" or not isinstance(start, exp.Literal | exp.Neg):
-        raise UnknownError("SUBSTRING from a place that is not a literal or 0")
+    if not _is_number(node.args["start"], 1) or not _is_number(node.args.get("length"), 0):
+        raise UnknownError("SUBSTRING with other places than numbers from 1 on")
+    return node
+
+
+def _is_number(node: exp.Expr | None, least: int) -> bool:
+    return node is None or (isinstance(node, exp.Literal) and node.name.isdigit() and int(node.name) >= least)
+
+
+def _is_text(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string and node.name != ""
+
+
+def _by_letters(node: exp.Func) -> exp.Expr:
+    """LEFT, RIGHT, LPAD, RPAD, REPEAT and SPLIT_PART of a number of letters that is not negative.
+
+    >>> show("SELECT LEFT(a, 2), SPLIT_PART(a, '.', 1)")
+    SELECT LEFT(a, 2), SPLIT_PART(a, '.', 1)
+    >>> show("SELECT RIGHT(a, b)")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: RIGHT with other arguments than literals: use --engine spark
+    """
+    numbers = [node.args.get(name) for name in ("expression", "times", "part_index") if node.args.get(name)]
+    texts = [node.args.get(name) for name in ("fill_pattern", "delimiter") if node.args.get(name)]
+    least = 1 if isinstance(node, exp.SplitPart) else 0
+    if not all(_is_number(number, least) for number in numbers) or not all(map(_is_text, texts)):
+        raise UnknownError(f"{node.sql_name()} with other arguments than literals")
+    return node
+
+
+def _found(node: exp.Func) -> exp.Expr:
+    """INSTR and REPLACE of a text that is not empty.
+
+    >>> show("SELECT REPLACE(a, '', 'b')")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: REPLACE of other text than a literal: use --engine spark
+    """
+    wanted = node.args.get("substr") or node.expression
+    if not _is_text(wanted) or node.args.get("position") or node.args.get("occurrence"):
+        raise UnknownError(f"{node.sql_name()} of other text than a literal")
+    return node
+
+
+def _trim(node: exp.Trim) -> exp.Expr:
+    """TRIM removes blanks, in DuckDB every space of Unicode.
+
+    >>> show("SELECT TRIM(a)")
+    SELECT TRIM(a, ' ')
+    """
+    if not node.args.get("expression"):
+        node.set("expression", exp.Literal.string(" "))
+    return node
+
+
+def _like(node: exp.Like | exp.ILike) -> exp.Expr:
+    r"""A pattern of LIKE has a backslash before what is meant as it is; in DuckDB it has not.
+
+    >>> show("SELECT a LIKE 'b_%'")
+    SELECT a LIKE 'b_%'
+    >>> show(r"SELECT a LIKE 'b\\_%'")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: LIKE with a backslash, or a pattern that is not a literal: use --engine spark
+    """
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or "\\" in pattern.name:
+        raise UnknownError("LIKE with a backslash, or a pattern that is not a literal")
+    return node
+
+
+# What regular expressions of Java and of DuckDB have in common.
+_REGEX = re.compile(
+    r"(?:[^\\\[\](){}*+?|]|\\[dw.\-\\/()\[\]{}*+?|^$]|\[\^?(?:[^\\\[\]&]|\\[dw.\-])+\]|[()|]|[*+?]|\{\d+(?:,\d*)?\})*"
+)
+_TWO_SIGNS = re.compile(r"(?<!\\)[*+?}][*+?]|\(\?")
+
+
+def _regex(node: exp.Func) -> exp.Expr:
+    r"""Regular expressions of the forms that both have; line ends differ.
+
+    >>> show(r"SELECT a RLIKE '^[a-z]+$', REGEXP_REPLACE(a, '(b)', '$1')")
+    SELECT REGEXP_MATCHES(_SPARK_LINE(a), '^[a-z]+$'), REGEXP_REPLACE(_SPARK_LINE(a), '(b)', '\1', 'g')
+    >>> show(r"SELECT a RLIKE '(?<=b)c'")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: the regular expression (?<=b)c: use --engine spark
+    """
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or not _REGEX.fullmatch(pattern.name) or _TWO_SIGNS.search(pattern.name):
+        raise UnknownError(f"the regular expression {pattern.name}")
+    if not pattern.name or node.args.get("flag") or node.args.get("position") or node.args.get("modifiers"):
+        raise UnknownError(f"{node.sql_name()} with these arguments")
+    node.set("this", call("_spark_line", node.this))
+    if isinstance(node, exp.RegexpReplace):
+        written = node.args.get("replacement")
+        if not isinstance(written, exp.Literal) or re.search(r"\\|\$(?![0-9])", written.name):
+            raise UnknownError("REGEXP_REPLACE with this replacement")
+        node.set("replacement", exp.Literal.string(re.sub(r"\$([0-9])", r"\\\1", written.name)))
+    return node
+
+
+def _case_of(node: exp.Upper | exp.Lower) -> exp.Expr:
+    """Some letters become two.
+
+    >>> show("SELECT UPPER(a), LOWER(a)")
+    SELECT _SPARK_UPPER(a), _SPARK_LOWER(a)
+    """
+    return call("_spark_upper" if isinstance(node, exp.Upper) else "_spark_lower", node.this)
+
+
+def _element(node: exp.Bracket) -> exp.Expr:
+    """A place that an array does not have is refused when it is met; a map has NULL for a key that it does not have.
+
+    >>> show("SELECT a[1], a['b']")
+    SELECT _SPARK_AT(a, 2), a['b']
+    """
+    place = node.expressions[0]
+    if node.args.get("offset") or node.args.get("safe"):
+        raise UnknownError("ELEMENT_AT")
+    if isinstance(place, exp.Literal) and place.is_string:
+        return node
+    if not _is_number(place, 0):
+        raise UnknownError("an element at a place that is not a literal")
+    return call("_spark_at", node.this, exp.Literal.number(int(place.name) + 1))
+
+
+def _round(node: exp.Round) -> exp.Expr:
+    """ROUND rounds the digits of a fraction, not the binary number.
+
+    >>> show("SELECT ROUND(a, 2)")
+    SELECT _SPARK_ROUND(a, 2)
+    """
+    places = node.args.get("decimals") or exp.Literal.number(0)
+    if not _is_number(places, 0) or int(places.name) > 12:
+        raise UnknownError("ROUND to other places than 0 to 12")
+    return call("_spark_round", node.this, places)
+
+
+def _whole(node: exp.Ceil | exp.Floor) -> exp.Expr:
+    """CEIL and FLOOR give whole numbers.
+
+    >>> show("SELECT CEIL(a)")
+    SELECT CAST(CEIL(a) AS BIGINT)
+    """
+    if node.args.get("decimals") or node.args.get("to"):
+        raise UnknownError(f"{node.sql_name()} to places")
+    return exp.cast(node.copy(), "bigint")
+
+
+def _days_between(node: exp.DateDiff) -> exp.Expr:
+    """DATEDIFF counts whole units, in DuckDB their borders; of days it is the same.
+
+    >>> show("SELECT DATEDIFF(MONTH, a, b)")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: DATEDIFF of MONTH: use --engine spark
+    """
+    unit = str(node.args.get("unit") or "DAY").upper()
+    if unit != "DAY":
+        raise UnknownError(f"DATEDIFF of {unit}")
     return node
 
 
@@ -375,20 +554,10 @@ def _indexed(node: exp.Transform) -> exp.Expr:
 
     >>> show("SELECT TRANSFORM(a, (e, i) -> i)")
     Traceback (most recent call last):
-    scdgen.duck.known.UnknownError: TRANSFORM with an index
+    scdgen.duck.known.UnknownError: TRANSFORM with an index: use --engine spark
     """
     if len(node.expression.expressions) > 1:
         raise UnknownError("TRANSFORM with an index")
-    return node
-
-
-def _groups(node: exp.RegexpReplace) -> exp.Expr:
-    r"""``$1`` in a replacement is ``\1`` in DuckDB.
-
-    >>> show("SELECT REGEXP_REPLACE(a, '(b)', '$1')")
-    SELECT REGEXP_REPLACE(a, '(b)', '\1', 'g')
-    """
-    node.set("replacement", exp.Literal.string(re.sub(r"\$([0-9])", r"\\\1", node.args["replacement"].name)))
     return node
 
 
@@ -453,7 +622,16 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     (exp.TimeToStr, exp.StrToTime, exp.StrToDate, exp.TsOrDsToDate): _read_pattern,
     exp.Substring: _substring,
     exp.Transform: _indexed,
-    exp.RegexpReplace: _groups,
+    (exp.RegexpReplace, exp.RegexpLike, exp.RegexpSplit, exp.RegexpExtract): _regex,
+    (exp.Left, exp.Right, exp.Pad, exp.Repeat, exp.SplitPart): _by_letters,
+    (exp.StrPosition, exp.Replace): _found,
+    exp.Trim: _trim,
+    (exp.Like, exp.ILike): _like,
+    (exp.Upper, exp.Lower): _case_of,
+    exp.Bracket: _element,
+    exp.Round: _round,
+    (exp.Ceil, exp.Floor): _whole,
+    exp.DateDiff: _days_between,
     (exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
     exp.Typeof: _type_name,
     exp.StrToMap: _pairs,

@@ -72,6 +72,15 @@ class Translator:
                 case _:
                     raise UnknownError(tree.sql(DIALECT)[:80] if tree else "an empty statement")
 
+    def translate_expression(self, text: str) -> str:
+        """Return the text of an expression or query, in which every ``session.name`` is known.
+
+        Raises :class:`UnknownError` as :meth:`statements` does.
+        """
+        tree = sqlglot.parse_one(text, read=Reader)
+        names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
+        return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
+
     def _set(self, names: exp.Expr, value: exp.Expr) -> Iterator[str]:
         """``SET VARIABLE a = ...``, or ``(a, b) = (SELECT ...)``, which takes a statement for each."""
         query = self._translate(value)

@@ -9,23 +9,94 @@ PRAGMA disable_optimizer;
 
 SET threads = 1;
 
+-- Stops the statement for a value that is not NULL. DuckDB knows error(), but not where an alias repeats it.
+CREATE OR REPLACE MACRO _spark_stop(what, x) AS CAST(what || left(CAST(x AS VARCHAR), 0) AS INTEGER);
+
+CREATE OR REPLACE MACRO _spark_stop_text(what, x) AS CAST(_spark_stop(what, x) AS VARCHAR);
+
 -- Casts to whole numbers: text without a fraction, numbers cut and not rounded, a time as its seconds.
 CREATE OR REPLACE MACRO _spark_whole
     (x BIGINT) AS x,
     (x VARCHAR) AS CASE
         WHEN regexp_full_match(trim(x), '[+-]?[0-9]+') OR x IS NULL THEN trim(x)
-        ELSE error('[CAST_INVALID_INPUT] ' || x || ' is not a whole number')
+        ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a whole number', x)
     END,
     (x DOUBLE) AS CAST(trunc(x) AS HUGEINT),
-    (x DECIMAL(38, 9)) AS trunc(x),
+    (x DECIMAL(38, 18)) AS trunc(x),
     (x BOOLEAN) AS CASE WHEN x THEN 1 WHEN NOT x THEN 0 END,
-    (x TIMESTAMP) AS CAST(floor(epoch_us(x) / 1000000) AS BIGINT);
+    (x TIMESTAMP) AS (epoch_us(x) - (epoch_us(x) % 1000000 + 1000000) % 1000000) // 1000000;
 
 CREATE OR REPLACE MACRO _spark_try_whole
     (x BIGINT) AS x,
     (x DOUBLE) AS CAST(trunc(x) AS HUGEINT),
-    (x DECIMAL(38, 9)) AS trunc(x),
+    (x DECIMAL(38, 18)) AS trunc(x),
     (x VARCHAR) AS CASE WHEN regexp_full_match(trim(x), '[+-]?[0-9]+') THEN trim(x) END;
+
+-- Casts to other numbers: a text is one in its plain form, and a fraction is rounded by its digits.
+CREATE OR REPLACE MACRO _spark_number
+    (x) AS x,
+    (x VARCHAR) AS CASE
+        WHEN regexp_full_match(trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') OR x IS NULL THEN trim(x)
+        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
+        ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a number', x)
+    END;
+
+CREATE OR REPLACE MACRO _spark_try_number
+    (x) AS x,
+    (x VARCHAR) AS CASE
+        WHEN regexp_full_match(trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') THEN trim(x)
+        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
+    END;
+
+-- A cast of a fraction to DECIMAL rounds its digits, not the binary number.
+CREATE OR REPLACE MACRO _spark_digits(x) AS x, (x DOUBLE) AS CAST(x AS VARCHAR), (x DECIMAL(38, 18)) AS x, (x BIGINT) AS x;
+
+-- ROUND of a fraction by its digits: 1.005 is less than it looks.
+CREATE OR REPLACE MACRO _spark_round
+    (x DECIMAL(38, 18), n) AS round(x, n),
+    (x BIGINT, n) AS x,
+    (x DOUBLE, n) AS CASE
+        WHEN abs(x) < 1e15 THEN CAST(round(CAST(CAST(x AS VARCHAR) AS DECIMAL(38, 18)), n) AS DOUBLE)
+        WHEN x IS NOT NULL THEN _spark_stop('[UNKNOWN] ROUND of a large number', x)
+    END;
+
+-- Casts of text to BOOLEAN.
+CREATE OR REPLACE MACRO _spark_truth
+    (x BOOLEAN) AS x,
+    (x VARCHAR) AS CASE
+        WHEN lower(trim(x)) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE
+        WHEN lower(trim(x)) IN ('f', 'false', 'n', 'no', '0') THEN FALSE
+        WHEN x IS NOT NULL THEN CAST(_spark_stop('[CAST_INVALID_INPUT] ' || x || ' is not a BOOLEAN', x) AS BOOLEAN)
+    END,
+    (x BIGINT) AS x <> 0;
+
+-- Casts of text to BINARY are its bytes.
+CREATE OR REPLACE MACRO _spark_bytes(x) AS x, (x VARCHAR) AS encode(x);
+
+-- Casts to arrays, maps and structs, only of values of that type.
+CREATE OR REPLACE MACRO _spark_nested(x, wanted) AS
+    CASE WHEN typeof(x) IN (typeof(wanted), '"NULL"') THEN x ELSE error('[UNKNOWN] a cast of ' || typeof(x)) END;
+
+-- Letters that become two ones, or other ones at the end of a word.
+CREATE OR REPLACE MACRO _spark_upper(x) AS CASE
+    WHEN regexp_matches(x, '[ßŉǰΐΰև\x{1E96}-\x{1E9A}\x{1F50}-\x{1FFC}\x{FB00}-\x{FB17}]')
+        THEN _spark_stop_text('[UNKNOWN] UPPER of a letter that becomes two', x)
+    ELSE upper(x)
+END;
+
+CREATE OR REPLACE MACRO _spark_lower(x) AS
+    CASE WHEN regexp_matches(x, '[İΣ]') THEN _spark_stop_text('[UNKNOWN] LOWER of a letter that becomes two', x) ELSE lower(x) END;
+
+-- A text for a regular expression: what is the end of a line, and white space, differs.
+CREATE OR REPLACE MACRO _spark_line(x) AS CASE
+    WHEN regexp_matches(x, '[\n\r\x0B\x{85}\x{2028}\x{2029}]')
+        THEN _spark_stop_text('[UNKNOWN] a regular expression for text with line breaks', x)
+    ELSE x
+END;
+
+-- An element of an array that has the place.
+CREATE OR REPLACE MACRO _spark_at(l, i) AS
+    CASE WHEN i > len(l) THEN error('[UNKNOWN] an element that the array does not have') ELSE l[i] END;
 
 -- Casts to dates and times: a text may be a year or a month, a number is seconds.
 CREATE OR REPLACE MACRO _spark_time
@@ -46,11 +117,12 @@ CREATE OR REPLACE MACRO _spark_try_zoned(x) AS x, (x VARCHAR) AS TRY_CAST(x AS T
 
 -- Casts to text: Java writes other digits of large and small numbers, and other brackets.
 CREATE OR REPLACE MACRO _spark_text(x) AS CASE
-    WHEN regexp_matches(typeof(x), '^(STRUCT|MAP|BLOB|INTERVAL)|\]$') THEN error('[UNKNOWN] a cast to text')
+    WHEN regexp_matches(typeof(x), '^(STRUCT|MAP|BLOB|INTERVAL)|\]$') AND x IS NOT NULL
+        THEN _spark_stop_text('[UNKNOWN] a cast to text', x)
     WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN CASE
         WHEN abs(TRY_CAST(x AS DOUBLE)) < 1e7 AND abs(TRY_CAST(x AS DOUBLE)) >= 1e-3 OR TRY_CAST(x AS DOUBLE) = 0
             THEN CAST(x AS VARCHAR)
-        WHEN x IS NOT NULL THEN error('[UNKNOWN] a cast of a large or small number to text')
+        WHEN x IS NOT NULL THEN _spark_stop_text('[UNKNOWN] a cast of a large or small number to text', x)
     END
     ELSE CAST(x AS VARCHAR)
 END;
@@ -61,8 +133,14 @@ CREATE OR REPLACE MACRO _spark_parse(x, form, pattern) AS CASE
     WHEN x IS NOT NULL THEN error('[CANNOT_PARSE_TIMESTAMP] ' || x)
 END;
 
--- A division by zero stops the statement.
-CREATE OR REPLACE MACRO _spark_divide(a, b) AS CASE WHEN b = 0 THEN error('[DIVIDE_BY_ZERO] ' || a) ELSE a / b END;
+-- A division by zero stops the statement; of decimals DuckDB makes a double.
+CREATE OR REPLACE MACRO _spark_divide(a, b) AS CASE
+    WHEN (typeof(a) LIKE 'DECIMAL%' AND typeof(b) NOT IN ('DOUBLE', 'FLOAT'))
+        OR (typeof(b) LIKE 'DECIMAL%' AND typeof(a) NOT IN ('DOUBLE', 'FLOAT'))
+        THEN _spark_stop('[UNKNOWN] a division of decimals', a)
+    WHEN b = 0 THEN _spark_stop('[DIVIDE_BY_ZERO] division by zero', a)
+    ELSE a / b
+END;
 
 -- NULL if the array has a NULL and not the value.
 CREATE OR REPLACE MACRO _spark_contains(l, x) AS
@@ -71,8 +149,9 @@ CREATE OR REPLACE MACRO _spark_contains(l, x) AS
 -- In the order of the array, with its NULL.
 CREATE OR REPLACE MACRO _spark_distinct(l) AS list_filter(l, lambda x, i: coalesce(list_position(l, x), i) = i);
 
--- A text that is not JSON has no fields; DuckDB stops.
-CREATE OR REPLACE MACRO _spark_valid(j) AS CASE WHEN json_valid(j) THEN j END;
+-- Spark reads JSON with single quotes, or with mistakes after the field.
+CREATE OR REPLACE MACRO _spark_valid(j) AS
+    CASE WHEN json_valid(j) THEN j WHEN j IS NOT NULL THEN _spark_stop_text('[UNKNOWN] a field of a text that is not JSON', j) END;
 
 -- A date plus days is a date.
 CREATE OR REPLACE MACRO _spark_plus

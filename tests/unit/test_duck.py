@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from scdgen import Spec
+from scdgen import Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
 from scdgen.cases.format import Case, all_cases
 from scdgen.cases.play import Given, play
-from scdgen.duck.database import Merged
+from scdgen.duck.database import Database, Merged
 from scdgen.duck.known import UnknownError
 from scdgen.patterns.pattern import pattern_of
 from tests.conftest import ROOT
@@ -19,7 +23,7 @@ from tests.conftest import ROOT
 # Case -> the construct that keeps it on Spark.
 ON_SPARK = {
     "tracked_maps": "TO_JSON of another value",
-    "filled_and_compared_maps": "TO_JSON of another value",
+    "filled_and_compared_maps": "ARRAY_SORT",
     "compare_changes": "a large or small number to text",
     "sequence_of_two": "an order of values of STRUCT",
 }
@@ -73,3 +77,48 @@ def test_case(case: Case) -> None:
 def test_few_cases_need_spark() -> None:
     assert len(ON_SPARK) <= 0.05 * len(CASES)
     assert set(ON_SPARK) <= {case.name for case in CASES}
+
+
+def spec_with(**expressions: str) -> Spec:
+    source = {"table": "raw.t", "effective_at": "at", **expressions}
+    text = json.dumps({"target": "a.t", "pattern": "scd2", "source": source, "keys": ["id"], "columns": {"id": "int"}})
+    return load_spec_text(text)
+
+
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [
+        ("id = name", "a cast between a number and text that is not written"),
+        ("id IN ('1')", "a cast between a number and text that is not written"),
+        ("at > 'yesterday'", "a cast between a time and text that is not written"),
+        ("coalesce(flag, 0) = 1", "a cast between a boolean and a number that is not written"),
+        ("soundex(name) = 'A'", "SOUNDEX"),
+        ("some_function(name)", "the function some_function"),
+        ("name RLIKE '(?<=a)b'", "the regular expression (?<=a)b"),
+        ("date_format(at, 'YYYY') = '2024'", "the pattern YYYY"),
+        ("substring(name, 0, 1) = 'a'", "SUBSTRING with other places than numbers from 1 on"),
+    ],
+)
+def test_unknown_expression_is_refused_by_name(where: str, what: str) -> None:
+    database = Database()
+    database.put("raw.t", {"id": "int", "name": "string", "at": "timestamp", "flag": "boolean"}, [])
+    with pytest.raises(UnknownError) as stopped:
+        database.run(spec_with(where=where))
+    assert str(stopped.value) == f"inline: source.where: {what}: use --engine spark"
+    database.close()
+
+
+def test_known_expressions_run() -> None:
+    database = Database()
+    rows = [(1, "Ab", dt.datetime(2024, 1, 1), True), (2, "b", dt.datetime(2024, 1, 2), None)]
+    database.put("raw.t", {"id": "int", "name": "string", "at": "timestamp", "flag": "boolean"}, rows)
+    where = "lower(name) = 'ab' AND at >= '2024-01-01' AND flag AND name RLIKE '^[A-Z]' AND round(1.005D, 2) = 1.01D"
+    assert database.run(spec_with(where=where)).inserted == 1
+    assert database.execute("SELECT id FROM a.t") == [(1,)]
+    database.close()
+
+
+def test_package_does_not_need_duckdb() -> None:
+    code = "import sys, scdgen, scdgen.cli.main; print('duckdb' in sys.modules, 'scdgen.duck' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

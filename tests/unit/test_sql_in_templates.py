@@ -18,6 +18,7 @@ ALLOWED = {
     "cli/explain.py": 2,
     "cli/main.py": 2,
     "duck/database.py": 21,  # rows as text, put into a table; actions of a MERGE
+    "duck/known.py": 2,  # a message
     "duck/rules.py": 8,  # constructs that messages name
     "duck/translate.py": 1,
     "engine/engine.py": 5,
