@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -63,9 +64,18 @@ def find_java() -> tuple[int, str]:
     return number, java
 
 
+def home_folder() -> Path:
+    """The user's home; without one, as in some containers, a path below which nothing exists or can be created."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.devnull)
+
+
 def cache_folder() -> Path:
-    """The folder of scdgen in the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scdgen")
+    """The folder of scdgen in the user's cache. As its specification says, a relative XDG_CACHE_HOME is ignored."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else home_folder() / ".cache") / "scdgen"
 
 
 def make_private(folder: Path) -> bool:
@@ -83,7 +93,7 @@ def make_private(folder: Path) -> bool:
 
 def ivy_folder(pyspark: str) -> Path:
     """The folder into which Ivy downloads JARs, in this version of pyspark, if no setting names another one."""
-    return Path.home() / (".ivy2" if pyspark.startswith("3.") else ".ivy2.5.2")
+    return home_folder() / (".ivy2" if pyspark.startswith("3.") else ".ivy2.5.2")
 
 
 def takes_class_path(conf: Mapping[str, str]) -> bool:
@@ -179,12 +189,12 @@ class ClassArchive:
         except OSError:
             complete = False
         if complete:
-            return f"-XX:SharedArchiveFile={self.file}"
+            return shlex.quote(f"-XX:SharedArchiveFile={self.file}")  # Spark splits options as a shell does
         if not write:
             return ""
         with suppress(OSError):  # a cache is optional
             if os.access(self.file.parent, os.W_OK) and shutil.disk_usage(self.file.parent).free > _ARCHIVE_SPACE:
-                return f"-XX:ArchiveClassesAtExit={self.file}"
+                return shlex.quote(f"-XX:ArchiveClassesAtExit={self.file}")
         return ""
 
 

@@ -105,14 +105,14 @@ class DbtCase(Model):
         name = next(node["name"] for node in nodes if node["original_file_path"].endswith(ending))
         columns = ",".join(f"{name}:{kind}" for name, kind in self.types.items())
         first = ending == next(iter(self.forms))
-        target = [] if first else ["--target", YAML(typ="safe").load(self.draft)["target"]]
+        target = [] if first else ["--target", YAML(typ="safe", pure=True).load(self.draft)["target"]]
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
             main(["init", "--dbt", str(self.manifest), "--name", name, "--columns", columns, *target])
         return out.getvalue()
 
     def spec_text(self) -> str:
         """The draft with the case's edits, and with the time of a snapshot as a param instead of the clock."""
-        spec = merge_options(YAML(typ="safe").load(self.draft), self.edit)
+        spec = merge_options(YAML(typ="safe", pure=True).load(self.draft), self.edit)
         if spec["source"]["feed"] == "snapshot":
             spec = merge_options(spec, {"params": {CLOCK: "timestamp"}, "snapshot": {"taken_at": f":{CLOCK}"}})
         return json.dumps(spec, default=str)
@@ -152,7 +152,7 @@ def manifest_text(config: dict[str, Any], name: str = "s", **node: Any) -> str:
 def cases() -> Iterator[DbtCase]:
     """Every case, one per file; raises :class:`CaseError`."""
     for path in sorted(FOLDER.glob("*.yml")):
-        document = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
         try:
             case = DbtCase.model_validate({"name": path.stem, **document})
         except ValidationError as error:

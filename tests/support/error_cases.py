@@ -194,7 +194,7 @@ class Found:
 
 def read(file: Path) -> Group:
     """One case file."""
-    return Group.model_validate(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
+    return Group.model_validate(YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8")))
 
 
 def groups(spark: bool | None = None) -> dict[Path, Group]:

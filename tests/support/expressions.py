@@ -73,7 +73,7 @@ def read_topics() -> list[Topic]:
     """Return the topics of all files, by name."""
     topics = []
     for file in sorted(FOLDER.glob("*.yml")):
-        given = YAML(typ="safe").load(file)
+        given = YAML(typ="safe", pure=True).load(file)
         types = {name: exp.DataType.build(cells[0], dialect="databricks") for name, cells in given["columns"].items()}
         columns = {name: cells[1:] for name, cells in given["columns"].items()}
         lines = [line for group in given["groups"].values() for line in group.splitlines()]

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "integrations" / "github"
-ACTION: dict[str, Any] = YAML(typ="safe").load((FOLDER / "action.yml").read_text())
+ACTION: dict[str, Any] = YAML(typ="safe", pure=True).load((FOLDER / "action.yml").read_text())
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 INSTALL = STEPS[0]["name"]
 

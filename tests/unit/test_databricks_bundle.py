@@ -19,13 +19,13 @@ from tests.conftest import ROOT
 from tests.support.pages import blocks
 
 BUNDLE = ROOT / "docs/examples/databricks"
-DOCUMENTED = YAML(typ="safe").load((ROOT / "tests/cases/databricks_bundle.yml").read_text())
+DOCUMENTED = YAML(typ="safe", pure=True).load((ROOT / "tests/cases/databricks_bundle.yml").read_text())
 OWN_NAMES = {"variables", "artifacts", "targets", "resources.jobs"}  # mappings whose keys the user chooses
 ROOT_FILE = BUNDLE / "databricks.yml"
 
 
 def read(path: Path) -> Any:
-    return YAML(typ="safe").load(path.read_text())
+    return YAML(typ="safe", pure=True).load(path.read_text())
 
 
 FILES = [ROOT_FILE, *(path for pattern in read(ROOT_FILE)["include"] for path in sorted(BUNDLE.glob(pattern)))]
@@ -76,7 +76,7 @@ def test_fields_and_documented_entries_match() -> None:
 
 def test_tutorial_bundle_has_documented_fields() -> None:
     (found,) = (block for block in blocks((ROOT / "docs/tutorial.md").read_text()) if block.path == "databricks.yml")
-    assert {place for place, _ in values(YAML(typ="safe").load(found.text))} <= set(DOCUMENTED["fields"])
+    assert {place for place, _ in values(YAML(typ="safe", pure=True).load(found.text))} <= set(DOCUMENTED["fields"])
 
 
 def test_unknown_field_is_found() -> None:

@@ -16,7 +16,7 @@ from tests.support.constructs import constructs, trees
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load
 
-TABLE = YAML(typ="safe").load((ROOT / "tests/cases/databricks_constructs.yml").read_text())
+TABLE = YAML(typ="safe", pure=True).load((ROOT / "tests/cases/databricks_constructs.yml").read_text())
 KNOWN = {
     *TABLE["constructs"],
     *(f"{name.upper()}()" for name in TABLE["functions"]),

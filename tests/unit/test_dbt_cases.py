@@ -35,7 +35,7 @@ def test_manifest_is_that_of_the_case(case: DbtCase) -> None:
             assert case.sql is not None and node["raw_code"] in case.sql
             continue
         assert case.yaml is not None
-        (snapshot,) = YAML(typ="safe").load(case.yaml)["snapshots"]
+        (snapshot,) = YAML(typ="safe", pure=True).load(case.yaml)["snapshots"]
         config = node["config"]
         config["snapshot_meta_column_names"] = {k: v for k, v in config["snapshot_meta_column_names"].items() if v}
         assert {name: config[name] for name in snapshot["config"]} == snapshot["config"]

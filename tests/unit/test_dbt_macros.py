@@ -181,5 +181,5 @@ def test_generate_writes_and_checks_the_macros(capsys: pytest.CaptureFixture[str
 
 
 def test_package_has_the_version_of_scdgen() -> None:
-    project = YAML(typ="safe").load(ROOT / "integrations/dbt/dbt_project.yml")
+    project = YAML(typ="safe", pure=True).load(ROOT / "integrations/dbt/dbt_project.yml")
     assert (project["name"], project["version"]) == ("scdgen", __version__)

@@ -128,5 +128,5 @@ def test_page_names_the_action_and_its_inputs() -> None:
     assert ACTION["runs"]["using"] == "composite" and INSTALL == "Install scdgen"
     written = re.search(r"<!-- write: \.github/workflows/scdgen\.yml -->\n```yaml\n(.*?)```", page, re.DOTALL)
     assert written is not None
-    (job,) = YAML(typ="safe").load(written[1])["jobs"].values()
+    (job,) = YAML(typ="safe", pure=True).load(written[1])["jobs"].values()
     assert [step["uses"].partition("@")[0].rpartition("/")[2] for step in job["steps"]] == ["checkout", "github"]

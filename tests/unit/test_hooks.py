@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from scdgen.cli.main import main
 from tests.conftest import ROOT
 
-HOOKS: list[dict[str, Any]] = YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())
+HOOKS: list[dict[str, Any]] = YAML(typ="safe", pure=True).load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
 
 @pytest.fixture

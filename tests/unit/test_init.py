@@ -302,5 +302,5 @@ def test_comments_do_not_change_the_spec() -> None:
     assert "# about an option that is not there\n" in text.split("\ntarget:")[0]
     assert max(len(line) for line in text.splitlines() if "#" in line) <= 112
     plain = io.StringIO()
-    YAML().dump(YAML(typ="safe").load(text), plain)
+    YAML().dump(YAML(typ="safe", pure=True).load(text), plain)
     assert render(load_spec_text(plain.getvalue())) == render(load_spec_text(text))

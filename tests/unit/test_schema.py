@@ -118,7 +118,7 @@ columns: {id: int, name: string}
 
 def tree(text: str) -> Any:
     """The YAML as an editor parses it: dates are text."""
-    return json.loads(json.dumps(YAML(typ="safe").load(text), default=str))
+    return json.loads(json.dumps(YAML(typ="safe", pure=True).load(text), default=str))
 
 
 def found(text: str) -> list[str]:

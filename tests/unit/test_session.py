@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from scdgen.cli.options import EngineOptions, are_small
-from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, ivy_folder
+from scdgen.engine.doctor import check_jars
+from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
 
 
 @pytest.fixture
@@ -103,6 +105,32 @@ def test_archive_is_written_once_then_used(tmp_path: Path, monkeypatch: pytest.M
         assert archive.options(write) == f"-XX:SharedArchiveFile={archive.file}"
     others = [ClassArchive.of((21, sys.executable), ["a.jar"]), ClassArchive.of((17, sys.executable), ["b.jar"])]
     assert all(other.options(write=True).startswith("-XX:ArchiveClassesAtExit=") for other in others)
+
+
+@pytest.mark.parametrize("name", ["a b", 'a"b', "it's", "a\\b"])
+def test_archive_is_one_option_whatever_its_path(tmp_path: Path, name: str) -> None:
+    """Spark splits the options of Java at blanks, and reads quotes and backslashes, as a shell does."""
+    archive = ClassArchive(tmp_path / name / "merge.jsa")
+    assert shlex.split(archive.options(write=True)) == [f"-XX:ArchiveClassesAtExit={archive.file}"]
+    archive.file.write_bytes(b"\xf0" + bytes(100))
+    assert shlex.split(archive.options(write=False)) == [f"-XX:SharedArchiveFile={archive.file}"]
+
+
+def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch, found: list[Path], tmp_path: Path) -> None:
+    def fail() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", fail)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    jars = JarList.of_environment()
+    jars.write(found[0].as_uri(), tmp_path / "shipped")
+    assert jars.read() == [] and ClassArchive.of((17, sys.executable), []).options(write=True) == ""
+    assert not check_jars({}).ok
+
+
+def test_relative_cache_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert cache_folder() == Path.home() / ".cache" / "scdgen"
 
 
 def test_archive_that_cannot_be_kept_is_no_error(tmp_path: Path) -> None:
