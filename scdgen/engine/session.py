@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scdgen import log
 from scdgen.engine.failures import translate_without_spec
 from scdgen.engine.jvm import (
     JAVA_OPTIONS,
@@ -25,7 +26,7 @@ from scdgen.engine.jvm import (
     find_java,
     takes_class_path,
 )
-from scdgen.errors import DEBUG, EngineError, UsageError
+from scdgen.errors import DEBUG, EngineError, UsageError, printable
 from scdgen.sql import quote_parts, text_literal
 from scdgen.sql.tokens import first_line
 from scdgen.sql.zones import same_zone
@@ -67,6 +68,7 @@ _REFUSED = re.compile(
     r"\[(CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b|Cannot modify the value of a (?:static|Spark) config"
 )
 _ANSI = "spark.sql.ansi.enabled"
+_TABLE_NAME = re.compile(r"\w+", re.ASCII)  # of Spark's own catalog
 _ZONE = "spark.sql.session.timeZone"
 _TIMESTAMP = "spark.sql.timestampType"
 # By default Spark infers numbers and dates from the names of folders, and `branch=007` loses its zeros.
@@ -156,15 +158,25 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
 
 
 def register_tables(spark: SparkSession, folder: Path) -> None:
-    """Register the Delta tables of the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema."""
-    for log in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
-        if not (any(log.glob("[0-9]*.json")) or any(log.glob("[0-9]*.checkpoint*"))):
+    """Register the Delta tables of the warehouse: ``<schema>.db/<table>``, and ``<table>`` in the default schema.
+
+    One note lists the folders whose names no table can have.
+    """
+    odd = []
+    for commits in sorted([*folder.glob("*/_delta_log"), *folder.glob("*.db/*/_delta_log")]):
+        if not (any(commits.glob("[0-9]*.json")) or any(commits.glob("[0-9]*.checkpoint*"))):
             continue  # an interrupted CREATE, which the next run of its spec cleans up
-        table = log.parent
+        table = commits.parent
         schema = table.parent.name.removesuffix(".db") if table.parent != folder else "default"
+        if not (_TABLE_NAME.fullmatch(schema) and _TABLE_NAME.fullmatch(table.name)):
+            odd.append(str(table.relative_to(folder)))
+            continue
         name = quote_parts((schema, table.name))
         spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quote_parts((schema,))}")
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(table.as_uri())}")
+    if odd:
+        what = "cannot be read by name, because a table name has letters, digits and _ alone"
+        log.step(printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}"))
 
 
 def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:

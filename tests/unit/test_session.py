@@ -7,12 +7,15 @@ import shlex
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from scdgen.cli.options import EngineOptions, are_small
 from scdgen.engine.doctor import check_jars
 from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
+from scdgen.engine.session import register_tables
 
 
 @pytest.fixture
@@ -151,3 +154,18 @@ def test_little_data_is_local_and_small(tmp_path: Path, monkeypatch: pytest.Monk
 def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
     given = EngineOptions(None, "warehouse", (f"{JAVA_OPTIONS}=-Xmx1g",)).with_settings(QUICK).conf
     assert dict(text.split("=", 1) for text in given) == {JAVA_OPTIONS: "-Xmx1g"}
+
+
+def test_folder_that_is_not_a_table_name_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spark refuses such a name, in the words of its parser, and every command on the warehouse would fail."""
+    for name in ("plain", "my-data", "${env:HOME}", "crm.db/customer", "crm.db/über", "c-d.db/t"):
+        (tmp_path / name / "_delta_log").mkdir(parents=True)
+        (tmp_path / name / "_delta_log" / "00000000000000000000.json").touch()
+    sent: list[str] = []
+    register_tables(cast(Any, SimpleNamespace(sql=sent.append)), tmp_path)
+    made = [text.split()[5] for text in sent if text.startswith("CREATE TABLE")]
+    assert made == ["crm.customer", "`default`.plain"]
+    (line,) = capsys.readouterr().err.splitlines()
+    for name in ("my-data", "${env:HOME}", "crm.db/über", "c-d.db/t"):
+        assert f"'{name}'" in line
+    assert "plain" not in line
