@@ -49,6 +49,8 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     "spark.sql.session.timeZone": "UTC",
+    # A name in the data such as ${env:HOME} is a name.
+    "spark.sql.variable.substitute": "false",
     "spark.sql.shuffle.partitions": "4",
     # Spark describes the plan of each query for its UI, which is off. The default takes a tenth of a small run.
     "spark.sql.ui.explainMode": "simple",
@@ -68,6 +70,15 @@ _REFUSED = re.compile(
     r"\[(CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b|Cannot modify the value of a (?:static|Spark) config"
 )
 _ANSI = "spark.sql.ansi.enabled"
+# Settings with which Spark reads another text than the one of a statement; scdgen's SQL is written for false, and so
+# is a user's as sqlglot has read it: escapes in strings, double quotes around strings, names that are not patterns.
+_READING = (
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.parser.quotedRegexColumnNames",
+)
+# By default Spark puts settings, and variables of the environment, in the place of ``${name}`` in every statement.
+_SUBSTITUTE = "spark.sql.variable.substitute"
 _TABLE_NAME = re.compile(r"\w+", re.ASCII)  # of Spark's own catalog
 _ZONE = "spark.sql.session.timeZone"
 _TIMESTAMP = "spark.sql.timestampType"
@@ -147,6 +158,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # pandas is too new for pyspark, but not used here
             spark: SparkSession = builder.remote(url).getOrCreate()
+        _set(spark, {_SUBSTITUTE: "false"}, {})
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()
@@ -243,14 +255,36 @@ def _back(spark: SparkSession, before: dict[str, str | None]) -> None:
 
 @contextmanager
 def strict(spark: SparkSession) -> Iterator[None]:
-    """Let the session read values as the generated SQL means them.
+    """Let the session read statements and values as the generated SQL means them.
 
-    That is ANSI mode, in which a value that does not convert is an error, not NULL; and TIMESTAMP as the type of
-    instants. Raises :class:`EngineError` if ANSI mode is off and the session does not allow it to be changed; the
-    generated SQL refuses the other type.
+    That is ANSI mode, in which a value that does not convert is an error, not NULL; TIMESTAMP as the type of instants;
+    and :func:`as_written`. Raises :class:`EngineError` if ANSI mode is off and the session does not allow it to be
+    changed; the generated SQL refuses the other type.
     """
     instants = {_TIMESTAMP: "TIMESTAMP_LTZ"} if _read(spark, _TIMESTAMP) == "TIMESTAMP_NTZ" else {}
-    with set_while(spark, instants), _ansi(spark):
+    plain = {} if _read(spark, _SUBSTITUTE) == "false" else {_SUBSTITUTE: "false"}
+    with set_while(spark, instants), set_while(spark, plain), as_written(spark), _ansi(spark):
+        yield
+
+
+def is_as_written(spark: SparkSession) -> bool:
+    """Whether Spark reads the text of statements as it is written, but for ``${name}``."""
+    return not any(_read(spark, name) == "true" for name in _READING)
+
+
+@contextmanager
+def as_written(spark: SparkSession) -> Iterator[None]:
+    """Let Spark read the strings and names of statements as they are written.
+
+    Raises :class:`EngineError` if a setting has another meaning and may not be changed.
+    """
+    wrong = [name for name in _READING if _read(spark, name) == "true"]
+    with set_while(spark, dict.fromkeys(wrong, "false")) as taken:
+        if not taken:
+            raise EngineError(
+                f"Spark: {wrong[0]} is true here and may not be changed, so that texts and names in the SQL would mean "
+                "others; set it to false for this compute"
+            )
         yield
 
 

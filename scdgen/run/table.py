@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.engine.engine import Engine
-from scdgen.engine.session import read_zone, zone_while
+from scdgen.engine.session import as_written, is_as_written, read_zone, zone_while
 from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
 from scdgen.patterns.migrate import (
@@ -170,7 +170,7 @@ class TargetTable:
 
 @contextmanager
 def table_zone(engine: Engine, spec: Spec) -> Iterator[Spec]:
-    """Give the session the time zone of the spec's table, and yield the spec with it.
+    """Give the session the time zone of the spec's table, let it read SQL as written, and yield the spec with the zone.
 
     A table that does not exist, or does not say in which zone it was made, is read in that of the spec or the session.
     """
@@ -178,8 +178,10 @@ def table_zone(engine: Engine, spec: Spec) -> Iterator[Spec]:
         with engine.lock, engine.translated(spec):
             now = read_zone(engine.spark)
             zone = TargetTable(engine.spark, spec).read_zone() or spec.table.time_zone or now
-            if not same_zone(zone, now):  # no other thread may use the session until it is set back
+            differs = not same_zone(zone, now)
+            if differs or not is_as_written(engine.spark):  # no other thread may use the session until it is set back
                 changed.enter_context(engine.lock)
+                changed.enter_context(as_written(engine.spark))
                 changed.enter_context(zone_while(engine.spark, zone))
         yield spec.in_zone("UTC" if zone in UTC_NAMES else zone)
 

@@ -111,7 +111,7 @@ def _name(text: str) -> str:
     if text.lower().startswith(RESERVED_PREFIX):
         what = f"begins with {RESERVED_PREFIX}, which the generated SQL keeps for itself"
         raise ValueError(f"'{text}' {what}; name it otherwise")
-    return _no_control(text)
+    return sql.no_variable(_no_control(text))
 
 
 Name = Annotated[str, AfterValidator(_name)]
@@ -124,6 +124,7 @@ Query = Annotated[str, _reads_as(sql.query)]
 DataType = Annotated[str, AfterValidator(data_type)]
 ColumnList = Annotated[str, _reads_as(column_types)]
 Text = Annotated[str, AfterValidator(_no_control)]
+Place = Annotated[Text, AfterValidator(sql.no_variable)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
 Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
@@ -176,7 +177,7 @@ class Source(Model):
 
     table: TableName | None = Field(default=None, description="The table to read, in one to three parts.")
     query: Query | None = Field(default=None, description="A SELECT to read.")
-    path: Text | None = Field(
+    path: Place | None = Field(
         default=None,
         description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
     )
@@ -384,7 +385,7 @@ class Table(Model):
         description="In which dates, texts and `history.open_end` are read as times. Without it, files say UTC, and a "
         "run takes the session's when it creates the table; the table keeps it, and every later run uses it.",
     )
-    location: Text | None = Field(
+    location: Place | None = Field(
         default=None, description="The folder of the table's files, if the catalog is not to choose it."
     )
 

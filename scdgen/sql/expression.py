@@ -106,6 +106,22 @@ def text_literal(value: str) -> str:
     return f"'{value}'"
 
 
+def no_variable(text: str, instead: str = "name it otherwise") -> str:
+    """Return a text that holds no ``${name}``; raises ``ValueError`` that says what to write ``instead``.
+
+    Spark replaces it in names and strings, too, and in a pasted file nothing switches that off.
+
+    >>> no_variable("$1")
+    '$1'
+    >>> no_variable("${env:HOME}")
+    Traceback (most recent call last):
+    ValueError: '${env:HOME}' holds a ${…}, which Spark replaces with a setting of its own; name it otherwise
+    """
+    if "${" in text:
+        raise ValueError(f"'{shorten(text)}' holds a ${{…}}, which Spark replaces with a setting of its own; {instead}")
+    return text
+
+
 _PATH = re.compile(r"(\w+|`([^`]|``)+`)(\.(\w+|`([^`]|``)+`))*")
 
 
@@ -140,6 +156,7 @@ def split_name(text: str) -> tuple[str, ...]:
         if re.search(r"[/\\]", part) or CONTROL.search(part) or part in {".", ".."}:
             what = "holds a slash or a control character, which no table name may"
             raise ValueError(f"'{text}' {what}; write the table's name")
+        no_variable(part)
     return parts
 
 
@@ -351,6 +368,7 @@ def _one(text: str, what: str) -> exp.Expression:
         if control:
             what = f"holds the control character {control[0]!a}; leave it out, or escape it in a string"
             raise ValueError(f"'{shorten(text)}' {what}")
+    no_variable(text, "write a param as :name, and in a string $\\{")
     if stray_comma(found):
         raise ValueError(f"'{shorten(text)}' has a stray comma; take it out")
     if any(token.token_type is TokenType.SEMICOLON for token in found):
@@ -366,7 +384,7 @@ def _one(text: str, what: str) -> exp.Expression:
         raise ValueError(f"'{shorten(text)}' is not exactly {what}; write {what}")
     for node in tree.walk():
         if isinstance(node, exp.Parameter):
-            raise ValueError(f"'{shorten(text)}' holds a ${{…}}, which nobody fills; write a param as :name")
+            raise ValueError(f"'{shorten(text)}' holds a variable that is not a param; write a param as :name")
         if isinstance(node, exp.In) and not any(node.args.get(part) for part in ("expressions", "query", "unnest")):
             raise ValueError(f"'{shorten(text)}' holds an IN without values; list them in its brackets")
     return tree

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from scdgen.sql.expression import CONTROL, quote, shorten, unquote
+from scdgen.sql.expression import CONTROL, no_variable, quote, shorten, unquote
 
 # Spark's names -> the name that it shows.
 _PLAIN = {
@@ -115,7 +115,7 @@ def data_type(text: str) -> str:
     >>> data_type("decimal(12)"), data_type("long"), data_type("struct<a dec, `b c`: timestamp_ltz COMMENT 'x'>")
     ('DECIMAL(12, 0)', 'BIGINT', 'STRUCT<a: DECIMAL(10, 0), `b c`: TIMESTAMP>')
     """
-    found = parse_type(text)
+    found = parse_type(no_variable(text))
     if any(map(CONTROL.search, found.names())):
         raise ValueError(f"'{shorten(text)}': the name of a field holds a control character; take it out")
     return found.render()
@@ -145,7 +145,7 @@ def column_types(text: str) -> dict[str, str]:
     ValueError: 'id' is not a list of columns and types; write for example: id int, after struct<id int, name string>
     """
     found: dict[str, str] = {}
-    for part in _split_at_commas(text):
+    for part in _split_at_commas(no_variable(text)):
         given = re.fullmatch(r"\s*(`(?:[^`]|``)+`|\w+)(?:\s*:\s*|\s+)(\S.*?)\s*", part, re.DOTALL)
         if given is None:
             hint = "write for example: id int, after struct<id int, name string>"

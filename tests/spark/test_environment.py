@@ -103,6 +103,32 @@ def test_no_cast_changes_a_value_without_ansi_mode(
     assert session.conf.get("spark.sql.ansi.enabled") == "false"
 
 
+def test_texts_are_read_as_they_are_written(spark: SparkSession) -> None:
+    """A user's session may read escapes, double quotes and names otherwise, and fill ``${name}``; a run does not."""
+    settings = {
+        "spark.sql.parser.escapedStringLiterals": "true",
+        "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+        "spark.sql.parser.quotedRegexColumnNames": "true",
+    }
+    session = session_with(spark, settings)
+    texts = ["it's", "lit", "${spark.app.name}", "other"]
+    spark.createDataFrame([(n, v) for n, v in enumerate(texts)], "id int, v string").write.format("delta").mode(
+        "overwrite"
+    ).saveAsTable("env.texts_raw")
+    spec = load_spec_text(
+        "target: env.texts\npattern: scd1\nsource: {table: env.texts_raw, where: 'v IN (:p, :q, \"lit\")'}\nkeys: [v]\n"
+        "columns: {v: string, id: int}\nparams: {p: string, q: string}\n"
+    )
+    spark.sql("DROP TABLE IF EXISTS env.texts")
+    runner, params = Runner(session), {"p": texts[0], "q": texts[2]}
+    assert runner.run(spec, params=params).inserted == 3
+    assert runner.run(spec, params=params).updated == 0
+    assert {row[0] for row in rows_of(spark, "env.texts")} == {*texts[:3]}
+    for text in texts[:3]:
+        assert [row["v"] for row in runner.versions(spec, {"v": text}).collect()] == [text]
+    assert {name: session.conf.get(name) for name in settings} == settings
+
+
 def history(spark: SparkSession, table: str) -> list[tuple[Any, ...]]:
     found = spark.sql(f"SELECT id, v, CAST(valid_from AS STRING), CAST(valid_to AS STRING), is_current FROM {table}")
     return sorted(tuple(row) for row in found.collect())

@@ -60,6 +60,26 @@ def test_more_than_one_expression_is_refused(option: str) -> None:
     assert found.startswith(f"inline:3:22: {option.partition(':')[0]}: ") and "\n" not in found
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("{table: c.d}", "{table: c.d, where: \"v = '${env:TOKEN}'\"}", "3:22: where: "),
+        ("{table: c.d}", "{table: c.d, where: '`${env:TOKEN}` = 1'}", "3:22: where: "),
+        ("{table: c.d}", "{table: 'c.`${env:TOKEN}`'}", "3:10: table: "),
+        ("{table: c.d}", "{query: \"SELECT '${env:TOKEN}' AS id\"}", "3:10: query: "),
+        ("{table: c.d}", "{path: '/data/${env:TOKEN}', format: csv}", "3:10: path: "),
+        ("target: a.b", "target: 'a.`${env:TOKEN}`'", "1:1: target: "),
+        ("v: string", "v: 'struct<`${env:TOKEN}`: int>'", "5:20: "),
+        ("v: string", "'${env:TOKEN}': string", "5:20: "),
+    ],
+)
+def test_variable_of_spark_is_refused(old: str, new: str, place: str) -> None:
+    """Spark would write the variable into the table, or into its message about a column that it does not find."""
+    assert old in PLAIN
+    found = says(PLAIN.replace(old, new))
+    assert found.startswith(f"inline:{place}") and "holds a ${…}, which Spark replaces with a setting" in found, found
+
+
 def test_text_stays_text() -> None:
     """Quotes and comment marks in plain text stay inside a comment or a string."""
     hostile = "it's */ -- ; DROP TABLE a.b; \\' ` ${x}"

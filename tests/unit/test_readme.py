@@ -72,9 +72,8 @@ def test_specs_in_pages_are_valid(page: str, block: Block) -> None:
 
 def test_other_yaml_in_pages_is_valid() -> None:
     written = {(page, block.path): block.text for page, block in BLOCKS if block.kind == "write"}
-    hooks = YAML(typ="safe", pure=True).load(written["docs/reference.md", ".pre-commit-config.yaml"])["repos"][0][
-        "hooks"
-    ]
+    document = written["docs/reference.md", ".pre-commit-config.yaml"]
+    hooks = YAML(typ="safe", pure=True).load(document)["repos"][0]["hooks"]
     ours = YAML(typ="safe", pure=True).load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == [hook["id"] for hook in ours]
     jobs = YAML(typ="safe", pure=True).load(written["docs/tutorial.md", "databricks.yml"])["resources"]["jobs"]

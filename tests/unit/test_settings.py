@@ -20,6 +20,12 @@ SPEC = load_spec_text(
 )
 ANSI = "spark.sql.ansi.enabled"
 NOTE = "spark.databricks.delta.commitInfo.userMetadata"
+SUBSTITUTE = "spark.sql.variable.substitute"
+READING = (
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.parser.quotedRegexColumnNames",
+)
 APP, VERSION = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 
 
@@ -101,7 +107,7 @@ def test_batch_settings_are_set_and_removed() -> None:
 def test_ansi_is_set_and_restored() -> None:
     spark = session(FakeConf(ansi="false"))
     with strict(spark):
-        assert spark.conf.values == {ANSI: "true"}
+        assert spark.conf.values == {ANSI: "true", SUBSTITUTE: "false"}
     assert spark.conf.values == {ANSI: "false"}
 
 
@@ -120,6 +126,28 @@ def test_ansi_that_cannot_be_set_is_refused(unread: bool) -> None:
         f"Spark: {ANSI} is false here and may not be changed, so that a value which does not convert would become "
         "NULL; set it to true for this compute"
     )
+
+
+@pytest.mark.parametrize("name", READING)
+def test_statements_are_read_as_they_are_written(name: str) -> None:
+    spark = session(FakeConf(ansi="true"))
+    spark.conf.values |= {name: "true", SUBSTITUTE: "true"}
+    with strict(spark):
+        assert spark.conf.values == {ANSI: "true", name: "false", SUBSTITUTE: "false"}
+    assert spark.conf.values == {ANSI: "true", name: "true", SUBSTITUTE: "true"}
+
+
+def test_reading_that_cannot_be_set_is_refused() -> None:
+    refusing = FakeConf(READING, ansi="true")
+    refusing.values[READING[0]] = "true"
+    with pytest.raises(EngineError) as caught, strict(session(refusing)):
+        pytest.fail("the texts in the SQL would mean others")
+    assert str(caught.value) == (
+        f"Spark: {READING[0]} is true here and may not be changed, so that texts and names in the SQL would mean "
+        "others; set it to false for this compute"
+    )
+    with strict(session(FakeConf({*READING, SUBSTITUTE}, unread=True, ansi="true"))):
+        pass  # serverless compute: each has its default, and specs hold no ${name}
 
 
 def test_spark_3_is_probed_for_variables() -> None:
