@@ -101,7 +101,7 @@ def require_known_spec(
         try:
             for node in tree.walk():
                 require_known(node, USERS)
-            _require_types(tree, _find_types(spec, tree, columns, view))
+            require_types(tree, _find_types(spec, tree, columns, view))
             translate(bound)
         except UnknownError as error:
             raise UnknownError(f"{spec.origin}: {'.'.join(map(str, place))}: {error.what}") from error
@@ -128,7 +128,7 @@ def _find_types(
     return {name: kind for name, kind in found.items() if name not in several}
 
 
-def _require_types(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> None:
+def require_types(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> None:
     """Raise :class:`UnknownError` for a cast that Spark adds, where the types show it."""
     typed = tree.copy()
     for column in list(typed.find_all(exp.Column)):

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,7 @@ def is_error(answer: Answer, kind: str | None) -> bool:
     return isinstance(answer, dict) and set(answer) == {"error"} and not (kind or "").startswith("struct<error:")
 
 
-class Outcome(StrEnum):
+class Outcome(str, Enum):
     """How DuckDB compares with Spark on the rows of an expression; the worst of them counts."""
 
     AGREES = "agrees"
