@@ -85,7 +85,7 @@ test: $(READY)
 spark: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'not long' tests/spark
 
-test-long: INPUTS = 5000
+test-long: INPUTS = 20000
 test-long: BATCHES = 50
 test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writers lowest matrix dbt orchestrators
 

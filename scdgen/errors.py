@@ -174,6 +174,8 @@ def nearest(word: str, names: Iterable[str]) -> str:
     >>> nearest("zzz", ["effective_at"])
     ''
     """
+    if len(word) > _LONGEST_QUOTE:
+        return ""  # no name is as long, and to compare it takes long
     spelled = {name.lower(): name for name in names}
     found = difflib.get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
     return f"; did you mean '{spelled[found[0]]}'?" if found else ""

@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import functools
 import logging
+import os
 import re
 import signal
 import traceback
@@ -40,6 +41,7 @@ Read = Callable[["Spec", "Callable[[Tables], Any]"], Any]
 _SMALL = 64_000_000  # bytes of a warehouse and of the sources
 _MANY = 50  # for fewer specs, processes cost more than they save
 _OF_ROWS = {".csv", ".gz", ".jsonl", ".ndjson", ".parquet"}
+JOBS_PER_CORE = 4
 _CHUNK = 4  # specs per task of a process
 
 
@@ -75,8 +77,15 @@ def templates_option(command: F) -> F:
 
 def jobs_option(command: F) -> F:
     """--jobs."""
-    text = "Number of processes for more than 50 specs.  [default: one per core]"
-    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text)(command)
+    text = "Number of processes for more than 50 specs, at most 4 per core.  [default: one per core]"
+    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=text, callback=_limit_jobs)(command)
+
+
+def _limit_jobs(_context: click.Context, _param: click.Parameter, jobs: int | None) -> int | None:
+    """Refuse more processes than help: a file of the folder may ask for any number of them."""
+    if jobs is not None and jobs > JOBS_PER_CORE * (os.cpu_count() or 1):
+        raise UsageError(f"--jobs {jobs}: is more than {JOBS_PER_CORE} per core; give fewer, or leave it out")
+    return jobs
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
 _OF_USER = re.compile(
     r"SQLSTATE: (?:2[123]|42(?!501))|^AnalysisException(?!.*SQLSTATE: 42501)|InvariantViolationException", re.DOTALL
 )
-_NO_ADVICE = r"\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\n]*?error\b"  # a run sets it
+_NO_ADVICE = r"(?<!\s)\s*If necessary set \"?spark\.sql\.ansi\.enabled\"? to [^\n]*?error\b"  # a run sets it
 
 # Cause in Spark's text if a file could not be read -> the message, with the pattern's groups in it.
 _MALFORMED: tuple[tuple[str, str], ...] = (
@@ -267,7 +267,7 @@ def _first_line(text: str) -> str:
     if server and not named:
         return first_line(Exception(f"{server[1]}: {server[2]}"))
     line = named[0] if named else java[1] if java else text
-    return first_line(Exception(re.sub(rf"\s*SQLSTATE: .*|{_NO_ADVICE}", "", line, flags=re.DOTALL)))
+    return first_line(Exception(re.sub(_NO_ADVICE, "", line.partition("SQLSTATE: ")[0].rstrip(), flags=re.DOTALL)))
 
 
 def _hint(parts: list[str]) -> str:

@@ -42,7 +42,7 @@ _LEFT_OUT = {
 }
 
 # dbt parses a plain config() itself, without Jinja, and gives the keys of a mapping in any order.
-_IN_QUERY = re.compile(r"\{\{\s*config\((?:(?!\}\}).)*\bmeta\s*=", re.DOTALL)
+_CONFIG, _META = re.compile(r"\{\{\s*config\("), re.compile(r"\bmeta\s*=")
 
 
 def read_models(path: Path, text: str) -> list[Model]:
@@ -80,7 +80,7 @@ def _read_model(name: str, node: Node) -> Model:
     options = (node.config.get("meta") or {}).get(_MATERIALIZED)
     if not isinstance(options, Mapping):
         raise SpecError("is missing; write the options of a spec there: pattern, source, keys, columns")
-    if _IN_QUERY.search(node.raw_code or ""):
+    if _has_meta(node.raw_code or ""):
         raise SpecError("is in config() of the query, where dbt loses the order of columns; move it to a YAML file")
     if not name.isidentifier():
         raise SpecError(f"the name of a macro cannot be made of '{name}'; name the model with letters, digits and _")
@@ -95,6 +95,17 @@ def _read_model(name: str, node: Node) -> Model:
     text = json.dumps({"target": THIS, **described, **options, "source": source})
     spec = load_spec_text(text).placed_at(node.config_file())
     return Model(name, spec, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest())
+
+
+def _has_meta(query: str) -> bool:
+    """Whether a config() in a query has ``meta``; in linear time, for any text.
+
+    >>> _has_meta("{{ config(meta = {}) }}"), _has_meta("{{ config(x = 1) }} meta = 2")
+    (True, False)
+    """
+    parts = query.split("}}")
+    begins = map(_CONFIG.search, parts)
+    return any(begin and _META.search(part, begin.end()) for begin, part in zip(begins, parts, strict=True))
 
 
 def _find_left_out(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

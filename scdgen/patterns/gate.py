@@ -33,6 +33,7 @@ _TEXT = exp.DataType.build("STRING", dialect=DIALECT)
 _ANY = exp.DataType.build("STRUCT<_scd_any STRING>", dialect=DIALECT)
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
+_LONG_CHAIN = 20  # operators
 _RUN = "_scd_run"  # the variable of rejects.sql
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
@@ -207,6 +208,7 @@ class _Gate:
         raises sqlglot's errors if one does not resolve.
         """
         tree = query.pop()
+        _shorten_chains(tree)
         for column in list(tree.find_all(exp.Column)):
             if column.table.lower() == "session" or (not column.table and column.name in self.variables):
                 column.replace(exp.Null())
@@ -238,6 +240,19 @@ class _Gate:
         resolved = qualify(tree, dialect=DIALECT, schema=schema, quote_identifiers=False, validate_qualify_columns=True)
         assert isinstance(resolved, exp.Query)
         return [name.lower() for name in resolved.named_selects]
+
+
+def _shorten_chains(tree: exp.Expression) -> None:
+    """Replace each long chain of operators by one call with its columns.
+
+    To resolve the names in a chain as it is takes time that grows with the square of its length.
+    """
+    for node in list(tree.find_all(exp.Binary)):
+        if isinstance(node.parent, exp.Binary) or sum(1 for _ in node.find_all(exp.Binary)) < _LONG_CHAIN:
+            continue
+        if node.find(exp.Query) is None:
+            columns = {tuple(part.name for part in column.parts): column for column in node.find_all(exp.Column)}
+            node.replace(exp.Anonymous(this="_scd_any", expressions=[column.copy() for column in columns.values()]))
 
 
 def _kinds(name: str, trees: Sequence[exp.Expression]) -> Iterator[str]:

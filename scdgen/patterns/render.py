@@ -61,7 +61,7 @@ class _OwnFolder(FileSystemLoader):
         root = Path(self.searchpath[0])
         place = root.joinpath(*split_template_path(template))
         if exists(place, root):
-            read_bytes(place, 0, root)
+            read_bytes(place, None, root)
         return super().get_source(environment, template)
 
 

@@ -51,6 +51,8 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
     (r"expected a mapping or list of mappings for merging", False, "<<: takes a mapping, such as *anchor; give one"),
     (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
 )  # fmt: skip
+MOST_BYTES, MOST_COLUMNS = 1_000_000, 10_000
+"""The size of a file with a spec, and the columns of a table."""
 # Far more than a spec needs: tables have a few thousand columns at most, each with a few options.
 _MOST_VALUES = 1_000_000
 
@@ -79,7 +81,7 @@ def read_spec(path: str | Path) -> Spec:
     try:
         if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
             raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
-        text = read_text(path)
+        text = read_text(path, MOST_BYTES)
     except UnicodeDecodeError as error:
         raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
     except OSError as error:
@@ -118,13 +120,15 @@ def _find_joined(spec: Spec) -> Iterator[Spec]:
         if other.suffix not in {".yml", ".yaml"} or other == path:
             continue
         with suppress(OSError, UnicodeDecodeError, SpecError):
-            text = read_text(other)
+            text = read_text(other, MOST_BYTES)
             if any(table in text.lower() for table in tables):
                 yield load_spec_text(text, name=other.as_posix())
 
 
 def load_spec_text(text: str, name: str = "inline") -> Spec:
     """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
+    if len(text) > MOST_BYTES:
+        raise SpecError([Problem(name, 0, 0, f"has more than {MOST_BYTES:,} characters; write a spec with less in it")])
     if _is_like_csv(text):
         raise SpecError([Problem(name, 0, 0, _of_data("a CSV", name))])
     tree = parse(text, name)
@@ -132,6 +136,10 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
         what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
         begin = "a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
         raise SpecError([Problem(name, 1, 1, f"{what}; a spec is {begin}")])
+    columns = tree.get("columns")
+    if isinstance(columns, dict | list) and len(columns) > MOST_COLUMNS:
+        what = f"columns: has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read; split the table"
+        raise SpecError([Problem(name, *_position(tree, ("columns",)), what)])
     spec, found = _validate(_plain(tree), name)
     if found:
         raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
@@ -398,7 +406,7 @@ def _position(tree: Any, place: Location) -> tuple[int, int]:
     for step in place:
         try:
             if isinstance(tree, dict):
-                key = next(key for key in tree if str(key) == step)
+                key = step if step in tree else next(key for key in tree if str(key) == step)
                 line, column = tree.lc.key(key)  # type: ignore[attr-defined]
                 tree = tree[key]
             else:
@@ -418,7 +426,7 @@ class Lines:
     @classmethod
     def of_file(cls, origin: str) -> Lines:
         """Read the file of a spec."""
-        return cls(read_text(Path(origin)), origin)
+        return cls(read_text(Path(origin), MOST_BYTES), origin)
 
     def of(self, place: Location) -> int:
         """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""

@@ -27,6 +27,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.paths import folder_name
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
+from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.types import column_types, data_type
 from scdgen.sql.zones import time_zone
 
@@ -75,6 +76,8 @@ def _reads_as(read: Callable[[str], object]) -> AfterValidator:
 
 def _plain(value: object) -> object:
     """Convert a date, which YAML makes of unquoted text, back to text."""
+    if isinstance(value, str):
+        require_short(value)
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, dt.date) else value
@@ -90,6 +93,7 @@ def _one_or_each(value: object) -> str:
 
 
 def _no_control(text: str) -> str:
+    require_short(text)
     text = text.rstrip("\n")  # | and > in YAML leave one
     if text.splitlines() not in ([], [text]):  # in a comment of the SQL, a new line would run
         raise ValueError("holds a line break; write it on one line, or after > so that YAML joins the lines")
@@ -111,6 +115,7 @@ def _name(text: str) -> str:
     if text.lower().startswith(RESERVED_PREFIX):
         what = f"begins with {RESERVED_PREFIX}, which the generated SQL keeps for itself"
         raise ValueError(f"'{text}' {what}; name it otherwise")
+    require_short(text, NAME_LENGTH)
     return sql.no_variable(_no_control(text))
 
 
@@ -128,7 +133,7 @@ Place = Annotated[Text, AfterValidator(sql.no_variable)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
 Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
-FeedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+FeedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")]
 # The tags are the names that pydantic gives to the members of other unions, in the places of errors.
 OneOrEach = Annotated[
     Annotated[Expression, Tag("str")] | Annotated[dict[FeedName, Expression], Tag("dict")], Discriminator(_one_or_each)
@@ -428,14 +433,14 @@ class Param(ShortForm):
 class Check(Model):
     """A custom integrity check: a query that returns the rows that break it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = Field(description="The name of the check.")
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the check.")
     query: Query = Field(description="Returns the rows that break it.")
 
 
 class Expectation(Model):
     """A rule that each row of the source is to meet, in the names and types of the target; NULL meets it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")] = Field(description="The name of the rule.")
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the rule.")
     expect: Expression = Field(description="A condition over the columns of the spec; deletes are not tested.")
     on_violation: Literal["fail", "skip", "quarantine"] = Field(
         default="fail",
@@ -627,7 +632,7 @@ class Spec(Model):
     snapshot: Snapshot | None = Field(
         default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it."
     )
-    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")], Param] = Field(
+    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
         default_factory=dict,
         description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",

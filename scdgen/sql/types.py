@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
+from scdgen.sql import limits
 from scdgen.sql.expression import CONTROL, no_variable, quote, shorten, unquote
 
 # Spark's names -> the name that it shows.
@@ -59,6 +62,7 @@ _FOREIGN = {
     **dict.fromkeys(("list", "row", "record", "object", "hstore", "super"), "array<string>, map<string,string> or "
                     "struct<a:int> with the types inside"),
 }  # fmt: skip
+_LONGEST_FOREIGN = 200  # characters; a name of another system with its parameters is shorter
 _UNSTORED = ("interval", "void", "null")  # Spark has them, Delta does not
 _EXAMPLES = (
     "string, int, bigint, double, decimal(10,2), boolean, date, timestamp, binary, array<string> or struct<a:int>"
@@ -144,18 +148,22 @@ def column_types(text: str) -> dict[str, str]:
     Traceback (most recent call last):
     ValueError: 'id' is not a list of columns and types; write for example: id int, after struct<id int, name string>
     """
+    limits.require_short(text, limits.TYPE_LENGTH)
     found: dict[str, str] = {}
+    seen: set[str] = set()
     for part in _split_at_commas(no_variable(text)):
-        given = re.fullmatch(r"\s*(`(?:[^`]|``)+`|\w+)(?:\s*:\s*|\s+)(\S.*?)\s*", part, re.DOTALL)
+        given = re.fullmatch(r"(`(?:[^`]|``)+`|\w+)(?:\s*:\s*|\s+)(\S.*)", part.strip(), re.DOTALL)
         if given is None:
             hint = "write for example: id int, after struct<id int, name string>"
             raise ValueError(f"'{shorten(text)}' is not a list of columns and types; {hint}")
         name = unquote(given[1])
         if CONTROL.search(name):
             raise ValueError(f"'{shorten(text)}': the name of a column holds a control character; take it out")
-        if name.lower() in {known.lower() for known in found}:
+        if name.lower() in seen:
             raise ValueError(f"'{name}' is named twice; keep one, upper and lower case are the same")
-        if more := re.search(r"\b(NOT\s+NULL|COMMENT|DEFAULT|COLLATE)\b[^<>]*$", given[2], re.IGNORECASE):
+        seen.add(name.lower())
+        after = re.split("[<>]", given[2])[-1]
+        if more := re.search(r"\b(NOT\s+NULL|COMMENT|DEFAULT|COLLATE)\b", after, re.IGNORECASE):
             raise ValueError(f"'{shorten(part.strip())}' has {more[1].upper()}; write a name and a type alone")
         found[name] = data_type(given[2])
     return found
@@ -231,6 +239,8 @@ def to_spark(text: str) -> str:
 
 def _find_foreign(text: str) -> str | None:
     """Return what to write instead of the name of another system's type, with its parameters."""
+    if len(text) > _LONGEST_FOREIGN:
+        return None
     named = re.fullmatch(
         r"\s*([a-z_][\w\s]*?)\s*(\([\d\s,]*\)|\(max\))?\s*((?:with|without)[\w\s]*)?", text, re.IGNORECASE
     )
@@ -246,16 +256,27 @@ def _find_foreign(text: str) -> str | None:
     return "decimal(38,10), or as many digits as it has" if name == "number" else "string"
 
 
-_TOKEN = re.compile(r"\s*(?:(`(?:[^`]|``)+`)|([^\W\d]\w*)|(\d+)|('(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\")|(\S))")
+# A quote that is not closed ends at the end of the text: to search for each once more would take quadratic time.
+_TOKEN = re.compile(
+    r"\s*(?:(`(?:[^`]|``)+(?:`|\Z))|([^\W\d]\w*)|(\d+)"
+    r"|('(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z))|(\S))",
+    re.DOTALL,
+)
+
+
+_NESTING = {"<": 1, ">": -1}
 
 
 class _Reader:
     """Reads one type from its text."""
 
     def __init__(self, text: str):
+        limits.require_short(text, limits.TYPE_LENGTH)
         self._text = text
         self._tokens = [match[0].strip() for match in _TOKEN.finditer(text)]
         self._at = 0
+        if max(accumulate((_NESTING.get(token, 0) for token in self._tokens), initial=0)) > limits.DEPTH:
+            raise self._wrong(f"has more than {limits.DEPTH} types in one another; keep it as a text or a variant")
 
     def read_all(self) -> Type:
         found = self._read()
@@ -333,8 +354,8 @@ class _Reader:
         if name == "map" and inside[0][1].holds("MAP"):
             raise self._wrong("a map is the key of another, which Spark does not have; write another type for the key")
         names = [known.lower() for known, _ in inside if known]
-        twice = next((known for place, known in enumerate(names) if known in names[:place]), None)
-        if twice is not None:
+        if len(set(names)) < len(names):
+            twice = next(known for known, count in Counter(names).items() if count > 1)
             raise self._wrong(f"two fields are named {twice}, and Spark ignores case; rename one")
         return Type(name.upper(), (), tuple(inside))
 

@@ -29,9 +29,12 @@ class _Model(BaseModel):
 
 
 class File(_Model):
-    """A file of a case: a text in an encoding, bytes in hex, a link, or a folder."""
+    """A file of a case: a text in an encoding, also many ``times`` with what is around it, bytes in hex, or a link."""
 
     text: str = ""
+    before: str = ""
+    times: int = 1
+    after: str = ""
     encoding: str = "utf-8"
     hex: str | None = None
     link: str | None = None
@@ -45,7 +48,7 @@ class File(_Model):
     def write(self, path: Path) -> None:
         """Write it; ``HERE`` in the text is the working folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = _placed(self.text)
+        text = _placed(self.before + self.text * self.times + self.after)
         if self.link is not None:
             path.symlink_to(self.link)
             return

@@ -7,16 +7,22 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scdgen.cli.main import main
+from scdgen.cli.options import JOBS_PER_CORE
+from scdgen.engine.failures import _first_line
 from scdgen.errors import SpecError
+from scdgen.init.models import read_models
 from scdgen.patterns.compile import render
-from scdgen.spec.load import load_spec_text
+from scdgen.spec.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
+from scdgen.sql import limits
 from scdgen.sql.tokens import split_statements
+from tests.conftest import ROOT
 from tests.tools.fuzz_specs import CORPUS, bases, outcome, spoilt, trees_of
 
 PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
@@ -335,3 +341,77 @@ def test_templates_run_in_a_sandbox(template: str, tmp_path: Path, capsys: pytes
         main(["generate", str(spec), "--templates", str(own), "--out", str(out)])
     err = capsys.readouterr().err
     assert stopped.value.code and err.count("\n") == 1 and "Traceback" not in err and not out.exists()
+
+
+def test_limits_are_those_of_the_reference() -> None:
+    page = (ROOT / "docs/reference.md").read_text(encoding="utf-8").partition("### Limits")[2].partition("### ")[0]
+    stated = [
+        int(number.replace(",", ""))
+        for number in re.findall(r"\| ([\d,]+)(?: bytes| per core|; [\d,]+ characters)? \|", page)
+    ]
+    assert stated == [
+        MOST_BYTES, MOST_COLUMNS, limits.EXPRESSION, limits.QUERY, limits.DEPTH, limits.TYPES_DEPTH, limits.TYPE_LENGTH,
+        limits.NAME_LENGTH, limits.TEXT_LENGTH, JOBS_PER_CORE,
+    ]  # fmt: skip
+
+
+def _of_type(kind: str) -> str:
+    return PLAIN.replace("v: string", f"v: {json.dumps(kind)}")
+
+
+LONG = {
+    "type words": PLAIN.replace("v: string", f"v: {{type: string, from: {'int(' * 30}v{')' * 30}}}"),
+    "a sum": PLAIN.replace("v: string", f"v: {{type: string, from: {'+'.join(['v'] * 10_000)}}}"),
+    "conditions": PLAIN.replace("v: string", f"v: {{type: boolean, from: {' AND '.join(['v'] * 990)}}}"),
+    "a query": PLAIN.replace("{table: c.d}", f"{{query: SELECT id, {'+'.join(['v'] * 9_900)} AS v FROM c.d}}"),
+    "a deep type": _of_type("array<" * 15_000 + "int" + ">" * 15_000),
+    "fields of one name": _of_type(f"struct<{','.join(['a: int'] * 12_000)}>"),
+    "fields": _of_type(f"struct<{','.join(f'a{number}: int' for number in range(3_000))}>"),
+    "quotes": _of_type("'" + "\\'" * 49_000),
+    "backticks": _of_type("``" * 49_000 + "`"),
+    "words and spaces": _of_type("a" + " " * 99_000 + "!"),
+    "with": _of_type("with " * 19_000 + "!"),
+    "comments": PLAIN.replace("{table: c.d}", f"{{path: x, format: json, schema: 'a {'COMMENT ' * 12_000}<'}}"),
+    "spaces": PLAIN.replace("{table: c.d}", f'{{path: x, format: json, schema: "a b{" " * 99_000}!"}}'),
+    "columns": PLAIN.replace("{id: int, v: string}", f"[{'a, ' * 20_000}b]"),
+    "wrong columns": PLAIN.replace("v: string", ", ".join(f"c{number}: x" for number in range(4_000))),
+    "a name": PLAIN.replace("v: string", f"{'v' * 700_000}: string"),
+    "a table": PLAIN.replace("c.d", f"c.{'d' * 700_000}"),
+    "a literal": PLAIN.replace("v: string", f"v: {{type: string, from: \"'{'x' * 700_000}'\"}}"),
+    "a description": PLAIN + f"description: {'x' * 700_000}\n",
+    "a param": PLAIN + f"params: {{p: {{type: string, default: {'x' * 700_000}}}}}\n",
+    "the name of a param": PLAIN + f"params: {{{'p' * 700_000}: string}}\n",
+    "a megabyte": PLAIN + "# x\n" * 300_000,
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_long_text_is_read_in_time(what: str) -> None:
+    """Each takes less than a second here, and minutes or hours if it is read as it is."""
+    begin = time.process_time()
+    assert outcome(LONG[what]) in ("refused", "sql")
+    assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize("read", [_first_line, lambda text: read_models(Path("m"), _manifest(text))])
+@pytest.mark.parametrize(
+    "text", [" " * 100_000 + "x", "{{config(" * 100_000, "If necessary set " * 5_000, "\n" * 100_000]
+)
+def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
+    """Errors of Spark, and the queries of a project of dbt."""
+    begin = time.process_time()
+    with suppress(SpecError):
+        read(text)
+    assert time.process_time() - begin < 5
+
+
+def _manifest(query: str) -> str:
+    config = {"materialized": "scdgen", "meta": {"scdgen": {}}}
+    return json.dumps({"nodes": {"model.p.m": {"name": "m", "schema": "x", "config": config, "raw_code": query}}})
+
+
+def test_two_specs_do_not_share_a_folder(tree: Path) -> None:
+    """Case aside, which two tables do not differ by."""
+    for number, target in enumerate(("crm.a.b", "crm.`a.b`", "`crm.a`.b", "`crm.a.b`", "crm.`a%2Eb`")):
+        (tree / f"work/specs/{number}.yml").write_text(PLAIN.replace("a.b", json.dumps(target), 1))
+    assert run("generate", "specs") == 0 and run("generate", "--check", "specs") == 0
