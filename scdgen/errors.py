@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scdgen.url import hide_secrets
+
 _LONGEST, _LONGEST_QUOTE = 320, 80  # characters of a message, and of a text that it quotes
 STATEMENT = "    "  # the indent of lines that are statements to paste
 
@@ -20,6 +22,7 @@ def printable(text: str) -> str:
     r"""Escape the characters that move the cursor, hide text or reverse its direction, and cut very long words.
 
     Quoted text is cut at 80 characters, and the middle of a line longer than 320 is left out; statements stay whole.
+    What may be a secret in a URL is hidden.
 
     >>> print(printable("a\x1b[31m\u202eb\nc"), printable("y" * 500))
     a\x1b[31m\u202eb\nc yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
@@ -30,6 +33,7 @@ def printable(text: str) -> str:
     (320, 'words ; give fewer')
     """
     if not text.startswith(STATEMENT):
+        text = hide_secrets(text)
         text = re.sub(r"(?<![\w'])'([^'\n]{79,})'(?!\w)", _cut, text)
         text = re.sub(r"(\S{40})\S{260,}", r"\1...", text)
         if len(text) > _LONGEST:

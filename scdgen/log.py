@@ -6,7 +6,10 @@ import datetime as dt
 import json
 import sys
 import time
+import traceback
 from typing import Any
+
+from scdgen.url import hide_secrets
 
 _begun = [time.monotonic()]
 _CHOSEN = {"json": False, "quiet": False, "debug": False}
@@ -60,7 +63,12 @@ def error(line: str, status: int | None = None, **fields: Any) -> None:
         known = {"status": status} if status is not None else {}
         _write({"at": _now(), "level": "error", "event": "error", "message": line, **known, **fields})
     else:
-        print(line, file=sys.stderr)
+        print(hide_secrets(line), file=sys.stderr)
+
+
+def trace(error: BaseException) -> None:
+    """Write an error in full, with those that caused it, for --debug."""
+    print(hide_secrets("".join(traceback.format_exception(error))), end="", file=sys.stderr)
 
 
 def warning(line: str) -> None:
@@ -83,7 +91,7 @@ def _remark(name: str, level: str, line: str) -> None:
     if _CHOSEN["json"]:
         event(name, level, message=line)
     else:
-        print(line, file=sys.stderr)
+        print(hide_secrets(line), file=sys.stderr)
 
 
 def _now() -> str:
@@ -91,4 +99,4 @@ def _now() -> str:
 
 
 def _write(fields: dict[str, Any]) -> None:
-    print(json.dumps(fields, default=str, ensure_ascii=False), file=sys.stderr, flush=True)
+    print(hide_secrets(json.dumps(fields, default=str, ensure_ascii=False)), file=sys.stderr, flush=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -41,7 +40,7 @@ def main(args: Sequence[str] | None = None) -> None:
         status = 0
     except Exception as error:
         if log.is_debug():
-            traceback.print_exc()
+            log.trace(error)
         from scdgen.engine.failures import translate_without_spec
 
         line, status = line_and_status(translate_without_spec(error))

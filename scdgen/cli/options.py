@@ -9,7 +9,6 @@ import logging
 import os
 import re
 import signal
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
 from scdgen.spec.load import Lines, fill_joins, read_spec
 from scdgen.spec.model import Spec
+from scdgen.url import Url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,7 +92,7 @@ def _limit_jobs(_context: click.Context, _param: click.Parameter, jobs: int | No
 class EngineOptions:
     """The Spark to use, its settings, and the folder of custom templates."""
 
-    remote: str | None
+    remote: Url | None
     warehouse: str
     conf: tuple[str, ...]
     templates: str | None = None
@@ -107,7 +107,7 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def call(
-        remote: str | None, warehouse: str, conf: tuple[str, ...], templates: str | None = None, **given: object
+        remote: Url | None, warehouse: str, conf: tuple[str, ...], templates: str | None = None, **given: object
     ) -> object:  # fmt: skip
         return command(engine=EngineOptions(remote, warehouse, conf, templates), **given)
 
@@ -115,7 +115,7 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be repeated."),
         click.option("--warehouse", default="warehouse", show_default=True, metavar="DIR",
                      help="The folder of the embedded Spark's tables."),
-        click.option("--remote", metavar="URL",
+        click.option("--remote", type=Url, metavar="URL",
                      help="A Spark Connect server, sc://host:port, instead of the embedded Spark."),
     ):  # fmt: skip
         call = option(call)
@@ -252,7 +252,8 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
     for item in given:
         name, equals, value = item.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {item}: is not a name and value; write it as NAME=VALUE")
+            known = re.sub(r"[^\w.{}-].*", "…", item, flags=re.DOTALL)  # the rest may be a secret
+            raise UsageError(f"{option} {known}: is not a name and value; write it as NAME=VALUE")
         pairs[name] = value
     return pairs
 
@@ -427,7 +428,7 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
 def report_error(error: Exception, debug: bool, **fields: str) -> None:
     """Print one line about an error that does not end the command."""
     if debug:
-        traceback.print_exception(error)
+        log.trace(error)
     log.error(line_and_status(error)[0], None, **fields)
 
 

@@ -14,6 +14,7 @@ import click
 
 from scdgen import log
 from scdgen.patterns.words import Counts
+from scdgen.url import hide_secrets
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -271,5 +272,5 @@ def progress(what: str) -> Iterator[None]:
     from rich.console import Console
 
     # While Spark starts, what is written to stderr is captured, so this line has a stream of its own.
-    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream, Console(file=stream).status(what):
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream, Console(file=stream).status(hide_secrets(what)):
         yield

@@ -37,6 +37,7 @@ from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.spec import graph
 from scdgen.spec.graph import Step
 from scdgen.spec.model import Spec, choose_feeds
+from scdgen.url import Url, hide_secrets
 
 Counts = dict[str, Any]
 
@@ -51,6 +52,7 @@ Counts = dict[str, Any]
 @json_option("table or file")
 @click.option(
     "--openlineage",
+    type=Url,
     metavar="FILE|URL",
     help="A file or server that gets OpenLineage events: START and COMPLETE or FAIL for each run of a table.",
 )
@@ -64,7 +66,7 @@ Counts = dict[str, Any]
 def run(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
     param: tuple[str, ...], engine: EngineOptions, retries: int | None, retry_for: float, metrics: str | None,
-    as_json: bool, openlineage: str | None, from_file: str | None, infer: bool, adopt: bool, debug: bool,
+    as_json: bool, openlineage: Url | None, from_file: str | None, infer: bool, adopt: bool, debug: bool,
 ) -> None:  # fmt: skip
     """Merge: create the table if it does not exist, merge the source, print what was done.
 
@@ -146,7 +148,7 @@ class Outcome:
 
     def as_object(self) -> dict[str, Any]:
         """The outcome as ``run --format json`` prints it for one table or file of several."""
-        named = {"source": self.source} if self.source is not None else {}
+        named = {"source": hide_secrets(self.source)} if self.source is not None else {}
         if self.counts is not None:
             return {**self.counts, **named, "status": "done"}
         if self.error is not None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from scdgen.engine.jvm import INSTALL_JAVA, find_java, ivy_folder
 from scdgen.engine.session import local_session, remote_session, require_folder
 from scdgen.errors import ScdgenError, line_and_status
+from scdgen.url import Url
 
 _SPARK = "pip install delta-spark==4.4.0"
 _JAVAS = (17, 21)
@@ -132,7 +133,7 @@ def try_spark(warehouse: str, conf: Mapping[str, str]) -> Finding:
     return Finding(True, f"Spark {version} writes and reads a Delta table ({time.monotonic() - begin:.0f} s)")
 
 
-def try_remote(url: str, conf: Mapping[str, str]) -> Finding:
+def try_remote(url: Url, conf: Mapping[str, str]) -> Finding:
     """Connect to a Spark Connect server."""
     try:
         spark = remote_session(url, conf)
@@ -140,7 +141,7 @@ def try_remote(url: str, conf: Mapping[str, str]) -> Finding:
         spark.stop()
     except Exception as error:
         return Finding(False, _describe(error))
-    return Finding(True, f"Spark {version} answers at {url.split('/;')[0]}")
+    return Finding(True, f"Spark {version} answers at {url}")
 
 
 def _describe(error: Exception) -> str:

@@ -30,6 +30,7 @@ from scdgen.errors import DEBUG, EngineError, UsageError, printable
 from scdgen.sql import quote_parts, text_literal
 from scdgen.sql.tokens import first_line
 from scdgen.sql.zones import same_zone
+from scdgen.url import Url, hide_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -145,9 +146,10 @@ def local_session(
     return spark
 
 
-def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSession:
+def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) -> SparkSession:
     """Connect to a Spark Connect server. Raises :class:`EngineError` if it does not answer."""
-    if not url.startswith(("sc://", "local")):
+    url = Url(address) if isinstance(address, str) else address
+    if not url.full.startswith(("sc://", "local")):
         raise UsageError(f"--remote {url}: is not an address of a Spark Connect server; write it as sc://host:port")
     try:
         from pyspark.sql import SparkSession
@@ -157,7 +159,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
         builder: Any = SparkSession.builder
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # pandas is too new for pyspark, but not used here
-            spark: SparkSession = builder.remote(url).getOrCreate()
+            spark: SparkSession = builder.remote(url.full).getOrCreate()
         _set(spark, {_SUBSTITUTE: "false"}, {})
         for key, value in (conf or {}).items():
             spark.conf.set(key, value)
@@ -165,7 +167,7 @@ def remote_session(url: str, conf: Mapping[str, str] | None = None) -> SparkSess
     except Exception as error:
         known = translate_without_spec(error)
         line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
-        raise EngineError(f"{url.split('/;')[0]}: {line}") from error  # the rest may contain a token
+        raise EngineError(f"{url}: {hide_secrets(line)}") from error
     return spark
 
 

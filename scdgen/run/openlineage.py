@@ -23,6 +23,7 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import hash_spec
 from scdgen.spec import graph
 from scdgen.spec.model import Spec
+from scdgen.url import HIDDEN, Url, hide_secrets
 from scdgen.version import __version__
 
 if TYPE_CHECKING:
@@ -44,9 +45,11 @@ class OpenLineage:
     The client also reads its own settings, such as ``OPENLINEAGE_API_KEY`` or ``openlineage.yml``.
     """
 
-    def __init__(self, place: str):
+    def __init__(self, given: Url | str):
         """Raises :class:`UsageError` for a wrong URL or wrong settings, or if the client is not installed."""
-        self.label = f"{option('--openlineage', 'openlineage')} {place}".rstrip()
+        self.url = Url(given) if isinstance(given, str) else given
+        place = self.url.full
+        self.label = f"{option('--openlineage', 'openlineage')} {self.url}".rstrip()
         scheme = re.match(r"([A-Za-z][\w+.-]*)://(.?)", place)
         transport: dict[str, object]
         if scheme is None and place:
@@ -55,6 +58,8 @@ class OpenLineage:
             transport = {"type": "http", "url": place, "retry": _RETRY}
             if key := os.environ.get("OPENLINEAGE_API_KEY"):
                 transport["auth"] = {"type": "api_key", "apiKey": key}
+                if scheme[1].lower() == "http" and not re.match(r"http://(localhost|127\.|\[::1\])", place, re.I):
+                    log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https://")
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
             raise UsageError(f"{self.label}: {what}")
@@ -277,10 +282,12 @@ def _name_table(parts: graph.Name) -> str:
 def _name_path(path: str) -> tuple[str, str]:
     """Return the namespace and the name of the dataset at a path, by OpenLineage's rules for names.
 
+    They are without the keys of a bucket, or what else may be a secret.
+
     >>> _name_path("s3://landing/crm/day.csv"), _name_path("hdfs://node:8020/crm"), _name_path("/data/day.csv")
     (('s3://landing', 'crm/day.csv'), ('hdfs://node:8020', '/crm'), ('file', '/data/day.csv'))
     """
-    found = _PATH.fullmatch(path)
+    found = _PATH.fullmatch(hide_secrets(path).replace(f"{HIDDEN}@", "").removesuffix(HIDDEN))
     if found is None:
         return "file", str(Path(path).absolute())
     scheme, host, name = found[1].lower(), found[2] or "", found[3] or "/"

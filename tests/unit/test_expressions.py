@@ -1,7 +1,7 @@
 """What DuckDB says of users' expressions, compared with the answers of Spark in tests/cases/expressions.
 
-``wrong.txt`` there lists the expressions for which DuckDB gives another value than Spark, or accepts what Spark refuses.
-It only shrinks: each is to get a rule or to be refused, and `scdgen` has no command that plays users' cases before that.
+``wrong.txt`` there lists the expressions for which DuckDB gives another value than Spark, or accepts what Spark
+refuses. It only shrinks: each is to get a rule or to be refused, before a command plays users' own cases on DuckDB.
 """
 
 from __future__ import annotations

@@ -291,6 +291,32 @@ def test_lost_events_are_one_warning(
     assert capsys.readouterr().err == f"openlineage {place}: {why}; the run is not affected, but {lost}\n"
 
 
+def test_password_of_a_server_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+    with report_run(OpenLineage("http://user:S3cretPW@127.0.0.1:1/x?api_key=S3cretKEY"), load_spec_text(TEXT), "r1"):
+        pass
+    said = capsys.readouterr().err
+    assert said.startswith("openlineage http://***@127.0.0.1:1/x***: ") and "S3cret" not in said
+    with pytest.raises(UsageError) as caught:
+        OpenLineage("ftp://user:S3cretPW@host/x?api_key=S3cretKEY")
+    assert "S3cret" not in str(caught.value)
+
+
+def test_keys_of_a_bucket_are_not_sent() -> None:
+    (event, _) = events_of(load_spec_text(TEXT), instead="s3a://KEY:SECRET@bucket/day.csv")
+    assert inputs_of(event)[0] == ("s3a://bucket", "day.csv") and "SECRET" not in json.dumps(event)
+
+
+def test_key_in_clear_is_remarked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "S3cretKEY")
+    for url in ("http://localhost:5000", "http://127.0.0.1:5000", "https://host"):
+        OpenLineage(url)
+    assert capsys.readouterr().err == ""
+    OpenLineage("http://host")
+    assert capsys.readouterr().err == (
+        "openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https://\n"
+    )
+
+
 @pytest.mark.parametrize("place", ["", "s3://bucket/events", "http://", "https:///api", "file:///x.jsonl"])
 def test_wrong_place_is_refused(place: str) -> None:
     spark: Any = FakeSpark()
