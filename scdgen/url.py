@@ -20,8 +20,8 @@ _known: set[str] = set()
 def hide_secrets(text: str) -> str:
     """Hide what may be a secret in the URLs of a text, and those of each :class:`Url` of this process.
 
-    >>> hide_secrets("sc://h:1/;token=a: is gone; see s3a://KEY:SEC/RET@bucket/x.csv, https://h/x?sig=a&b=c")
-    'sc://h:1/***: is gone; see s3a://***@bucket/x.csv, https://h/x***'
+    >>> hide_secrets("sc://h:1/;token=a: is gone; see s3a://KEY:SEC/RET@bucket/x.csv, https://spark/x?sig=a&b=c")
+    'sc://h:1/***: is gone; see s3a://***@bucket/x.csv, https://spark/x***'
     >>> hide_secrets("abfss://container@account/part-?.csv, hdfs://node:8020/a@b; run again")
     'abfss://container@account/part-?.csv, hdfs://node:8020/a@b; run again'
     """
@@ -48,8 +48,8 @@ class Url:
     def __str__(self) -> str:
         """Return it without a user, and without all that follows the path.
 
-        >>> str(Url("http://user:pw@host/x?api_key=k")), str(Url("SC://h:1;token=t")), str(Url("events.jsonl"))
-        ('http://***@host/x***', 'SC://h:1***', 'events.jsonl')
+        >>> str(Url("sftp://user:pw@host/x?api_key=k")), str(Url("SC://h:1;token=t")), str(Url("events.jsonl"))
+        ('sftp://***@host/x***', 'SC://h:1***', 'events.jsonl')
         """
         text = re.sub(r"[?;#].*", HIDDEN, self.full, flags=re.DOTALL)
         return hide_secrets(re.sub(rf"^((?:{_SCHEME})?)[^/?;#]*@", rf"\g<1>{HIDDEN}@", text))

@@ -58,8 +58,8 @@ class OpenLineage:
             transport = {"type": "http", "url": place, "retry": _RETRY}
             if key := os.environ.get("OPENLINEAGE_API_KEY"):
                 transport["auth"] = {"type": "api_key", "apiKey": key}
-                if scheme[1].lower() == "http" and not re.match(r"http://(localhost|127\.|\[::1\])", place, re.I):
-                    log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https://")
+                if scheme[1].lower() == "http" and not re.match(r"http:/{2}(localhost|127\.|\[::1\])", place, re.I):
+                    log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
             raise UsageError(f"{self.label}: {what}")

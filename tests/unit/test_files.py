@@ -331,7 +331,9 @@ def test_file_missing_on_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError(f"[PATH_NOT_FOUND] Path does not exist: file:{Path('a.csv').absolute()}. SQLSTATE: 42K03")
 
     monkeypatch.setattr("scdgen.files.errors.opened", opened)
-    spark: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda *_: "true"))
+    spark: Any = SimpleNamespace(
+        conf=SimpleNamespace(get=lambda name, *_: str(name == "spark.sql.ansi.enabled").lower())
+    )
     with pytest.raises(DataError) as caught:
         open_files(spark, spec, "a.csv")
     assert str(caught.value) == (

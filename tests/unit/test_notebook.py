@@ -114,7 +114,7 @@ def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, str]]:
 
 @pytest.mark.parametrize("line", ["-- COMMAND ----------", "  -- COMMAND ---------- ", "-- MAGIC %python", "-- MAGIC"])
 def test_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
-    spec, files = with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
+    spec, files = with_template(tmp_path, f"CREATE VIEW crm.v AS\n{line}\nSELECT 1 AS a;\n")
     with pytest.raises(SpecError) as refused:
         render_notebook(spec, files)
     message = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
@@ -124,7 +124,7 @@ def test_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str
 def test_similar_lines_are_kept(tmp_path: Path) -> None:
     for line in ("-- a COMMAND ----------", "-- COMMAND", "/* -- MAGIC */"):
         assert f"\n{line}\n" in render_notebook(
-            *with_template(tmp_path, f"CREATE VIEW crm.a AS\n{line}\nSELECT 1 AS a;\n")
+            *with_template(tmp_path, f"CREATE VIEW crm.v AS\n{line}\nSELECT 1 AS a;\n")
         )
 
 
@@ -135,7 +135,7 @@ def test_description_cannot_end_its_cell() -> None:
 
 
 def test_template_without_blank_lines_gives_one_cell_per_script(tmp_path: Path) -> None:
-    text = "CREATE VIEW crm.a AS SELECT 1 AS a; CREATE VIEW crm.b AS SELECT 2 AS b;\n"
+    text = "CREATE VIEW crm.v AS SELECT 1 AS a; CREATE VIEW crm.v AS SELECT 2 AS b;\n"
     assert read(render_notebook(*with_template(tmp_path, text)))[1]["views"] == [text.rstrip("\n")]
 
 

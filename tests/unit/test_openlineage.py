@@ -313,7 +313,7 @@ def test_key_in_clear_is_remarked(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert capsys.readouterr().err == ""
     OpenLineage("http://host")
     assert capsys.readouterr().err == (
-        "openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https://\n"
+        "openlineage http://host: sends OPENLINEAGE_API_KEY unencrypted; write https instead\n"
     )
 
 
