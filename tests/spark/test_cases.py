@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Spec
-from scdgen.cases.block import CaseError, Row
+from scdgen.cases.block import CaseError
 from scdgen.cases.format import Case, Query, all_cases
 from scdgen.cases.play import Difference, Given, play
-from scdgen.cases.spark import SparkWorld, collect
 from scdgen.run.results import RunResult
 from scdgen.sql import quote
-from tests.conftest import ROOT, as_of, runnable
+from tests.conftest import ROOT
+from tests.support.worlds import AnySpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ def _calls_as_of(query: Query) -> bool:
     return "_at(" in query.sql
 
 
-class _World(SparkWorld):
+class _World(AnySpark):
     """What only Delta's log shows: a refused run writes no version, nor does one that changes nothing."""
 
     def __init__(self, spark: SparkSession, warehouse: Path, case: Case):
@@ -75,7 +75,7 @@ class _World(SparkWorld):
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:
         before = self.versions()
         try:
-            result = super().run(runnable(self.spark, spec), source, params, infer)
+            result = super().run(spec, source, params, infer)
         except DataError:
             assert self.versions() == before, "the table is not as it was"
             raise
@@ -87,10 +87,6 @@ class _World(SparkWorld):
     def versions(self) -> list[str]:
         """The files of the table's versions; none if it does not exist."""
         return sorted(file.name for file in self.log.glob("*.json"))
-
-    def read(self, query: str) -> tuple[dict[str, str], list[Row]]:
-        frame = as_of(self.spark, query)
-        return dict(frame.dtypes), collect(frame)
 
 
 @contextmanager

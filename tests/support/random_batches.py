@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from scdgen import DataError, Runner, Spec, load_spec_text
-from scdgen.cases.spark import collect
-from scdgen.duck.database import Database
+from scdgen import DataError, Spec, load_spec_text
+from scdgen.cases.duck import DuckWorld
 from scdgen.sql import quote
-from tests.conftest import as_of, runnable
+from tests.conftest import runnable
 from tests.support.random_specs import LAST_RUN, Case, batch_rows, source_of
 from tests.support.reference import (
     Change,
@@ -26,9 +25,7 @@ from tests.support.reference import (
     shown_sequence,
     written,
 )
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from tests.support.worlds import AnySpark
 
 KEYS, BATCHES = 100, 3
 Rows = list[tuple[Any, ...]]
@@ -50,30 +47,18 @@ class Counted(Protocol):
 
 
 class Side(Protocol):
-    """An engine that merges the rows of a case."""
+    """A :class:`scdgen.cases.play.World` that merges the rows of a random case."""
 
-    def run(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted: ...
-    def columns(self, spec: Spec) -> list[str]: ...
-    def read(self, query: str) -> Rows: ...
-    def failures(self, spec: Spec) -> list[str]: ...
+    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted: ...
+    def columns(self, name: str) -> list[str]: ...
+    def read(self, query: str) -> tuple[dict[str, str], Rows]: ...
+    def find_failures(self, spec: Spec) -> list[str]: ...
 
 
-class SparkSide:
-    def __init__(self, spark: SparkSession):
-        self.spark, self.runner = spark, Runner(spark)
-
-    def run(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
+class SparkSide(AnySpark):
+    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
         source = source_of(self.spark, case, rows)
         return self.runner.run(runnable(self.spark, spec), source=source, params=params)
-
-    def columns(self, spec: Spec) -> list[str]:
-        return list(self.spark.table(spec.target).columns) if self.runner.exists(spec) else []
-
-    def read(self, query: str) -> Rows:
-        return collect(as_of(self.spark, query))
-
-    def failures(self, spec: Spec) -> list[str]:
-        return [result.name for result in self.runner.check(spec) if result.failures]
 
     def drop(self, spec: Spec) -> None:
         """Drop the table of a spec and its views."""
@@ -83,24 +68,12 @@ class SparkSide:
                 self.spark.sql(f"DROP {kind} IF EXISTS {name}")
 
 
-class DuckSide:
-    def __init__(self) -> None:
-        self.database = Database()
-
-    def run(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
+class DuckSide(DuckWorld):
+    def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
         name = f"incoming_{case.seed}"
         types = dict(part.strip().split(None, 1) for part in case.source_schema.split(","))
         self.database.put(name, types, case.rows(rows))
         return self.database.run(spec, name if case.reads in {"frame", "path"} else None, params)
-
-    def columns(self, spec: Spec) -> list[str]:
-        return list(self.database.columns(spec.target))
-
-    def read(self, query: str) -> Rows:
-        return self.database.execute(query)
-
-    def failures(self, spec: Spec) -> list[str]:
-        return self.database.find_failures(spec)
 
 
 def play(side: Side, whole: Case, batches: int = BATCHES) -> Spec:
@@ -113,7 +86,7 @@ def play(side: Side, whole: Case, batches: int = BATCHES) -> Spec:
         batch = Batch(side, case, number, f"seed {whole.seed}, batch {number}\n{case.text}")
         state = batch.check(state, again=number == batches - 1)
     spec = batch.spec
-    failed = [name for name in side.failures(spec) if name != "known_b"]
+    failed = [name for name in side.find_failures(spec) if name != "known_b"]
     assert not failed, f"seed {whole.seed}: {failed}\n{whole.text}"
     _check_views(side, whole, spec, state)
     return spec
@@ -177,7 +150,7 @@ class Batch:
             raise AssertionError(f"not refused by {rule}\n{self.label}")
 
     def run(self) -> Counted:
-        return self.side.run(self.case, self.spec, self.rows, self.params)
+        return self.side.merge(self.case, self.spec, self.rows, self.params)
 
     def meant(self, state: Any) -> Any:
         case = self.case
@@ -206,9 +179,9 @@ class Batch:
 
     def stored(self) -> list[tuple[Any, ...]]:
         """The table's rows, in the order of the spec's columns; an added column is the last one of the table."""
-        spec, there = self.spec, self.side.columns(self.spec)
+        spec, there = self.spec, self.side.columns(self.spec.target)
         names = [quote(name) for name in [*spec.columns, *spec.rules.added_columns(spec)] if name in there]
-        rows = self.side.read(f"SELECT {', '.join(names)} FROM {spec.target}") if there else []
+        rows = self.side.read(f"SELECT {', '.join(names)} FROM {spec.target}")[1] if there else []
         return sorted(map(self.case.read_back, rows), key=repr)
 
 
@@ -224,7 +197,7 @@ def _check_views(side: Side, case: Case, spec: Spec, state: Any) -> None:
     keys = ", ".join(f"`{key}`" for key in case.how.keys)
 
     def listed(relation: str) -> list[tuple[Any, ...]]:
-        return sorted(side.read(f"SELECT {keys} FROM {relation}"), key=repr)
+        return sorted(side.read(f"SELECT {keys} FROM {relation}")[1], key=repr)
 
     if spec.views.current:
         there = [key for key, entry in state.items() if case.scd1 or (entry[-1].end is None and not entry[-1].deleted)]
@@ -254,5 +227,5 @@ def _check_overlays(side: Side, case: Case, spec: Spec, state: History) -> None:
             starts = [version.start for version in shown]
             expected += [(*key, *row) for row in zip(starts, *columns, strict=True)]
     names = ", ".join([*case.how.keys, "begins", *(name for name, _, _ in listed)])
-    rows = side.read(f"SELECT {names} FROM {spec.views.overlay}")
+    rows = side.read(f"SELECT {names} FROM {spec.views.overlay}")[1]
     assert sorted(rows, key=repr) == sorted(expected, key=repr), case.text
