@@ -16,6 +16,7 @@ from ruamel.yaml.error import YAMLError
 
 from scdgen.cases.block import CaseError, parse_block
 from scdgen.errors import NO_UTF8, nearest, of_system
+from scdgen.paths import read_text
 from scdgen.patterns.words import KEYS, VERSIONS
 from scdgen.spec.load import load_spec, load_spec_text
 from scdgen.spec.model import Spec
@@ -89,7 +90,6 @@ class Case(Model):
     schema_: str = Field(default="", validation_alias=AliasChoices("source schema", "schema"))
     schemas: dict[str, Text] = Field(default_factory=dict)
     tables: dict[str, Text] = Field(default_factory=dict)
-    given: str | None = None
     facts_schema: Text | None = Field(default=None, alias="facts schema")
     batches: Annotated[list[Batch], Field(min_length=1)]
     table: str | None = None
@@ -174,7 +174,7 @@ class Case(Model):
     def check_blocks(self) -> None:
         """Parse every table of the case, so that mistakes are found before anything runs."""
         tables: list[tuple[str, str | None, Callable[[], dict[str, str]] | None]] = [("table", self.table, None)]
-        tables += [("given", self.given, None), ("facts", self.facts, lambda: self.fact_types)]
+        tables.append(("facts", self.facts, lambda: self.fact_types))
         tables += [(f"query {i}", query.rows, None) for i, query in enumerate(self.queries, 1)]
         tables += [(f"views {name}", text, None) for name, text in self.views.items()]
         if self.spec is None:
@@ -238,7 +238,7 @@ def read_case_file(path: Path) -> list[Case]:
     """
     file = path.as_posix()
     try:
-        document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        document = YAML(typ="safe", pure=True).load(read_text(path))
     except UnicodeDecodeError as error:
         raise CaseError(f"{file}: {NO_UTF8}") from error
     except OSError as error:

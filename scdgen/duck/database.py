@@ -207,9 +207,10 @@ class Database:
         """Return the counts of plan.sql, in the words of a result; the arguments are those of :meth:`run`."""
         compiled = self.compile(spec, view, params)
         self._aim(spec)
+        steps = run_steps(compiled, self._find_stored(spec))
         self._db.execute("BEGIN")  # a table that does not exist is made for the plan
         try:
-            for step in run_steps(compiled, self._find_stored(spec)):
+            for step in steps:
                 if step.part is Part.TABLE:
                     self.execute(step.statements)
             *before, counts, _ = split_statements(compiled.scripts.plan)

@@ -7,14 +7,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scdgen import Spec, load_spec_text
+from scdgen import DataError, Spec, load_spec_text
+from scdgen.cases.block import CaseError
 from scdgen.cases.duck import DuckWorld
-from scdgen.cases.format import Case, all_cases
-from scdgen.cases.play import Given, play
+from scdgen.cases.format import Case, all_cases, read_case_file
+from scdgen.cases.play import Difference, Given, play
 from scdgen.duck.database import Database, Merged
 from scdgen.duck.known import UnknownError
 from scdgen.patterns.pattern import pattern_of
@@ -46,7 +48,7 @@ class _World(DuckWorld):
     def _plan_or_fail(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int] | None:
         try:
             return self.plan(spec, source, params)
-        except Exception:
+        except (DataError, UnknownError):
             return None  # the run fails as well, and is compared
 
 
@@ -77,6 +79,93 @@ def test_case(case: Case) -> None:
 def test_few_cases_need_spark() -> None:
     assert len(ON_SPARK) <= 0.05 * len(CASES)
     assert set(ON_SPARK) <= {case.name for case in CASES}
+
+
+SPEC_OF_FILE = """
+target: crm.customer
+pattern: scd2
+source: {table: crm.updates, effective_at: CAST(at AS TIMESTAMP), delete_when: city IN (SELECT name FROM crm.closed)}
+keys: [id]
+columns: {id: int, city: string}
+views: {current: crm.now}
+"""
+FILE = """
+spec: customer.yml
+cases:
+- name: A late row splits the version that it falls in
+  tables:
+    crm.closed: |
+      name
+      Atlantis
+  batches:
+  - rows: |
+      id | city | at
+      1  | Oslo | 2024-01-01
+      1  | Rome | 2024-03-01
+    expect: |
+      id | city | valid_from
+      1  | Oslo | 2024-01-01
+      1  | Rome | 2024-03-01
+    counts: {new: 1, opened: 2}
+  - rows: |
+      id   | city | at
+      NULL | Rome | 2024-02-01
+    error: NULL_KEY
+  - rows: |
+      id | city     | at
+      1  | Bern     | 2024-02-01
+      1  | Atlantis | 2024-04-01
+      2  | Bern     | 2024-02-01
+    expect: |
+      id | city | valid_to
+      1  | Oslo | 2024-02-01
+      1  | Bern | 2024-03-01
+      1  | Rome | 2024-04-01
+      2  | Bern | NULL
+    again: false
+  views:
+    crm.now: |
+      id | city
+      2  | Bern
+"""
+
+
+def play_file(folder: Path, text: str) -> None:
+    (folder / "customer.yml").write_text(SPEC_OF_FILE)
+    (folder / "customer.test.yml").write_text(text)
+    for case in read_case_file(folder / "customer.test.yml"):
+        world = DuckWorld()
+        try:
+            play(case, world)
+        finally:
+            world.database.close()
+
+
+def test_cases_of_a_file_are_played(tmp_path: Path) -> None:
+    play_file(tmp_path, FILE)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("1  | Rome | 2024-04-01", "1  | Rome | NULL", "batch 3\nmissing:\nid | city | valid_to\n1  | Rome | NULL\n"
+         "extra:\nid | city | valid_to\n1  | Rome | 2024-04-01"),
+        ("opened: 2", "opened: 1", "batch 1: 2 opened, not 1"),
+        ("NULL_KEY", "LATE", "batch 2: refused by null_key, not LATE: "),
+        ("NULL | Rome", "3    | Rome", "batch 2: not refused by NULL_KEY"),
+        ("      2  | Bern\n", "      1  | Bern\n", "view crm.now\nmissing:\n"),
+    ],
+)  # fmt: skip
+def test_difference_is_shown(tmp_path: Path, right: str, wrong: str, message: str) -> None:
+    assert right in FILE
+    with pytest.raises(Difference) as found:
+        play_file(tmp_path, FILE.replace(right, wrong))
+    assert str(found.value).startswith(message)
+
+
+def test_field_that_is_not_played_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match="given: unknown field"):
+        play_file(tmp_path, FILE.replace("  tables:\n", "  given: id\n  tables:\n"))
 
 
 def spec_with(**expressions: str) -> Spec:
