@@ -5,6 +5,7 @@ Everything else is refused by default, because what DuckDB computes instead may 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 
@@ -95,13 +96,14 @@ def require_known_spec(
         raise UnknownError(f"{spec.origin}: table.time_zone: {spec.time_zone}")
     if spec.source.path is not None and view is None:
         raise UnknownError(f"{spec.origin}: source.path: reading files")
+    columns = functools.cache(columns)  # each text may name the same tables
     for place, read, text in sql_texts(spec):
         bound = read(text).text
         tree = sqlglot.parse_one(bound, read=DIALECT)
         try:
             for node in tree.walk():
                 require_known(node, USERS)
-            require_types(tree, _find_types(spec, tree, columns, view))
+            require_written_casts(tree, _find_types(spec, tree, columns, view))
             translate(bound)
         except UnknownError as error:
             raise UnknownError(f"{spec.origin}: {'.'.join(map(str, place))}: {error.what}") from error
@@ -128,7 +130,7 @@ def _find_types(
     return {name: kind for name, kind in found.items() if name not in several}
 
 
-def require_types(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> None:
+def require_written_casts(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> None:
     """Raise :class:`UnknownError` for a cast that Spark adds, where the types show it."""
     typed = tree.copy()
     for column in list(typed.find_all(exp.Column)):

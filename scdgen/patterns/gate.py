@@ -22,7 +22,7 @@ from scdgen.patterns.facts import VIEW
 from scdgen.patterns.history import LAST_RUN
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.rows import SOURCE_VIEW
-from scdgen.patterns.source import TAKEN_AT
+from scdgen.patterns.source import RUN, TAKEN_AT
 from scdgen.patterns.variables import batch_variables
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -34,7 +34,6 @@ _ANY = exp.DataType.build("STRUCT<_scd_any STRING>", dialect=DIALECT)
 _QUERY = (exp.Select, exp.Union)
 _SETTING = (exp.Declare, exp.Set)
 _LONG_CHAIN = 20  # operators
-_RUN = "_scd_run"  # the variable of rejects.sql
 # File -> the kinds of statements it may contain, and those that it must end with.
 ALLOWED: dict[str, tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]]] = {
     "create.sql": ((exp.Create, exp.Merge), (exp.Create, exp.Merge)),
@@ -291,7 +290,7 @@ def _list_made(spec: Spec, variables: set[str]) -> dict[str, set[_Change]]:
         "views.sql": {(kind, sql.split_name(name)) for kind, name in views if name is not None},
         "lookups.sql": {("view", sql.split_name(name)) for name in spec.lookups},
         "rejects.sql": {
-            ("table", quarantine), schemas[quarantine], ("merge", quarantine), ("variable", (_RUN,)), *known
+            ("table", quarantine), schemas[quarantine], ("merge", quarantine), ("variable", (RUN,)), *known
         },
         "evolve.sql": {("alter", target)},
     }  # fmt: skip

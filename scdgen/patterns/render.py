@@ -60,9 +60,9 @@ class _OwnFolder(FileSystemLoader):
         """Return the text of a template as Jinja asks for it. Raises :class:`SpecError` for a link."""
         root = Path(self.searchpath[0])
         place = root.joinpath(*split_template_path(template))
-        if exists(place, root):
-            read_bytes(place, None, root)
-        return super().get_source(environment, template)
+        if not exists(place, root):
+            raise TemplateNotFound(template)
+        return read_bytes(place, root=root).decode("utf-8"), str(place), lambda: True
 
 
 FILTERS = {

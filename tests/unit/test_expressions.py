@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from scdgen.duck.known import USERS, UnknownError, require_known, require_types
+from scdgen.duck.known import USERS, UnknownError, require_known, require_written_casts
 from scdgen.duck.translate import Translator
 from scdgen.patterns.render import read_file
 from scdgen.sql.tokens import DIALECT
@@ -29,7 +29,7 @@ def _translator(topic: Topic) -> Callable[[str], str]:
             tree = sqlglot.parse_one(expression, read=DIALECT)
             for node in tree.walk():
                 require_known(node, USERS)
-            require_types(tree, types)
+            require_written_casts(tree, types)
             return Translator().translate_expression(expression)
         except (UnknownError, sqlglot.errors.ParseError) as error:
             raise Refused(str(error)) from error
