@@ -285,7 +285,7 @@ def as_written(spark: SparkSession) -> Iterator[None]:
         if not taken:
             raise EngineError(
                 f"Spark: {wrong[0]} is true here and may not be changed, so that texts and names in the SQL would mean "
-                "others; set it to false for this compute"
+                "something else; set it to false for this compute"
             )
         yield
 

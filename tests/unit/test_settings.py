@@ -144,7 +144,7 @@ def test_reading_that_cannot_be_set_is_refused() -> None:
         pytest.fail("the texts in the SQL would mean others")
     assert str(caught.value) == (
         f"Spark: {READING[0]} is true here and may not be changed, so that texts and names in the SQL would mean "
-        "others; set it to false for this compute"
+        "something else; set it to false for this compute"
     )
     with strict(session(FakeConf({*READING, SUBSTITUTE}, unread=True, ansi="true"))):
         pass  # serverless compute: each has its default, and specs hold no ${name}
