@@ -82,7 +82,8 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b.*?(?:Configuration|config:) \"?([\w.]+?)\"?"
      r"(?: is not|\.?(?:\s|$))",
      EngineError, "the session does not let {0} be set; leave it out, or set it where the session is started"),
-    (r"\[PACKAGE_NOT_INSTALLED\] ([\w-]+)",
+    # Before Spark 4 without the name of the condition.
+    (r"([\w-]+) >= [\d.]+ must be installed; however",
      EngineError, "Spark Connect needs {0}, which is not installed; run: pip install 'pyspark[connect]'"),
     (r"No space left on device",
      EngineError, "no space is left on the disk; free some and run again, the table is as it was"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import log
-from scdgen.engine.failures import translate_without_spec
+from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import (
     JAVA_OPTIONS,
     QUICK,
@@ -26,9 +26,8 @@ from scdgen.engine.jvm import (
     find_java,
     takes_class_path,
 )
-from scdgen.errors import DEBUG, EngineError, UsageError, printable
+from scdgen.errors import EngineError, UsageError, printable
 from scdgen.sql import quote_parts, text_literal
-from scdgen.sql.tokens import first_line
 from scdgen.sql.zones import same_zone
 from scdgen.url import Url, hide_secrets
 
@@ -165,8 +164,7 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()
     except Exception as error:
-        known = translate_without_spec(error)
-        line = str(known).removeprefix("Spark: ") if known is not error else f"{first_line(error)}; {DEBUG}"
+        line = str(translate_at("Spark", error)).removeprefix("Spark: ")
         raise EngineError(f"{url}: {hide_secrets(line)}") from error
     return spark
 
