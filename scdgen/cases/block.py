@@ -20,6 +20,7 @@ _READ: dict[str, Callable[[str], Any]] = {
     "smallint": int,
     "int": int,
     "bigint": int,
+    "float": float,
     "double": float,
     "decimal": Decimal,
     "date": dt.date.fromisoformat,
@@ -30,7 +31,11 @@ _READ: dict[str, Callable[[str], Any]] = {
 
 
 class CaseError(UsageError):
-    """A mistake in a case file; the message says where it is and how to fix it."""
+    """A mistake in a case file; the message says where it is and how to fix it. ``place`` is that of the field."""
+
+    def __init__(self, message: str, place: tuple[str | int, ...] = ()):
+        self.place = place
+        super().__init__(message)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from scdgen.cases.block import Row
-from scdgen.cases.play import Given
-from scdgen.duck.database import Database, Merged
+from scdgen.cases.play import STORED, Given, stored_statements
+from scdgen.duck.database import Database, Memory, Merged
 from scdgen.patterns.compile import render
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
@@ -22,14 +22,19 @@ _KINDS = {
 
 
 class DuckWorld:
-    """A database for one case."""
+    """A database for one case; ``memory`` is that of all cases of a file."""
 
-    def __init__(self) -> None:
-        self.database = Database()
+    def __init__(self, memory: Memory | None = None) -> None:
+        self.database = Database(memory)
 
     def put(self, name: str, given: Given) -> None:
         """See :class:`scdgen.cases.play.World`."""
         self.database.put_text(name, given.types, given.block.columns, given.block.rows)
+
+    def store(self, spec: Spec, given: Given) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+        self.put(STORED, given)
+        self.database.execute(stored_statements(spec, given))
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> Merged:
         """See :class:`scdgen.cases.play.World`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,13 +15,17 @@ from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from scdgen.cases.block import CaseError, parse_block
-from scdgen.errors import NO_UTF8, nearest, of_system
+from scdgen import sql
+from scdgen.cases.block import Block, CaseError, parse_block
+from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system
+from scdgen.files.read import read_columns
 from scdgen.paths import read_text
-from scdgen.patterns.words import KEYS, VERSIONS
-from scdgen.spec.load import load_spec, load_spec_text
+from scdgen.patterns.compile import bind
+from scdgen.patterns.migrate import store_rows
+from scdgen.patterns.pattern import pattern_of
+from scdgen.spec.load import MOST_BYTES, Lines, load_spec, load_spec_text
 from scdgen.spec.model import Spec
-from scdgen.sql.tokens import first_line
+from scdgen.spec.rules import Location, sql_texts
 
 
 class Model(BaseModel):
@@ -91,6 +96,7 @@ class Case(Model):
     schemas: dict[str, Text] = Field(default_factory=dict)
     tables: dict[str, Text] = Field(default_factory=dict)
     facts_schema: Text | None = Field(default=None, alias="facts schema")
+    given: str | None = None
     batches: Annotated[list[Batch], Field(min_length=1)]
     table: str | None = None
     facts: str | None = None
@@ -132,7 +138,19 @@ class Case(Model):
     @property
     def types(self) -> dict[str, str]:
         """``name -> type`` of the source's columns; empty for a file's spec without a schema: they are text."""
-        return _types("source schema", self.schema_) if self.schema_ or self.spec is not None else {}
+        field = "source schema" if self.spec is not None else "schema"
+        return _types(field, self.schema_) if self.schema_ or self.spec is not None else {}
+
+    def row_types(self, batch: Batch, block: Block) -> dict[str, str]:
+        """``name -> type`` of the columns of a batch's rows.
+
+        Without a schema they are text: those that are named, and those that the spec of a file reads besides.
+        """
+        if self.types:
+            return self.types
+        needed = read_columns(self.spec_of(batch)) if self._spec else set()
+        named = {name.lower() for name in block.columns}
+        return dict.fromkeys([*block.columns, *sorted(needed - named)], "string")
 
     def table_types(self, name: str) -> dict[str, str]:
         """``name -> type`` of the columns of another table, by its name, or by its alias in a join."""
@@ -146,14 +164,47 @@ class Case(Model):
 
     @property
     def fact_types(self) -> dict[str, str]:
-        """``name -> type`` of the facts' columns."""
+        """``name -> type`` of the facts' columns; empty for a file's spec without a schema: they are text."""
+        if self.spec is None and self.facts_schema is None:
+            return self.table_types(self.fact_table)
         return _types("facts schema", self.facts_schema or "")
 
-    def _check_counts(self, place: str, counts: Iterable[str]) -> None:
-        known = MERGED if self.spec is not None else (*KEYS, *VERSIONS)
-        for name in counts:
+    @property
+    def stored_types(self) -> dict[str, str]:
+        """``name -> type`` of the columns of a file's target."""
+        assert self._spec is not None
+        return {sql.unquote(column.name): column.type for column in pattern_of(self._spec).columns(self._spec)}
+
+    def _check_counts(self, batch: Batch) -> None:
+        known = pattern_of(self._spec).actions(self._spec) if self._spec else MERGED
+        for name in batch.counts or {}:
             if name not in known:
-                raise CaseError(f"{place}: no count '{name}'{nearest(name, known)} (the counts: {', '.join(known)})")
+                raise CaseError(f"no count '{name}'{nearest(name, known)} (the counts: {', '.join(known)})")
+
+    def _check_rows(self, batch: Batch) -> None:
+        """Raise :class:`CaseError` for a column of a batch that the spec of a file does not read."""
+        block, spec = parse_block(batch.rows or ""), self.spec_of(batch)
+        used = read_columns(spec) | {name for _, how, text in sql_texts(spec) for name in how(text).columns}
+        for name in block.columns if not self.types else ():
+            if name.lower() not in used:
+                listed = ", ".join(sorted(read_columns(spec)))
+                raise CaseError(f"the spec reads no column '{name}'{nearest(name, used)} (it reads {listed})")
+
+    def _check_of_file(self) -> None:
+        """Check what the spec of a file says of its cases. Raises :class:`CaseError`."""
+        assert self._spec is not None
+        if self.given is not None:
+            with located("given"):
+                store_rows(self._spec, pattern_of(self._spec).columns(self._spec), parse_block(self.given).columns, "t")
+        for number, batch in enumerate(self.batches):
+            with located("batches", number, "feed"):
+                spec = self.spec_of(batch)
+            with located("batches", number, "params"):
+                bind(spec, None, batch.params)
+            if batch.rows is not None:
+                with located("batches", number, "rows"):
+                    bind(spec, "rows", batch.params)  # not of a join
+                    self._check_rows(batch)
 
     def spec_of(self, batch: Batch) -> Spec:
         """Return the spec of a batch: that of its feed, with its options. Raises :class:`SpecError`."""
@@ -173,31 +224,46 @@ class Case(Model):
 
     def check_blocks(self) -> None:
         """Parse every table of the case, so that mistakes are found before anything runs."""
-        tables: list[tuple[str, str | None, Callable[[], dict[str, str]] | None]] = [("table", self.table, None)]
-        tables.append(("facts", self.facts, lambda: self.fact_types))
-        tables += [(f"query {i}", query.rows, None) for i, query in enumerate(self.queries, 1)]
-        tables += [(f"views {name}", text, None) for name, text in self.views.items()]
-        if self.spec is None:
-            tables += [(f"tables {name}", text, partial(self.table_types, name)) for name, text in self.tables.items()]
-        for i, batch in enumerate(self.batches, 1):
+        of_file = self._spec is not None
+        stored = (lambda: self.stored_types) if of_file else None
+        tables: list[tuple[Location, str | None, Callable[[], dict[str, str]] | None]] = [
+            (("table",), self.table, None), (("given",), self.given, stored), (("facts",), self.facts, lambda: self.fact_types),
+        ]  # fmt: skip
+        tables += [(("queries", i, "rows"), query.rows, None) for i, query in enumerate(self.queries)]
+        tables += [(("views", name), text, None) for name, text in self.views.items()]
+        if of_file:
+            tables += [
+                (("tables", name), text, partial(self.table_types, name)) for name, text in self.tables.items()
+            ]
+        for i, batch in enumerate(self.batches):
             if self.spec is not None and batch.tables.keys() != self.tables.keys():
-                raise CaseError(f"batch {i}: tables: are not those of the case, {', '.join(self.tables) or 'none'}")
+                listed = ", ".join(self.tables) or "none"
+                raise CaseError(f"are not those of the case, {listed}", ("batches", i, "tables"))
             for name, text in batch.tables.items():
-                tables.append((f"batch {i}: tables {name}", text, partial(self.table_types, name)))
+                tables.append((("batches", i, "tables", name), text, partial(self.table_types, name)))
             if batch.rows is not None or (self.spec is not None and not self.tables):
-                tables.append((f"batch {i}: rows", batch.rows or "", lambda: self.types))
-            tables.append((f"batch {i}: facts", batch.facts, lambda: self.fact_types))
-            tables.append((f"batch {i}: table", batch.table, None))
-            again = batch.again.table if batch.again else None
-            tables.append((f"batch {i}: again", again, None))
-            self._check_counts(f"batch {i}: counts", batch.counts or {})
+                tables.append((("batches", i, "rows"), batch.rows or "", lambda: self.types))
+            tables.append((("batches", i, "facts"), batch.facts, lambda: self.fact_types))
+            tables.append((("batches", i, "expect" if of_file else "table"), batch.table, stored))
+            tables.append((("batches", i, "again"), batch.again.table if batch.again else None, stored))
+            with located("batches", i, "counts"):
+                self._check_counts(batch)
         for place, given, types in tables:
-            try:
+            with located(*place):
                 block = parse_block(given) if given is not None else None
                 if block is not None and types is not None and (known := types()):
                     block.typed(known)
-            except CaseError as error:
-                raise CaseError(f"{place}: {error}") from error
+        if of_file:
+            self._check_of_file()
+
+
+@contextmanager
+def located(*place: str | int) -> Iterator[None]:
+    """Say the place of a case in an error that is raised inside."""
+    try:
+        yield
+    except (UsageError, SpecError) as error:
+        raise CaseError(str(error), place) from error
 
 
 MERGED = ("inserted", "updated", "deleted", "inferred")
@@ -231,38 +297,97 @@ def read_cases(text: str, file: str) -> list[Case | CaseError]:
     return [_read_case(document, number, file, None) for number, document in enumerate(listed, 1)]
 
 
+# The fields of a case of a spec's file, and of its batches, as a user writes them.
+_OF_FILE = {
+    "": ("name", "why", "schema", "schemas", "tables", "given", "batches", "views", "queries"),
+    "batches": ("feed", "rows", "tables", "facts", "params", "expect", "counts", "error", "again"),
+    "queries": ("sql", "rows"),
+}
+
+
 def read_case_file(path: Path) -> list[Case]:
     """Return the cases of a file ``NAME.test.yml``: the path of a spec, and the cases for it.
 
-    Raises :class:`CaseError` for the first mistake, and the errors of :func:`scdgen.load_spec` for its spec.
+    Raises :class:`CaseError` for the first mistake of the file or for those of its spec.
     """
     file = path.as_posix()
     try:
-        document = YAML(typ="safe", pure=True).load(read_text(path))
+        text = read_text(path, MOST_BYTES)
+        lines = Lines(text, file)
+        document = YAML(typ="safe", pure=True).load(text)
     except UnicodeDecodeError as error:
         raise CaseError(f"{file}: {NO_UTF8}") from error
     except OSError as error:
         raise CaseError(of_system(error, file)) from error
-    except YAMLError as error:
-        raise CaseError(f"{file}: not valid YAML: {first_line(error)}") from error
-    if (
-        not isinstance(document, dict)
-        or document.keys() != {"spec", "cases"}
-        or not isinstance(document["cases"], list)
-    ):
-        raise CaseError(f"{file}: a case file has two fields; write 'spec:' with the path of a spec, and 'cases:'")
-    spec = load_spec(path.parent / str(document["spec"]))
-    cases = []
-    for number, listed in enumerate(document["cases"], 1):
-        case = _read_case(listed, number, file, spec)
+    except SpecError as error:
+        raise CaseError(str(error)) from error
+
+    def wrong(message: str, *place: str | int) -> CaseError:
+        return CaseError(f"{file}:{':'.join(map(str, lines.position(place)))}: {message}")
+
+    if not isinstance(document, dict) or document.keys() != {"spec", "cases"}:
+        raise wrong("a case file has two fields; write 'spec:' with the path of a spec, and 'cases:'")
+    if not isinstance(document["cases"], list) or not document["cases"]:
+        raise wrong("cases: is not a list of cases; begin each with '- name:'", "cases")
+    if not isinstance(document["spec"], str):
+        raise wrong("spec: is not a path; write that of a spec, relative to this file", "spec")
+    found = path.parent / document["spec"]
+    if not found.is_file():
+        raise wrong(f"spec: there is no file {found.as_posix()}; write the path relative to this file", "spec")
+    try:
+        spec = load_spec(found)
+    except (SpecError, UsageError) as error:
+        raise CaseError(str(error)) from error
+    cases: list[Case] = []
+    for number, listed in enumerate(document["cases"]):
+        _require_fields(listed, number, wrong)
+        case = _read_case(listed, number + 1, file, spec, lines)
         if isinstance(case, CaseError):
             raise case
+        if case.name in (other.name for other in cases):
+            raise wrong(f"the case '{case.name}' is there twice; give one of them another name", "cases", number, "name")
         cases.append(case)
     return cases
 
 
-def _read_case(document: Any, number: int, file: str, spec: Spec | None) -> Case | CaseError:
+def _require_fields(listed: Any, number: int, wrong: Callable[..., CaseError]) -> None:
+    """Raise for a field that no case of a spec's file has: others are for our own cases."""
+    inner = {"": [((), listed)]}
+    for name in ("batches", "queries"):
+        found = listed.get(name) if isinstance(listed, dict) else None
+        inner[name] = [((name, i), one) for i, one in enumerate(found)] if isinstance(found, list) else []
+    for kind, parts in inner.items():
+        fields = _OF_FILE[kind]
+        for place, part in parts:
+            for name in part if isinstance(part, dict) else ():
+                if name not in fields:
+                    message = f"{_label(place)}: " if place else ""
+                    message += f"no field '{name}'{nearest(str(name), fields)} (the fields: {', '.join(fields)})"
+                    raise wrong(message, "cases", number, *place, str(name))
+
+
+def _label(place: Location) -> str:
+    """Name a place of a case.
+
+    >>> _label(("batches", 0, "rows")), _label(("views", "crm.now")), _label(("queries", 1, "rows"))
+    ('batch 1: rows', 'views crm.now', 'query 2: rows')
+    """
+    first, *rest = place
+    if rest and isinstance(rest[0], int):
+        one = {"batches": "batch", "queries": "query"}.get(str(first), str(first))
+        return ": ".join([f"{one} {rest[0] + 1}", *([" ".join(map(str, rest[1:]))] if rest[1:] else [])])
+    return " ".join(map(str, place))
+
+
+def _read_case(
+    document: Any, number: int, file: str, spec: Spec | None, lines: Lines | None = None
+) -> Case | CaseError:
     name = document.get("name", number) if isinstance(document, dict) else number
+
+    def wrong(message: str, place: Location = ()) -> CaseError:
+        at = lines.position(("cases", number - 1, *place)) if lines else ()
+        return CaseError(f"{':'.join([file, *map(str, at)])}: case '{name}': {message}")
+
     try:
         case = Case.model_validate(document)
         if (case.spec is None) == (spec is None):
@@ -270,10 +395,10 @@ def _read_case(document: Any, number: int, file: str, spec: Spec | None) -> Case
         case = case.of_file(spec) if spec else case
         case.check_blocks()
     except ValidationError as error:
-        problems = "; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in error.errors(include_url=False))
-        return CaseError(f"{file}: case '{name}': {problems}")
+        first, *_ = listed = error.errors(include_url=False)
+        return wrong("; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in listed), first["loc"])
     except CaseError as error:
-        return CaseError(f"{file}: case '{name}': {error}")
+        return wrong(f"{_label(error.place)}: {error}" if error.place else str(error), error.place)
     return case
 
 

@@ -9,8 +9,12 @@ from typing import Any, Literal, Protocol
 from scdgen import sql
 from scdgen.cases.block import Block, Row, format_block, parse_block
 from scdgen.cases.format import MERGED, Again, Batch, Case
-from scdgen.errors import DataError
+from scdgen.errors import DataError, EngineError
+from scdgen.patterns.compile import render
+from scdgen.patterns.migrate import store_rows
+from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.model import Spec
+from scdgen.sql.tokens import split_statements
 
 Repeat = Literal["every", "last", "stated"]
 """Which batches are loaded twice: every one, the last one, or only those that say what the second load does."""
@@ -54,6 +58,9 @@ class World(Protocol):
     def put(self, name: str, given: Given) -> None:
         """Make a table (or a view) with rows, in place of one of the name."""
 
+    def store(self, spec: Spec, given: Given) -> None:
+        """Make the target with rows, and compute the columns that they do not name."""
+
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> Outcome:
         """Merge rows, or what the spec's own source has, as one unit. Raises :class:`DataError` for a refusal."""
 
@@ -87,6 +94,10 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
     for name, text in case.tables.items() if case.spec is None else ():
         table.put(name, text)
+    if case.given is not None:
+        table.give(case.given)
+        if checks == "every":
+            table.check("given")
     for number, batch in enumerate(case.batches, 1):
         again = batch.again is not None or repeat == "every" or (repeat == "last" and number == last)
         table.load(f"batch {number}", batch, again and not (batch.again and batch.again.off))
@@ -94,14 +105,27 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
             table.check(f"batch {number}")
     if case.table is not None:
         table.expect("in the end", case.table)
-    if table.spec.lookups:
+    if table.spec.lookups and (case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups):
         if case.facts is not None:
-            world.put(case.fact_table, Given(case.fact_types, parse_block(case.facts)))
+            table.put_facts(case.facts)
         world.create_lookups(table.spec)
     for query in case.queries:
         table.compare(query.sql.strip(), query.rows, query.sql)
     for name, text in case.views.items():
         table.compare_relation(f"view {name}", text, name)
+
+
+STORED = "_scd_stored"
+"""The table or view with the rows that a target has before the first batch."""
+
+
+def stored_statements(spec: Spec, given: Given) -> list[str]:
+    """Return the statements that make a target with the rows of :data:`STORED`.
+
+    Not its unknown member, which the first run adds if it is not among them.
+    """
+    create = split_statements(render(spec).create)
+    return [*(create[:-1] if spec.members.unknown else create), store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)]
 
 
 class _Table:
@@ -117,13 +141,25 @@ class _Table:
         types = self.case.table_types(name) or dict.fromkeys(block.columns, "string")
         self.world.put(self.case.view(name), Given(types, block))
 
+    def put_facts(self, text: str) -> None:
+        """Make the table of facts."""
+        block = parse_block(text)
+        types = self.case.fact_types or dict.fromkeys(block.columns, "string")
+        self.world.put(self.case.fact_table, Given(types, block))
+
+    def give(self, text: str) -> None:
+        """Make the target with the rows that it has before the first batch."""
+        block = parse_block(text)
+        types = {name: column.type for name, column in self.spec.columns.items()}
+        self.world.store(self.spec, Given({**types, **{n: self.case.stored_types[n] for n in block.columns}}, block))
+
     def load(self, place: str, batch: Batch, again: bool) -> None:
         """Load a batch, and a second time with ``again``."""
         self.spec = self.case.spec_of(batch)
         for name, text in batch.tables.items():
             self.put(name, text)
         if batch.facts is not None:
-            self.world.put(self.case.fact_table, Given(self.case.fact_types, parse_block(batch.facts)))
+            self.put_facts(batch.facts)
         if batch.error is not None:
             self._refuse(place, batch, batch.error)
             return
@@ -161,12 +197,14 @@ class _Table:
             return self.world.run(self.spec, self._source(batch), batch.params, batch.facts is not None)
         except DataError as error:
             raise Difference(f"{place}: refused by {error.rule}: {error}") from error
+        except EngineError as error:
+            raise Difference(f"{place}: {error}") from error
 
     def _source(self, batch: Batch) -> Given | None:
         if batch.rows is None:
             return None
         block = parse_block(batch.rows)
-        return Given(self.case.types or dict.fromkeys(block.columns, "string"), block)
+        return Given(self.case.row_types(batch, block), block)
 
     def _refuse(self, place: str, batch: Batch, rule: str) -> None:
         before = self._rows()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.cases.block import Row
-from scdgen.cases.play import Given
+from scdgen.cases.play import STORED, Given, stored_statements
+from scdgen.engine.engine import Engine
 from scdgen.patterns.compile import render
 from scdgen.run.results import RunResult
 from scdgen.run.runner import Runner
+from scdgen.run.table import table_zone
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -34,6 +36,13 @@ class SparkWorld:
         self.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(parts[:-1])}")
         writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
         writer.saveAsTable(sql.quote_parts(parts))
+
+    def store(self, spec: Spec, given: Given) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+        self.put(STORED, given)
+        with table_zone(Engine(self.spark), spec) as zoned:
+            for statement in stored_statements(zoned, given):
+                self.spark.sql(statement)
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:
         """See :class:`scdgen.cases.play.World`."""
@@ -76,6 +85,15 @@ class SparkWorld:
         empty = ", ".join(["1", *("NULL" for _ in block.columns)])
         values = ", ".join(f"({cells})" for cells in listed or [empty])
         return self.spark.sql(f"SELECT {', '.join(columns)} FROM VALUES {values} AS v ({names}) WHERE _none = 0")
+
+
+def drop_schemas(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:
+    """Drop the schemas of tables with all that is in them, and the temporary views."""
+    for parts in {name[:-1] for name in names} - {()}:
+        spark.sql(f"DROP SCHEMA IF EXISTS {sql.quote_parts(parts)} CASCADE")
+    for table in spark.catalog.listTables():
+        if table.isTemporary:
+            spark.catalog.dropTempView(table.name)
 
 
 def collect(frame: DataFrame) -> list[Row]:

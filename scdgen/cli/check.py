@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 import time
-import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from scdgen import paths
-from scdgen.cli import output
+from scdgen.cli import junit, output
+from scdgen.cli.junit import Outcome, Result, Suite
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
@@ -37,10 +36,10 @@ if TYPE_CHECKING:
 @specs_argument
 @engine_options
 @json_option("check", "table")
-@click.option("--junit", type=click.Path(dir_okay=False), metavar="FILE", help="Also write JUnit XML for CI to FILE.")
+@junit.junit_option
 @limit_option(5, "Rows to show for each check that fails.")
 def check(
-    specs: tuple[str, ...], engine: EngineOptions, as_json: bool, junit: str | None, limit: int, debug: bool
+    specs: tuple[str, ...], engine: EngineOptions, as_json: bool, xml: str | None, limit: int, debug: bool
 ) -> None:
     """Check the integrity of the tables; exit 1 if a check fails.
 
@@ -52,8 +51,8 @@ def check(
                scdgen check specs/customer.yml --limit 20 --junit checks.xml
     """
     loaded, reports = load_specs(specs), []
-    if junit is not None:
-        Path(junit).parent.mkdir(parents=True, exist_ok=True)
+    if xml is not None:
+        Path(xml).parent.mkdir(parents=True, exist_ok=True)
     with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
@@ -66,8 +65,8 @@ def check(
                 click.echo(output.format_json({**shown, "sample": result.sample}))
     if not as_json and (text := format_reports(reports)):
         click.echo(text)
-    if junit is not None:
-        paths.write_text(Path(junit), render_junit(reports))
+    if xml is not None:
+        paths.write_text(Path(xml), render_junit(reports))
     if status := exit_status(reports):
         raise click.exceptions.Exit(status)
 
@@ -138,55 +137,25 @@ def _describe_result(result: CheckResult) -> str:
 
 
 def render_junit(reports: Sequence[Report]) -> str:
-    """Render JUnit XML that fits the schemas of Ant and Jenkins: a testsuite per table, a testcase per check."""
-    suites = ET.Element("testsuites")
-    for number, report in enumerate(reports):
-        suites.append(_render_suite(number, report))
-    ET.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+    """Render JUnit XML: a testsuite per table, a testcase per check."""
+    return junit.render(Suite(report.target, report.started, report.seconds, _list_tests(report)) for report in reports)
 
 
-def _render_suite(number: int, report: Report) -> ET.Element:
-    cases = [_render_case(report.target, result) for result in report.results]
-    if report.error is not None:
-        cases.append(_render_error(report.target, report.error))
-    suite = ET.Element(
-        "testsuite", name=_escape_xml(report.target), package="scdgen", id=str(number), hostname="localhost",
-        timestamp=report.started.strftime("%Y-%m-%dT%H:%M:%S"), time=f"{report.seconds:.3f}", tests=str(len(cases)),
-        failures=str(len(report.failed)), errors=str(int(report.error is not None)), skipped="0",
-    )  # fmt: skip
-    suite.append(ET.Element("properties"))
-    suite.extend(cases)
-    suite.extend([ET.Element("system-out"), ET.Element("system-err")])
-    return suite
-
-
-def _render_case(target: str, result: CheckResult) -> ET.Element:
+def _list_tests(report: Report) -> tuple[Result, ...]:
     # The checks of a table run together, so only the testsuite has a time.
-    case = ET.Element("testcase", name=result.name, classname=_escape_xml(target), time="0.000")
-    if result.failures:
-        sample = [output.format_json(row) for row in result.sample]
-        message = f"{_describe_result(result)}{f', such as {sample[0]}' if sample else ''}"
-        failure = ET.SubElement(case, "failure", type="check", message=_escape_xml(message))
-        hint = [result.hint] if result.hint else []
-        failure.text = _escape_xml("\n".join([*sample, *hint]))
-    return case
+    tests = [Result(result.name, 0, _describe_failure(result)) for result in report.results]
+    if report.error is not None:
+        raised = Outcome("error", type(report.error).__name__, line_and_status(report.error)[0])
+        tests.append(Result("can_be_checked", 0, raised))
+    return tuple(tests)
 
 
-def _render_error(target: str, error: Exception) -> ET.Element:
-    case = ET.Element("testcase", name="can_be_checked", classname=_escape_xml(target), time="0.000")
-    ET.SubElement(case, "error", type=type(error).__name__, message=_escape_xml(line_and_status(error)[0]))
-    return case
-
-
-def _escape_xml(given: str) -> str:
-    r"""Escape control characters and others that XML 1.0 does not allow.
-
-    >>> _escape_xml("a\x00\tb\ud800")
-    'a\\u0000\tb\\ud800'
-    """
-    forbidden = "[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-    return re.sub(forbidden, lambda found: f"\\u{ord(found[0]):04x}", given)
+def _describe_failure(result: CheckResult) -> Outcome | None:
+    if not result.failures:
+        return None
+    sample = [output.format_json(row) for row in result.sample]
+    message = f"{_describe_result(result)}{f', such as {sample[0]}' if sample else ''}"
+    return Outcome("failure", "check", message, "\n".join([*sample, *([result.hint] if result.hint else [])]))
 
 
 COMMANDS = (check,)

@@ -93,6 +93,7 @@ _COMMANDS = {
     ),
     "schema": ("init", "Print the JSON Schema of a spec, for editors."),
     "init": ("init", "Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement."),
+    "test": ("test", "Play the cases of specs, each with rows in and rows out; exit 1 if one fails."),
     "show": ("show", "Show the versions of a table in order."),
     "diff": ("diff", "Show what changed in a table between two times, or by a run."),
     "run": ("run", "Merge: create the table if it does not exist, merge the source, print what was done."),

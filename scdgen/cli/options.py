@@ -24,7 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.spec.load import Lines, fill_joins, read_spec
+from scdgen.spec.load import Lines, fill_joins, is_case_file, read_spec
 from scdgen.spec.model import Spec
 from scdgen.url import Url
 
@@ -462,17 +462,25 @@ def _try(work: Callable[[Any], Any], item: Any) -> tuple[Any, ScdgenError | None
 
 
 def find_specs(given: Iterable[str | Path]) -> list[Path]:
-    """Find spec files: the given files, and those in folders that end in ``.yml`` or ``.yaml``, sorted by name."""
+    """Find spec files: the given files, and those in folders that end in ``.yml`` or ``.yaml``, sorted by name.
+
+    Files with cases, which a folder and a pattern of the shell may name as well, are left out.
+    """
     found: list[Path] = []
     items = [Path(item) for item in given]
     for item in items:
         if item.is_dir():
-            inside = sorted(path for path in item.rglob("*") if path.suffix in {".yml", ".yaml"})
+            inside = sorted(
+                path for path in item.rglob("*") if path.suffix in {".yml", ".yaml"} and not is_case_file(path)
+            )
             if not inside:
                 raise UsageError(f"{item}: there is no .yml or .yaml file in this folder; give one that holds specs")
             found += inside
         elif item.suffix.lower() in _OF_ROWS and len(items) > 1:  # a pattern of --source that the shell has expanded
             raise UsageError(f"{item}: has rows and is not a spec; write --source, and a pattern with * in quotes")
+        elif is_case_file(item) and item.is_file():
+            if len(items) == 1:
+                raise UsageError(f"{item}: has cases of a spec and is not one; run: scdgen test {item}")
         elif item.is_file() or item.is_symlink():  # a link is refused when it is read
             found.append(item)
         elif item.exists():

@@ -14,11 +14,11 @@ import duckdb
 from scdgen import sql
 from scdgen.duck.known import UnknownError, require_known_spec
 from scdgen.duck.rules import Times
-from scdgen.duck.translate import Translator
+from scdgen.duck.translate import Known, Translator
 from scdgen.errors import DataError, EngineError
 from scdgen.patterns.compile import Compiled, bind, compile_spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import check_all, source_rows, typed_values
+from scdgen.patterns.queries import CheckAll, check_all, source_rows, typed_values
 from scdgen.patterns.render import read_file
 from scdgen.patterns.rows import left_out
 from scdgen.patterns.sequence import SEQUENCE
@@ -53,14 +53,24 @@ class Merged:
     rejected: Mapping[str, int] = field(default_factory=dict)
 
 
-class Database:
-    """A database in memory, with its own session."""
+@dataclass(frozen=True)
+class Memory:
+    """What several databases compute once: the SQL of specs, of their checks, and translations."""
 
-    def __init__(self) -> None:
-        self._db = duckdb.connect()
+    compiled: dict[str, Compiled] = field(default_factory=dict)
+    checks: dict[str, CheckAll] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
+
+
+class Database:
+    """A database in memory, with its own session; ``memory`` may be shared by many."""
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        self._db = duckdb.connect(config={"threads": 1})  # for few rows, more cost time
         self._db.execute(read_file("duckdb/macros.sql"))
-        self._translator = Translator()
-        self._compiled: dict[str, Compiled] = {}
+        self._memory = memory or Memory()
+        self._translator = Translator(self._memory.known)
+        self._judged: set[str] = set()
 
     def close(self) -> None:
         """Free the memory."""
@@ -140,11 +150,13 @@ class Database:
         Raises :class:`UnknownError` for a spec with an expression or an option whose translation is not known.
         """
         key = f"{spec!r} {view} {params}"
-        if key not in self._compiled:
+        if key not in self._judged:  # which depends on the tables of this database
             bound = bind(spec, view, params or {})
             require_known_spec(bound, self.columns, view, self._translator.translate_expression)
-            self._compiled[key] = compile_spec(bound)
-        return self._compiled[key]
+            self._judged.add(key)
+            if key not in self._memory.compiled:
+                self._memory.compiled[key] = compile_spec(bound)
+        return self._memory.compiled[key]
 
     def run(
         self,
@@ -223,7 +235,8 @@ class Database:
     def find_failures(self, spec: Spec) -> list[str]:
         """Run the checks of a table, and return the names of those that fail, as Spark's runner does."""
         self._aim(spec)
-        queries = check_all(spec)
+        key = repr(spec)
+        queries = self._memory.checks.setdefault(key, self._memory.checks.get(key) or check_all(spec))
         counts = self.execute(queries.counts)[0]
         failed = [name for name, count in zip(queries.names, counts, strict=True) if count]
         self._translator.times = Times()

@@ -30,8 +30,14 @@ _DELTA = (
 )
 
 
+Known = dict[tuple[str, Times, frozenset[tuple[str, str]]], tuple[list[str], dict[str, exp.DataType]]]
+"""Translations: script, times and declared variables -> the statements, and the variables that they declare."""
+
+
 class Translator:
     """Translates the statements of one session in their order; it keeps the types of the session's variables.
+
+    ``known`` are translations that several sessions share.
 
     ``times`` are the columns of the target that are starts and ends.
 
@@ -44,15 +50,30 @@ class Translator:
     SELECT x + CAST(GETVARIABLE('_scd_a') AS INT) FROM t
     """
 
-    def __init__(self) -> None:
+    def __init__(self, known: Known | None = None) -> None:
         self.times = Times()
         self._types: dict[str, exp.DataType] = {}
+        self._declared: frozenset[tuple[str, str]] = frozenset()
+        self._known = {} if known is None else known
 
-    def statements(self, script: str) -> Iterator[str]:
-        """Yield the statements for DuckDB, none for one that concerns Delta alone.
+    def statements(self, script: str) -> list[str]:
+        """Return the statements for DuckDB, none for one that concerns Delta alone.
 
         Raises :class:`UnknownError` for SQL whose translation is not known.
         """
+        key = (script, self.times, self._declared)
+        if key not in self._known:
+            before = dict(self._types)
+            listed = list(self._translate_all(script))
+            changed = {name: kind for name, kind in self._types.items() if before.get(name) is not kind}
+            self._known[key] = (listed, changed)
+        listed, changed = self._known[key]
+        if changed:
+            self._types.update(changed)
+            self._declared = frozenset((name, kind.sql()) for name, kind in self._types.items())
+        return listed
+
+    def _translate_all(self, script: str) -> Iterator[str]:
         for tree in sqlglot.parse(script, read=Reader):
             match tree:
                 case exp.Declare():

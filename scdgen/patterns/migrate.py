@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scdgen import sql
-from scdgen.errors import STATEMENT
-from scdgen.patterns.columns import hash_of, row_hash
+from scdgen.errors import STATEMENT, UsageError
+from scdgen.patterns.columns import Target, hash_of, row_hash
 from scdgen.patterns.facts import keys_of
 from scdgen.patterns.history import Times
 from scdgen.patterns.render import render_template
 from scdgen.patterns.sequence import sequence_type
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import TRACKED, names_as_json
+from scdgen.sql.layout import named_as
 from scdgen.sql.tokens import split_statements
 
 ADOPT = "`scdgen run --adopt`"
@@ -61,6 +62,52 @@ class Migrate:
     def widens_types(self) -> bool:
         """Whether a step needs type widening."""
         return any(step.kind == "widen" for step in self.steps)
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` is computed from a version's neighbours."""
+
+    target: str
+    rows: str
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    keys: tuple[str, ...]
+    times: Times
+    action: str | None
+
+
+def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows: str) -> str:
+    """Return the statement that puts rows into a new table of a spec.
+
+    Args:
+        spec: the spec.
+        columns: those of the table.
+        named: those whose values are known. Another one of history is computed from them.
+        rows: a table or view, without a schema, that has the named ones and all columns of the spec.
+
+    Raises :class:`UsageError` for a column that is NOT NULL and does not follow from the others.
+    """
+    known, options = {name.lower() for name in named}, {name: option for option, name in spec.history_columns}
+    values, action = dict[str, str](), None
+    for column in columns:
+        name = sql.unquote(column.name)
+        steps = list(add_history_column(spec, options[name], name)) if name in options else []
+        if name.lower() in known:
+            values[column.name] = column.name
+        elif any(step.kind == "action" for step in steps):
+            action = column.name
+        elif found := [step.value for step in steps if step.kind == "update"]:
+            values[column.name] = named_as(found[0], column.name)
+        elif column.required:
+            raise UsageError(f"has no column '{name}', which does not follow from the others; add it")
+        elif name in spec.columns:
+            values[column.name] = column.name
+    facts = StoredRows(
+        sql.quote_parts(spec.target_parts), rows, (*values, *([action] if action else [])), tuple(values.values()),
+        tuple(map(sql.quote, spec.keys)), Times(spec), action,
+    )  # fmt: skip
+    return split_statements(render_template("stored.sql.j2", facts))[0]
 
 
 def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> str:

@@ -67,6 +67,15 @@ _REFUSED = (
 )  # fmt: skip
 
 
+CASES = (".test.yml", ".test.yaml")
+"""The ends of the names of files with cases of a spec, which `scdgen test` reads."""
+
+
+def is_case_file(path: Path) -> bool:
+    """Whether a file has cases of a spec, by its name; it is then no spec."""
+    return path.name.endswith(CASES)
+
+
 def load_spec(path: str | Path) -> Spec:
     """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read.
 
@@ -117,7 +126,7 @@ def _find_joined(spec: Spec) -> Iterator[Spec]:
     path = Path(spec.origin)
     tables = [sql.split_name(joined.table)[-1].lower() for joined in spec.source.join.values()]
     for other in sorted(path.parent.iterdir()):
-        if other.suffix not in {".yml", ".yaml"} or other == path:
+        if other.suffix not in {".yml", ".yaml"} or other == path or is_case_file(other):
             continue
         with suppress(OSError, UnicodeDecodeError, SpecError):
             text = read_text(other, MOST_BYTES)

@@ -23,7 +23,7 @@ WRONG = [
     ("    - rows: |", "    - rowz: |", "batches 1 rowz: unknown field; "
      "did you mean 'rows'? (the fields: rows, tables, feed, facts, params, options, table, counts, error, again)"),
     ("  why: it is late", "  wy: it is late", "wy: unknown field; did you mean 'why'? "
-     "(the fields: name, tier, why, spec, source schema, schemas, tables, facts schema, batches, table, facts, "
+     "(the fields: name, tier, why, spec, source schema, schemas, tables, facts schema, given, batches, table, facts, "
      "queries, views)"),
     ("1.50   | 2024-01-01", "2024-01-01", "batch 1: rows: '1  | 2024-01-01' has 2 cells; 3 columns are named"),
     ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
@@ -35,7 +35,7 @@ WRONG = [
      "(the columns: id, amount, at)"),
     ("id | amount | at", "id | at | at", "batch 1: rows: a column is named twice in 'id | at | at'"),
     ("decimal(10,2)", "money", "batch 1: rows: column 'amount': type 'money' is not for cases; use one of string, "
-     "tinyint, smallint, int, bigint, double, decimal, date, timestamp, timestamp_ntz, boolean"),
+     "tinyint, smallint, int, bigint, float, double, decimal, date, timestamp, timestamp_ntz, boolean"),
     ("id int, amount", "id, amount", "batch 1: rows: source schema: 'id, amount decimal(10,2), at timestamp' is not "
      "'name type, name type'"),
     ("      table: id", "      table: id\n      counts: {insert: 1}", "batch 1: counts: no count 'insert'; did you "

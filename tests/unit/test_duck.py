@@ -161,11 +161,6 @@ def test_difference_is_shown(tmp_path: Path, right: str, wrong: str, message: st
     assert str(found.value).startswith(message)
 
 
-def test_field_that_is_not_played_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CaseError, match="given: unknown field"):
-        play_file(tmp_path, FILE.replace("  tables:\n", "  given: id\n  tables:\n"))
-
-
 def spec_with(**expressions: str) -> Spec:
     source = {"table": "raw.t", "effective_at": "at", **expressions}
     text = json.dumps({"target": "a.t", "pattern": "scd2", "source": source, "keys": ["id"], "columns": {"id": "int"}})

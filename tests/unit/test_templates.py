@@ -21,6 +21,7 @@ from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.environment import Environment
 from scdgen.patterns.facts import Head, PlanShape, Session
+from scdgen.patterns.history import Times
 from scdgen.patterns.macro import Macro
 from scdgen.patterns.members import Infer
 from scdgen.patterns.pattern import Lookups, Pattern, Read, Views, pattern_of
@@ -71,6 +72,7 @@ CONTEXTS: dict[str, type] = {
     "evolve.sql.j2": facts.Evolve,
     "rejects.sql.j2": facts.Rejects,
     "migrate.sql.j2": migrate.Migrate,
+    "stored.sql.j2": migrate.StoredRows,
     "views.sql.j2": Views,
     "lookups.sql.j2": Lookups,
     "infer.sql.j2": Infer,
@@ -108,6 +110,7 @@ PARAMETERS: dict[str, Any] = {
     "cast": SourceCast,
     "extract": Scd2Snapshot,
     "version": queries.TableVersion,
+    "times": Times,
     "page": Page | DiffPage,
 }
 MACRO_FILES = {"_page.html.j2", "_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
@@ -261,7 +264,7 @@ def test_unknown_attribute_is_found(text: str) -> None:
 def test_every_field_is_read() -> None:
     """A fact that no template reads is dead, unless a property of its class uses it."""
     seen = {place for name in templates() for place in read(name, CONTEXTS.get(name)).seen}
-    leaves = {SourceCast, Field}  # Python reads their other fields
+    leaves = {SourceCast, Field, Times}  # Python reads their other fields
     kinds = {kind for found in (*CONTEXTS.values(), *PARAMETERS.values()) for kind in alternatives(found)}
     for kind in kinds - leaves:
         source, name = inspect.getsource(kind), kind.__name__

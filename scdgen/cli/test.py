@@ -1,0 +1,186 @@
+"""``scdgen test``: plays the cases that users write for their specs, and prints what a test runner would."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import shutil
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scdgen import paths
+from scdgen.cli import junit, output
+from scdgen.cli.junit import Outcome, Result, Suite
+from scdgen.cli.options import common_options, complete_path, json_option
+from scdgen.errors import UsageError
+
+if TYPE_CHECKING:
+    from scdgen.cases.suite import File, Played
+
+_GAP = "    "  # between the rows that are missing and those that are too many
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_path)
+@click.option(
+    "--engine", type=click.Choice(["duckdb", "spark", "both"]), default="duckdb", show_default=True,
+    help="DuckDB starts at once and needs no Java; Spark is what the tables run on.",
+)  # fmt: skip
+@click.option("-k", "--keyword", "text", metavar="TEXT", help="Only the cases whose name, or the name of their file, contains TEXT.")
+@junit.junit_option
+@json_option("case", "table")
+@common_options
+def test(
+    files: tuple[str, ...], engine: str, text: str | None, xml: str | None, as_json: bool, debug: bool
+) -> None:  # fmt: skip
+    """Play the cases of specs, each with rows in and rows out; exit 1 if one fails.
+
+    PATH is a file NAME.test.yml, or a folder that has such files. Each batch is loaded twice, and the second load must
+    change nothing; after each batch the built-in checks must hold. DuckDB runs the generated SQL, translated; SQL
+    whose translation is not known fails by name. A wrong file is exit 2.
+
+    \b
+    Examples:  scdgen test specs
+               scdgen test specs/customer.test.yml -k late
+               scdgen test specs --engine both --junit cases.xml
+    """
+    from scdgen.cases.suite import duck_worlds, find_case_files, play_file, read_files, spark_worlds
+
+    begun = time.monotonic()
+    read = read_files(find_case_files(files), text)
+    if not read:
+        raise UsageError(f"-k {text}: no case has this in its name; give another text, or leave it out")
+    if xml is not None:
+        Path(xml).parent.mkdir(parents=True, exist_ok=True)
+    engines = ["duckdb", "spark"] if engine == "both" else [engine]
+    reports: list[Report] = []
+    for name in engines:
+        with duck_worlds() if name == "duckdb" else spark_worlds(read) as open_world:
+            for file in read:
+                report = Report(file, name)
+                with output.progress(f"playing {file.path} on {name}"):
+                    for played in play_file(file, open_world):
+                        report.played.append(played)
+                reports.append(report)
+                for played in report.played if as_json else ():
+                    click.echo(output.format_json(_as_json(report, played)))
+                if not as_json:
+                    click.echo(_format_line(report, len(engines) > 1))
+    if not as_json:
+        click.echo("\n".join(_format_end(reports, len(engines) > 1, time.monotonic() - begun)))
+    if xml is not None:
+        paths.write_text(Path(xml), junit.render(map(_as_suite, reports)))
+    if any(report.failed for report in reports):
+        raise click.exceptions.Exit(1)
+
+
+@dataclass
+class Report:
+    """The cases of a file as an engine played them; ``started`` is in UTC."""
+
+    file: File
+    engine: str
+    started: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.timezone.utc))
+    played: list[Played] = field(default_factory=list)
+
+    @property
+    def failed(self) -> list[Played]:
+        """The cases that fail."""
+        return [played for played in self.played if played.message]
+
+    @property
+    def seconds(self) -> float:
+        """How long the cases took."""
+        return sum(played.seconds for played in self.played)
+
+
+def _format_line(report: Report, names_engine: bool) -> str:
+    """A line as pytest prints it: a dot for a case that passes, F for one that fails."""
+    marks = "".join("F" if played.message else "." for played in report.played)
+    style = "red" if report.failed else "green"
+    engine = f" [{report.engine}]" if names_engine else ""
+    return f"{report.file.path.as_posix()}{engine} {_style(marks, style)}"
+
+
+def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -> Iterable[str]:
+    """The failures, then a line with the counts."""
+    for report in reports:
+        for played in report.failed:
+            engine = f" [{report.engine}]" if names_engine else ""
+            yield ""
+            yield _style(f"FAILED {report.file.path.as_posix()}: {played.case.name}{engine}", "red", bold=True)
+            if played.case.why:
+                yield f"  why: {played.case.why.strip()}"
+            yield f"  {output.escape_control(played.message)}"
+            if played.missing or played.extra:
+                yield from (f"  {line}".rstrip() for line in _format_rows(played.missing, played.extra))
+    failed = sum(len(report.failed) for report in reports)
+    passed = sum(len(report.played) for report in reports) - failed
+    counts = [*([f"{failed} failed"] if failed else []), *([f"{passed} passed"] if passed else [])]
+    yield ""
+    yield _style(f"{', '.join(counts)} in {seconds:.1f} s", "red" if failed else "green")
+
+
+def _format_rows(missing: str, extra: str) -> list[str]:
+    """The rows that are missing, and those that are too many, side by side; below each other if they are too wide."""
+    from rich.cells import cell_len, set_cell_size
+
+    left = ["missing:", *(output.escape_control(line) for line in missing.splitlines())]
+    right = ["too many:", *(output.escape_control(line) for line in extra.splitlines())]
+    width = max(map(cell_len, left))
+    if 2 + width + len(_GAP) + max(map(cell_len, right)) > shutil.get_terminal_size((120, 0)).columns:
+        return [*_paint(left, "green"), *_paint(right, "red")]
+    count = max(len(left), len(right))
+    left += [""] * (count - len(left))
+    right += [""] * (count - len(right))
+    padded = _paint([set_cell_size(line, width) for line in left], "green")
+    return [f"{one}{_GAP}{other}".rstrip() for one, other in zip(padded, _paint(right, "red"), strict=True)]
+
+
+def _paint(lines: list[str], style: str) -> list[str]:
+    """Colour the rows, below a title and a line of names."""
+    return [*lines[:2], *(_style(line, style) for line in lines[2:])]
+
+
+def _style(text: str, style: str, bold: bool = False) -> str:
+    """Colour a text, unless NO_COLOR is set; the colours of what is no terminal are taken out when it is printed."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, style, bold=bold)
+
+
+def _as_json(report: Report, played: Played) -> dict[str, object]:
+    found: dict[str, object] = {
+        "file": report.file.path.as_posix(), "case": played.case.name, "engine": report.engine,
+        "result": "failed" if played.message else "passed", "seconds": round(played.seconds, 3),
+    }  # fmt: skip
+    if played.message:
+        found |= {"message": played.message, "missing": _as_rows(played.missing), "too_many": _as_rows(played.extra)}
+    return found
+
+
+def _as_rows(text: str) -> list[dict[str, str | None]]:
+    """Return the rows of a table of a case file, each as column -> text."""
+    from scdgen.cases.block import parse_block
+
+    block = parse_block(text) if text else None
+    return [dict(zip(block.columns, row, strict=True)) for row in block.rows] if block else []
+
+
+def _as_suite(report: Report) -> Suite:
+    name = f"{report.file.path.as_posix()} on {report.engine}"
+    return Suite(name, report.started, report.seconds, tuple(map(_as_result, report.played)))
+
+
+def _as_result(played: Played) -> Result:
+    outcome = None
+    if played.message:
+        shown = [f"missing:\n{played.missing}\ntoo many:\n{played.extra}"] if played.missing or played.extra else []
+        outcome = Outcome("failure", "case", played.message, "\n".join([played.message, *shown]))
+    return Result(played.case.name, played.seconds, outcome)
+
+
+COMMANDS = (test,)
