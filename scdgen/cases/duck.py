@@ -7,7 +7,7 @@ from typing import Any
 
 from scdgen.cases.block import Row
 from scdgen.cases.play import STORED, Given, stored_statements
-from scdgen.duck.database import Database, Memory, Merged
+from scdgen.duck.database import Database, Merged
 from scdgen.patterns.compile import render
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
@@ -22,10 +22,10 @@ _KINDS = {
 
 
 class DuckWorld:
-    """A database for one case; ``memory`` is that of all cases of a file."""
+    """A database with the tables of one case."""
 
-    def __init__(self, memory: Memory | None = None) -> None:
-        self.database = Database(memory)
+    def __init__(self) -> None:
+        self.database = Database()
 
     def put(self, name: str, given: Given) -> None:
         """See :class:`scdgen.cases.play.World`."""

@@ -23,6 +23,7 @@ from scdgen.paths import read_text
 from scdgen.patterns.compile import bind
 from scdgen.patterns.migrate import store_rows
 from scdgen.patterns.pattern import pattern_of
+from scdgen.spec.graph import find_written_names
 from scdgen.spec.load import MOST_BYTES, Lines, load_spec, load_spec_text
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import Location, sql_texts
@@ -196,6 +197,12 @@ class Case(Model):
         if self.given is not None:
             with located("given"):
                 store_rows(self._spec, pattern_of(self._spec).columns(self._spec), parse_block(self.given).columns, "t")
+        written = {parts: ".".join(parts) for parts in find_written_names(self._spec)}
+        for name in self.views:
+            with located("views", name):
+                if sql.split_name(name) not in written:
+                    listed = written.values()
+                    raise CaseError(f"the spec has no view of this name{nearest(name, listed)} (it has {', '.join(listed)})")
         for number, batch in enumerate(self.batches):
             with located("batches", number, "feed"):
                 spec = self.spec_of(batch)

@@ -230,15 +230,15 @@ class _Table:
 
     def expect(self, place: str, text: str) -> None:
         """Compare the columns of the table that a text names."""
-        columns, there = parse_block(text).columns, self.world.columns(self.case.target)
-        if unknown := [name for name in columns if name not in there]:
-            raise Difference(f"{place}: the table has no column {', '.join(unknown)} (it has {', '.join(there)})")
         self.compare_relation(place, text, self.case.target)
 
     def compare_relation(self, place: str, text: str, name: str) -> None:
         """Compare the columns of a table or view that a text names."""
-        columns = ", ".join(map(sql.quote, parse_block(text).columns))
-        self.compare(place, text, f"SELECT {columns} FROM {sql.quote_parts(sql.split_name(name))}")
+        columns, there = parse_block(text).columns, self.world.columns(name)
+        if unknown := [column for column in columns if column not in there]:
+            raise Difference(f"{place}: {name} has no column {', '.join(unknown)} (it has {', '.join(there)})")
+        listed = ", ".join(map(sql.quote, columns))
+        self.compare(place, text, f"SELECT {listed} FROM {sql.quote_parts(sql.split_name(name))}")
 
     def compare(self, place: str, text: str, query: str) -> None:
         """Compare the rows of a query, in any order."""

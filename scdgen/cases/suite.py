@@ -12,6 +12,7 @@ from pathlib import Path
 
 from scdgen.cases.format import Case, read_case_file
 from scdgen.cases.play import Difference, World, play
+from scdgen.engine.failures import translate_without_spec
 from scdgen.errors import EngineError, ScdgenError, UsageError, line_and_status
 from scdgen.spec.load import CASES, is_case_file
 
@@ -81,13 +82,18 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
                 play(case, world)
         except Difference as difference:
             failure = difference
-        except ScdgenError as error:  # such as SQL whose translation is not known
-            failure = Difference(_describe(case, error))
+        except Exception as error:  # such as SQL whose translation is not known
+            failure = Difference(_describe(case, translate_without_spec(error)))
         lines = str(failure).splitlines()
-        yield Played(case, time.monotonic() - begun, lines[0] if lines else "", failure.missing, failure.extra)
+        message = lines[0] if lines else ""
+        if (failure.missing or failure.extra) and ": " not in message:
+            message += ": the rows are others"
+        yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra)
 
 
-def _describe(case: Case, error: ScdgenError) -> str:
+def _describe(case: Case, error: Exception) -> str:
+    if not isinstance(error, ScdgenError):
+        raise error
     line = line_and_status(error)[0].splitlines()[0]
     if "a cast between" in line and not case.schema_:  # columns are text unless the case says more
         line += ", or give the columns their types in 'schema:'"
@@ -96,23 +102,24 @@ def _describe(case: Case, error: ScdgenError) -> str:
 
 @contextlib.contextmanager
 def duck_worlds() -> Iterator[Open]:
-    """Open DuckDB, on which every case has a database of its own. Raises :class:`EngineError` without duckdb."""
+    """Open DuckDB; after each case its tables are dropped. Raises :class:`EngineError` without duckdb."""
     if not has_duckdb():
         raise EngineError("duckdb is not installed; run: pip install 'scdgen[test]', or give --engine spark")
     from scdgen.cases.duck import DuckWorld
-    from scdgen.duck.database import Memory
 
-    memory = Memory()
+    world = DuckWorld()
 
     @contextlib.contextmanager
     def open_world(_: Case) -> Iterator[World]:
-        world = DuckWorld(memory)
         try:
             yield world
         finally:
-            world.database.close()
+            world.database.clear()
 
-    yield open_world
+    try:
+        yield open_world
+    finally:
+        world.database.close()
 
 
 def has_duckdb() -> bool:

@@ -14,7 +14,7 @@ import duckdb
 from scdgen import sql
 from scdgen.duck.known import UnknownError, require_known_spec
 from scdgen.duck.rules import Times
-from scdgen.duck.translate import Known, Translator
+from scdgen.duck.translate import Translator
 from scdgen.errors import DataError, EngineError
 from scdgen.patterns.compile import Compiled, bind, compile_spec
 from scdgen.patterns.pattern import pattern_of
@@ -33,6 +33,11 @@ _BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
 _FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
 _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException, duckdb.OutOfRangeException)
 _GIVEN = "_scd_given"  # rows of text
+_SCHEMAS = "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
+_RELATIONS = """
+    SELECT CASE table_type WHEN 'VIEW' THEN 'VIEW' ELSE 'TABLE' END, replace(table_name, '"', '""')
+    FROM information_schema.tables WHERE table_schema = 'main'
+"""
 _AT_ONCE = 200  # rows of an INSERT
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
@@ -53,24 +58,24 @@ class Merged:
     rejected: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What several databases compute once: the SQL of specs, of their checks, and translations."""
-
-    compiled: dict[str, Compiled] = field(default_factory=dict)
-    checks: dict[str, CheckAll] = field(default_factory=dict)
-    known: Known = field(default_factory=dict)
-
-
 class Database:
-    """A database in memory, with its own session; ``memory`` may be shared by many."""
+    """A database in memory, with its own session."""
 
-    def __init__(self, memory: Memory | None = None) -> None:
+    def __init__(self) -> None:
         self._db = duckdb.connect(config={"threads": 1})  # for few rows, more cost time
         self._db.execute(read_file("duckdb/macros.sql"))
-        self._memory = memory or Memory()
-        self._translator = Translator(self._memory.known)
+        self._translator = Translator()
         self._judged: set[str] = set()
+        self._compiled: dict[str, Compiled] = {}
+        self._checks: dict[str, CheckAll] = {}
+
+    def clear(self) -> None:
+        """Drop every table and view, and keep what was compiled and translated."""
+        self._judged.clear()  # which depends on the tables
+        for (name,) in self._db.execute(_SCHEMAS).fetchall():
+            self._db.execute(f'DROP SCHEMA "{name}" CASCADE')
+        for kind, name in self._db.execute(_RELATIONS).fetchall():
+            self._db.execute(f'DROP {kind} "{name}"')
 
     def close(self) -> None:
         """Free the memory."""
@@ -150,13 +155,13 @@ class Database:
         Raises :class:`UnknownError` for a spec with an expression or an option whose translation is not known.
         """
         key = f"{spec!r} {view} {params}"
-        if key not in self._judged:  # which depends on the tables of this database
+        if key not in self._judged:
             bound = bind(spec, view, params or {})
             require_known_spec(bound, self.columns, view, self._translator.translate_expression)
             self._judged.add(key)
-            if key not in self._memory.compiled:
-                self._memory.compiled[key] = compile_spec(bound)
-        return self._memory.compiled[key]
+            if key not in self._compiled:
+                self._compiled[key] = compile_spec(bound)
+        return self._compiled[key]
 
     def run(
         self,
@@ -236,7 +241,7 @@ class Database:
         """Run the checks of a table, and return the names of those that fail, as Spark's runner does."""
         self._aim(spec)
         key = repr(spec)
-        queries = self._memory.checks.setdefault(key, self._memory.checks.get(key) or check_all(spec))
+        queries = self._checks[key] = self._checks.get(key) or check_all(spec)
         counts = self.execute(queries.counts)[0]
         failed = [name for name, count in zip(queries.names, counts, strict=True) if count]
         self._translator.times = Times()

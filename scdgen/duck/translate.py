@@ -30,14 +30,8 @@ _DELTA = (
 )
 
 
-Known = dict[tuple[str, Times, frozenset[tuple[str, str]]], tuple[list[str], dict[str, exp.DataType]]]
-"""Translations: script, times and declared variables -> the statements, and the variables that they declare."""
-
-
 class Translator:
     """Translates the statements of one session in their order; it keeps the types of the session's variables.
-
-    ``known`` are translations that several sessions share.
 
     ``times`` are the columns of the target that are starts and ends.
 
@@ -50,11 +44,12 @@ class Translator:
     SELECT x + CAST(GETVARIABLE('_scd_a') AS INT) FROM t
     """
 
-    def __init__(self, known: Known | None = None) -> None:
+    def __init__(self) -> None:
         self.times = Times()
         self._types: dict[str, exp.DataType] = {}
         self._declared: frozenset[tuple[str, str]] = frozenset()
-        self._known = {} if known is None else known
+        # Script, times and declared variables -> the statements, and the variables that they declare.
+        self._known: dict[tuple[object, ...], tuple[list[str], dict[str, exp.DataType]]] = {}
 
     def statements(self, script: str) -> list[str]:
         """Return the statements for DuckDB, none for one that concerns Delta alone.
