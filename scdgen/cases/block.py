@@ -29,6 +29,9 @@ _READ: dict[str, Callable[[str], Any]] = {
     "boolean": {"true": True, "false": False}.__getitem__,
 }
 
+READABLE = frozenset(_READ)
+"""The types of columns whose values a cell can hold, without their arguments."""
+
 
 class CaseError(UsageError):
     """A mistake in a case file; the message says where it is and how to fix it. ``place`` is that of the field."""

@@ -64,3 +64,7 @@ class DuckWorld:
     def create_lookups(self, spec: Spec) -> None:
         """See :class:`scdgen.cases.play.World`."""
         self.database.execute(split_statements(render(spec).lookups))
+
+    def clear(self) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+        self.database.clear()

@@ -202,7 +202,9 @@ class Case(Model):
             with located("views", name):
                 if sql.split_name(name) not in written:
                     listed = written.values()
-                    raise CaseError(f"the spec has no view of this name{nearest(name, listed)} (it has {', '.join(listed)})")
+                    raise CaseError(
+                        f"the spec has no view of this name{nearest(name, listed)} (it has {', '.join(listed)})"
+                    )
         for number, batch in enumerate(self.batches):
             with located("batches", number, "feed"):
                 spec = self.spec_of(batch)
@@ -234,14 +236,14 @@ class Case(Model):
         of_file = self._spec is not None
         stored = (lambda: self.stored_types) if of_file else None
         tables: list[tuple[Location, str | None, Callable[[], dict[str, str]] | None]] = [
-            (("table",), self.table, None), (("given",), self.given, stored), (("facts",), self.facts, lambda: self.fact_types),
-        ]  # fmt: skip
+            (("table",), self.table, None),
+            (("given",), self.given, stored),
+            (("facts",), self.facts, lambda: self.fact_types),
+        ]
         tables += [(("queries", i, "rows"), query.rows, None) for i, query in enumerate(self.queries)]
         tables += [(("views", name), text, None) for name, text in self.views.items()]
         if of_file:
-            tables += [
-                (("tables", name), text, partial(self.table_types, name)) for name, text in self.tables.items()
-            ]
+            tables += [(("tables", name), text, partial(self.table_types, name)) for name, text in self.tables.items()]
         for i, batch in enumerate(self.batches):
             if self.spec is not None and batch.tables.keys() != self.tables.keys():
                 listed = ", ".join(self.tables) or "none"
@@ -352,14 +354,16 @@ def read_case_file(path: Path) -> list[Case]:
         if isinstance(case, CaseError):
             raise case
         if case.name in (other.name for other in cases):
-            raise wrong(f"the case '{case.name}' is there twice; give one of them another name", "cases", number, "name")
+            raise wrong(
+                f"the case '{case.name}' is there twice; give one of them another name", "cases", number, "name"
+            )
         cases.append(case)
     return cases
 
 
 def _require_fields(listed: Any, number: int, wrong: Callable[..., CaseError]) -> None:
     """Raise for a field that no case of a spec's file has: others are for our own cases."""
-    inner = {"": [((), listed)]}
+    inner: dict[str, list[tuple[Location, Any]]] = {"": [((), listed)]}
     for name in ("batches", "queries"):
         found = listed.get(name) if isinstance(listed, dict) else None
         inner[name] = [((name, i), one) for i, one in enumerate(found)] if isinstance(found, list) else []

@@ -79,6 +79,9 @@ class World(Protocol):
     def create_lookups(self, spec: Spec) -> None:
         """Create the views of facts."""
 
+    def clear(self) -> None:
+        """Drop every table and view."""
+
 
 class Difference(Exception):  # noqa: N818 - the result of a comparison
     """What a case says, and what is there instead; ``missing`` and ``extra`` are rows as text."""
@@ -105,7 +108,9 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
             table.check(f"batch {number}")
     if case.table is not None:
         table.expect("in the end", case.table)
-    if table.spec.lookups and (case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups):
+    if table.spec.lookups and (
+        case.spec is not None or case.facts is not None or case.views.keys() & table.spec.lookups
+    ):
         if case.facts is not None:
             table.put_facts(case.facts)
         world.create_lookups(table.spec)
@@ -125,7 +130,10 @@ def stored_statements(spec: Spec, given: Given) -> list[str]:
     Not its unknown member, which the first run adds if it is not among them.
     """
     create = split_statements(render(spec).create)
-    return [*(create[:-1] if spec.members.unknown else create), store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)]
+    return [
+        *(create[:-1] if spec.members.unknown else create),
+        store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED),
+    ]
 
 
 class _Table:

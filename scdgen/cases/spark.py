@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 class SparkWorld:
-    """The tables of a case in a session; whoever has the session drops them."""
+    """The tables of a case in a session, in schemas of their own: those of ``names``, which may be dropped."""
 
-    def __init__(self, spark: SparkSession):
+    def __init__(self, spark: SparkSession, names: Iterable[tuple[str, ...]] = ()):
         self.spark, self.runner = spark, Runner(spark)
+        self._schemas = {name[:-1] for name in names if len(name) > 1}
 
     def put(self, name: str, given: Given) -> None:
         """See :class:`scdgen.cases.play.World`. A name without a schema is that of a view."""
@@ -73,6 +74,14 @@ class SparkWorld:
         for statement in split_statements(render(spec).lookups):
             self.spark.sql(statement)
 
+    def clear(self) -> None:
+        """See :class:`scdgen.cases.play.World`."""
+        for parts in self._schemas:
+            self.spark.sql(f"DROP SCHEMA IF EXISTS {sql.quote_parts(parts)} CASCADE")
+        for table in self.spark.catalog.listTables():
+            if table.isTemporary:
+                self.spark.catalog.dropTempView(table.name)
+
     def _frame(self, given: Given) -> DataFrame:
         """The rows in their types; Spark parses the cells, so times are in its session's zone."""
         block = given.block
@@ -85,15 +94,6 @@ class SparkWorld:
         empty = ", ".join(["1", *("NULL" for _ in block.columns)])
         values = ", ".join(f"({cells})" for cells in listed or [empty])
         return self.spark.sql(f"SELECT {', '.join(columns)} FROM VALUES {values} AS v ({names}) WHERE _none = 0")
-
-
-def drop_schemas(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:
-    """Drop the schemas of tables with all that is in them, and the temporary views."""
-    for parts in {name[:-1] for name in names} - {()}:
-        spark.sql(f"DROP SCHEMA IF EXISTS {sql.quote_parts(parts)} CASCADE")
-    for table in spark.catalog.listTables():
-        if table.isTemporary:
-            spark.catalog.dropTempView(table.name)
 
 
 def collect(frame: DataFrame) -> list[Row]:

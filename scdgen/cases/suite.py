@@ -7,16 +7,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from scdgen import sql
 from scdgen.cases.format import Case, read_case_file
 from scdgen.cases.play import Difference, World, play
 from scdgen.engine.failures import translate_without_spec
 from scdgen.errors import EngineError, ScdgenError, UsageError, line_and_status
 from scdgen.spec.load import CASES, is_case_file
 
-Open = Callable[[Case], contextlib.AbstractContextManager[World]]
+Open = Callable[[], contextlib.AbstractContextManager[World]]
 """Opens the world of a case, without tables."""
 
 
@@ -78,7 +80,7 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
     for case in file.cases:
         begun, failure = time.monotonic(), Difference("")
         try:
-            with open_world(case) as world:
+            with open_world() as world:
                 play(case, world)
         except Difference as difference:
             failure = difference
@@ -102,22 +104,14 @@ def _describe(case: Case, error: Exception) -> str:
 
 @contextlib.contextmanager
 def duck_worlds() -> Iterator[Open]:
-    """Open DuckDB; after each case its tables are dropped. Raises :class:`EngineError` without duckdb."""
+    """Open DuckDB. Raises :class:`EngineError` without duckdb."""
     if not has_duckdb():
         raise EngineError("duckdb is not installed; run: pip install 'scdgen[test]', or give --engine spark")
     from scdgen.cases.duck import DuckWorld
 
     world = DuckWorld()
-
-    @contextlib.contextmanager
-    def open_world(_: Case) -> Iterator[World]:
-        try:
-            yield world
-        finally:
-            world.database.clear()
-
     try:
-        yield open_world
+        yield partial(_cleared, world)
     finally:
         world.database.close()
 
@@ -129,27 +123,29 @@ def has_duckdb() -> bool:
 
 @contextlib.contextmanager
 def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
-    """Open Spark with a warehouse that is removed afterwards; after each case its schemas are dropped."""
-    from scdgen.cases.spark import SparkWorld, drop_schemas
+    """Open Spark with a warehouse that is removed afterwards."""
+    from scdgen.cases.spark import SparkWorld
     from scdgen.engine import session
     from scdgen.engine.jvm import QUICK
     from scdgen.spec.graph import find_table_names
 
-    specs = [case.spec_of(batch) for file in files for case in file.cases for batch in case.batches]
-    names = sorted(set(find_table_names(specs)))
+    cases = [case for file in files for case in file.cases]
+    names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
+    names |= {sql.split_name(name) for case in cases for part in (case, *case.batches) for name in part.tables}
     with tempfile.TemporaryDirectory(prefix="scdgen-test-") as folder:
         spark = session.local_session(folder, {**QUICK, "spark.sql.session.timeZone": "UTC"})
         try:
             session.know_catalogs(spark, names)
-
-            @contextlib.contextmanager
-            def open_world(_: Case) -> Iterator[World]:
-                try:
-                    yield SparkWorld(spark)
-                finally:
-                    drop_schemas(spark, names)
-
-            yield open_world
+            yield partial(_cleared, SparkWorld(spark, names))
         finally:
             with contextlib.suppress(Exception):
                 spark.stop()
+
+
+@contextlib.contextmanager
+def _cleared(world: World) -> Iterator[World]:
+    """Yield a world, and drop its tables afterwards."""
+    try:
+        yield world
+    finally:
+        world.clear()

@@ -54,6 +54,12 @@ def schema(debug: bool) -> None:
 @click.option("--date-format", metavar="PATTERN", help="The format of the dates in the data, such as dd/MM/yyyy.")
 @click.option("--columns", metavar="NAME:TYPE,...", help="Columns and types that the file does not have.")
 @click.option("--out", metavar="FILE", help="Where to write the spec; stdout by default.")
+@click.option(
+    "--test",
+    "cases",
+    metavar="FILE",
+    help="Where to write a first file of cases, NAME.test.yml, for `scdgen test`; needs --out.",
+)
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @csv_options
 @session_options
@@ -61,8 +67,8 @@ def schema(debug: bool) -> None:
 def init(
     path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None, name: str | None, target: str | None,
     pattern: str | None, feed: str | None, keys: str | None, effective_at: str | None, date_format: str | None,
-    columns: str | None, source_option: tuple[str, ...], out: str | None, force: bool, engine: EngineOptions,
-    debug: bool,
+    columns: str | None, source_option: tuple[str, ...], out: str | None, cases: str | None, force: bool,
+    engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement.
 
@@ -70,6 +76,7 @@ def init(
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
+               scdgen init --from customers.csv --out specs/customer.yml --test specs/customer.test.yml
                scdgen init --from people.csv --feed snapshot --date-format dd/MM/yyyy
                scdgen init --table crm.orders --feed snapshot --keys order_id
                scdgen init --dbt target/manifest.json --name orders_snapshot
@@ -96,8 +103,11 @@ def init(
         check_pattern(date_format, "--date-format")
     if target is not None:
         _require_table_name(target, "--target")
-    if out is not None and Path(out).exists() and not force:
-        raise UsageError(f"{out}: is there already; give --force to overwrite it, or another name")
+    if cases is not None:
+        _require_case_file(cases, out)
+    for file in filter(None, (out, cases)):
+        if Path(file).exists() and not force:
+            raise UsageError(f"{file}: is there already; give --force to overwrite it, or another name")
     given = parse_columns(columns)
     options = parse_source_options(source_option, [path], "--from")
 
@@ -127,6 +137,26 @@ def init(
         return
     paths.write_text(Path(out), text)
     say(f"wrote {out}")
+    if cases is not None:
+        paths.write_text(Path(cases), _draft_cases(Path(out), Path(cases), sample))
+        say(f"wrote {cases}; run: scdgen test {cases}")
+
+
+def _require_case_file(cases: str, out: str | None) -> None:
+    from scdgen.spec.load import CASES, is_case_file
+
+    if not is_case_file(Path(cases)):
+        raise UsageError(f"--test {cases}: is not the name of a file of cases; end it in {CASES[0]}")
+    if out is None:
+        raise UsageError(f"--test {cases}: names the file of the spec; give --out FILE too")
+
+
+def _draft_cases(spec: Path, file: Path, sample: Sample | None) -> str:
+    from scdgen.cases.draft import Rows, draft_cases
+    from scdgen.spec.load import load_spec
+
+    data = Rows.of_values((c.name, c.type, c.values) for c in sample.columns) if sample is not None else None
+    return draft_cases(load_spec(spec), file, data)
 
 
 def _require_one(path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None) -> None:

@@ -31,7 +31,13 @@ _GAP = "    "  # between the rows that are missing and those that are too many
     "--engine", type=click.Choice(["duckdb", "spark", "both"]), default="duckdb", show_default=True,
     help="DuckDB starts at once and needs no Java; Spark is what the tables run on.",
 )  # fmt: skip
-@click.option("-k", "--keyword", "text", metavar="TEXT", help="Only the cases whose name, or the name of their file, contains TEXT.")
+@click.option(
+    "-k",
+    "--keyword",
+    "text",
+    metavar="TEXT",
+    help="Only the cases whose name, or the name of their file, contains TEXT.",
+)
 @junit.junit_option
 @json_option("case", "table")
 @common_options

@@ -33,7 +33,9 @@ _BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
 _FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
 _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException, duckdb.OutOfRangeException)
 _GIVEN = "_scd_given"  # rows of text
-_SCHEMAS = "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
+_SCHEMAS = (
+    "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
+)
 _RELATIONS = """
     SELECT CASE table_type WHEN 'VIEW' THEN 'VIEW' ELSE 'TABLE' END, replace(table_name, '"', '""')
     FROM information_schema.tables WHERE table_schema = 'main'

@@ -66,7 +66,7 @@ class Migrate:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` is computed from a version's neighbours."""
+    """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` follows from a version's neighbours."""
 
     target: str
     rows: str

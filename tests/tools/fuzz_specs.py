@@ -24,6 +24,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from sqlglot.errors import TokenError
 
+from scdgen.cli.options import find_specs
 from scdgen.errors import SpecError
 from scdgen.patterns.compile import render
 from scdgen.spec.load import load_spec_text
@@ -55,7 +56,7 @@ DEPTHS = (1, 3, 6, 7, 12, 20, 31, 33, 60, 120, 250, 600, 2_000, 10_000, 50_000)
 
 def bases() -> list[str]:
     """The texts to damage: every spec of the project, and one with every kind of option."""
-    files = sorted((ROOT / "specs").rglob("*.yml"))
+    files = find_specs([ROOT / "specs"])
     return [path.read_text(encoding="utf-8") for path in files]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
+from scdgen.cli.options import find_specs
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import queries
 from scdgen.patterns.pattern import pattern_of
@@ -39,7 +40,7 @@ SEEDS, MIXTURES, MORE = 300, 100, 80
 
 def specs() -> Iterator[tuple[str, Spec]]:
     """(name, spec) of the folder ``specs``, of random specs, and of each variation of each base."""
-    for path in sorted((ROOT / "specs").rglob("*.yml")):
+    for path in find_specs([ROOT / "specs"]):
         name = str(path.relative_to(ROOT))
         yield name, load_spec(path).placed_at(name)
     for seed in range(1, SEEDS + 1):

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 import scdgen
 from scdgen import load_spec, render
+from scdgen.cli.options import find_specs
 from tests.conftest import ROOT
 from tests.support.pages import blocks
 
@@ -116,7 +117,7 @@ def test_sql_files_are_current_in_order_and_need_no_param() -> None:
     tasks = jobs()["customer_sql_files"]["tasks"]
     paths = [(BUNDLE / "resources" / task["sql_task"]["file"]["path"]).resolve() for task in tasks]
     assert [path.name for path in paths] == ["create.sql", "merge.sql", "checks.sql"]
-    specs = {load_spec(path).folder: path for path in (ROOT / "specs").rglob("*.yml")}
+    specs = {load_spec(path).folder: path for path in find_specs([ROOT / "specs"])}
     spec = specs[paths[0].parent.name]
     files = render(load_spec(spec).placed_at(spec.relative_to(ROOT).as_posix())).files()
     assert [path.read_text() for path in paths] == [files[path.name] for path in paths]

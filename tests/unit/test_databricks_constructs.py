@@ -11,6 +11,7 @@ from sqlglot import exp
 
 import scdgen.patterns.compile
 from scdgen import load_spec, load_spec_text, render
+from scdgen.cli.options import find_specs
 from tests.conftest import ROOT
 from tests.support.constructs import constructs, trees
 from tests.support.random_specs import make_case
@@ -32,7 +33,7 @@ def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _committed() -> Iterator[tuple[str, Mapping[str, str]]]:
-    for path in sorted((ROOT / "specs").rglob("*.yml")):
+    for path in find_specs([ROOT / "specs"]):
         yield path.name, render(load_spec(path)).files()
     for kind, options in COMBINED:
         yield f"{kind} {options}", render(load(combined(kind, options))).files()

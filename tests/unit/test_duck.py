@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from scdgen import DataError, Spec, load_spec_text
-from scdgen.cases.block import CaseError
 from scdgen.cases.duck import DuckWorld
 from scdgen.cases.format import Case, all_cases, read_case_file
 from scdgen.cases.play import Difference, Given, play

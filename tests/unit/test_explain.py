@@ -12,6 +12,7 @@ import pytest
 from scdgen import Spec, SpecError, load_spec, render
 from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings, steps
 from scdgen.cli.main import main
+from scdgen.cli.options import find_specs
 from scdgen.patterns.lineage import lineage
 from scdgen.spec.reference import options
 from scdgen.sql.tokens import tokens
@@ -30,7 +31,7 @@ from tests.support.spec_variations import (
     text_of,
 )
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 GOLDEN = sorted((ROOT / "tests/cases/explain").glob("*.txt"))
 MEANINGS = {option.place: option.meaning for option in options()}
 # Options set by a value instead of a mapping.

@@ -12,13 +12,14 @@ from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 
 from scdgen import load_spec, load_spec_text, render
+from scdgen.cli.options import find_specs
 from scdgen.spec.resolved import to_json
 from scdgen.sql import expression, quote
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 FILES = sorted((ROOT / "generated").rglob("*.sql"))
 
 

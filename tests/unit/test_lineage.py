@@ -9,11 +9,12 @@ import pytest
 
 from scdgen import load_spec, load_spec_text
 from scdgen.cli.charts import chart_lineage, format_lineage
+from scdgen.cli.options import find_specs
 from scdgen.patterns.lineage import lineage
 from tests.conftest import ROOT
 from tests.support.spec_variations import mixture
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 SPEC = """
 target: crm.customer
 pattern: scd2

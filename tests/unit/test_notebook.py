@@ -10,12 +10,13 @@ import pytest
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.generate import render_notebook
 from scdgen.cli.main import main
+from scdgen.cli.options import find_specs
 from scdgen.patterns.gate import judge
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
 ORDER = ["create", "infer", "merge", "checks", "views", "lookups"]
 

@@ -11,12 +11,13 @@ from ruamel.yaml import YAML
 
 from scdgen import load_spec_text
 from scdgen.cli.main import cli
+from scdgen.cli.options import find_specs
 from scdgen.spec.reference import DEFAULTS, TYPES, build_schema, options, render_schema
 from tests.conftest import ROOT
 from tests.support.error_cases import FOLDER, read
 from tests.support.random_specs import make_case
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 VALIDATOR = Draft202012Validator(build_schema())
 MEANINGS = {option.place: option.meaning for option in options()}
 

@@ -9,13 +9,14 @@ import pytest
 
 from scdgen import Spec, load_spec, load_spec_text, render
 from scdgen.cli.main import main
+from scdgen.cli.options import find_specs
 from scdgen.patterns.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 DECLARE = re.compile(r"^DECLARE OR REPLACE VARIABLE (\w+) (.*)$", re.MULTILINE)
 
 

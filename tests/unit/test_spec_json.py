@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from scdgen import Spec, load_spec, load_spec_text, render
+from scdgen.cli.options import find_specs
 from scdgen.spec.resolved import from_json, to_json
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, KINDS, VARIATIONS, changed, combined, load
 
-SPECS = sorted((ROOT / "specs").rglob("*.yml"))
+SPECS = find_specs([ROOT / "specs"])
 
 
 @pytest.fixture(autouse=True)
