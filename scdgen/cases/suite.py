@@ -131,7 +131,9 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
 
     cases = [case for file in files for case in file.cases]
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
-    names |= {sql.split_name(name) for case in cases for part in (case, *case.batches) for name in part.tables}
+    for case in cases:
+        tables = [case.tables, *(batch.tables for batch in case.batches)]
+        names |= {sql.split_name(name) for given in tables for name in given}
     with tempfile.TemporaryDirectory(prefix="scdgen-test-") as folder:
         spark = session.local_session(folder, {**QUICK, "spark.sql.session.timeZone": "UTC"})
         try:

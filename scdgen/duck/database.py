@@ -117,7 +117,7 @@ class Database:
     def create_schema(self, name: str) -> None:
         """Create the schema of a table, if its name has one."""
         if len(parts := sql.split_name(name)) > 1:
-            self.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.quote(parts[-2])}")
+            self.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.quote_parts(parts[:-1])}")
 
     def put(self, name: str, types: Mapping[str, str], rows: Sequence[Row]) -> None:
         """Make a table with rows, in place of one that exists.

@@ -70,6 +70,7 @@ class Translator:
 
     def _translate_all(self, script: str) -> Iterator[str]:
         for tree in sqlglot.parse(script, read=Reader):
+            _join_catalogs(tree)
             match tree:
                 case exp.Declare():
                     for item in tree.expressions:
@@ -94,6 +95,7 @@ class Translator:
         Raises :class:`UnknownError` as :meth:`statements` does.
         """
         tree = sqlglot.parse_one(text, read=Reader)
+        _join_catalogs(tree)
         names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
         return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
 
@@ -144,6 +146,18 @@ class Translator:
 
     def _translate(self, tree: exp.Expr) -> exp.Expr:
         return translate_tree(tree, self._types, self.times)
+
+
+def _join_catalogs(tree: exp.Expr | None) -> None:
+    """Make a catalog a part of the schema's name: DuckDB writes to one database in a transaction.
+
+    >>> print(*Translator().statements("SELECT a FROM main.crm.t"))
+    SELECT a FROM "main.crm".t
+    """
+    for node in tree.find_all(exp.Table, exp.Column) if tree else ():
+        if catalog := node.args.get("catalog"):
+            node.set("db", exp.to_identifier(f"{catalog.name}.{node.args['db'].name}", quoted=True))
+            node.set("catalog", None)
 
 
 def _set(name: str, value: exp.Expr, kind: exp.DataType) -> str:

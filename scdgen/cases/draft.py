@@ -1,0 +1,159 @@
+"""The first file of cases for a spec: one case, with rows of its data or made up, that passes when it is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scdgen import sql
+from scdgen.cases.block import READABLE, Row, format_block
+from scdgen.cases.format import read_case_file
+from scdgen.cases.play import Difference, World, play
+from scdgen.cases.suite import duck_worlds, has_duckdb
+from scdgen.errors import ScdgenError
+from scdgen.files.read import read_columns
+from scdgen.patterns.source import time_texts
+from scdgen.patterns.variables import param_variables
+from scdgen.spec.model import Spec
+from scdgen.spec.rules import sql_texts
+
+MOST_ROWS = 3
+_DAY = "2024-01-01"
+# The first letters of a type -> a value of it, as text.
+_VALUES = {"TIMESTAMP": _DAY, "DATE": _DAY, "BOOLEAN": "true", "STRING": "a", "VARCHAR": "a", "CHAR": "a"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a source: column -> type, and values."""
+
+    types: Mapping[str, str]
+    rows: Sequence[Row]
+
+    @staticmethod
+    def of_values(columns: Iterable[tuple[str, str, Sequence[Any]]]) -> Rows:
+        """Return the first rows of columns, each with a name, a type and its values.
+
+        Columns and rows that a cell cannot hold are left out; text stays text, whatever it may be converted to.
+        """
+        kept = [
+            (name, "string" if any(isinstance(value, str) for value in values) else kind.lower(), values)
+            for name, kind, values in columns
+        ]
+        kept = [(name, kind, values) for name, kind, values in kept if kind.split("(")[0] in READABLE]
+        rows = [row for row in zip(*(values for *_, values in kept), strict=True) if not any(map(_has_lines, row))]
+        return Rows({name: kind for name, kind, _ in kept}, rows[:MOST_ROWS])
+
+
+def _has_lines(value: Any) -> bool:
+    return isinstance(value, str) and len(value.splitlines()) > 1
+
+
+def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
+    """Return the text of a file of cases, with what the spec makes of the rows today, if duckdb is installed.
+
+    Args:
+        spec: a spec that has been read from its file.
+        file: where the text will be.
+        data: rows of the source; without them, or if the spec refuses them, they are made up.
+    """
+    place = Path(os.path.relpath(spec.origin, file.parent)).as_posix()
+    needed = _list_needed(spec)
+    made_up = Rows(dict.fromkeys(needed, "string"), [tuple(_make_up(spec, name) for name in needed)])
+    given = [*([data] if data and data.rows else []), made_up, Rows(made_up.types, [])]
+    if has_duckdb():
+        with duck_worlds() as open_world, tempfile.TemporaryDirectory() as folder:
+            tried = Path(folder, "tried.test.yml")
+            for rows in given:
+                with suppress(ScdgenError, Difference), open_world() as world:
+                    return _try(spec, rows, place, tried, world)
+    return _write(spec, given[0], place, "what the table is then is for you to write, under 'expect:'")
+
+
+def _try(spec: Spec, rows: Rows, place: str, tried: Path, world: World) -> str:
+    """Return the text with the table that a run gives. Raises an error or a difference if the rows do not pass."""
+    origin = Path(spec.origin).absolute().as_posix()
+    tried.write_text(_write(spec, rows, origin, ""), encoding="utf-8")
+    (case,) = read_case_file(tried)
+    play(case, world)
+    columns = [
+        name for name in (*spec.columns, *_times(spec))
+        if world.read(_select(spec, [name]))[0][name] in READABLE
+    ]  # fmt: skip
+    for some in (columns, [name for name in columns if name in spec.columns]):
+        found = world.read(_select(spec, some))[1]
+        expect = format_block(some, [row for row in found if not any(map(_has_lines, row))])
+        with suppress(Difference):  # such as a time that is that of the run
+            tried.write_text(_write(spec, rows, origin, "", expect), encoding="utf-8")
+            (case,) = read_case_file(tried)
+            world.clear()
+            play(case, world)
+            remark = "expect has what the spec gives today; read it, and correct what is not meant"
+            return _write(spec, rows, place, remark, expect)
+    return _write(spec, rows, place, "write what the table is then, under 'expect:'")
+
+
+def _select(spec: Spec, columns: Iterable[str]) -> str:
+    return f"SELECT {', '.join(map(sql.quote, columns))} FROM {sql.quote_parts(spec.target_parts)}"
+
+
+def _times(spec: Spec) -> list[str]:
+    if spec.keeps_history:
+        return [spec.history.valid_from, spec.history.valid_to]
+    return [spec.updated_at] if spec.updated_at else []
+
+
+def _write(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None = None) -> str:
+    return "\n".join(_lines(spec, rows, place, remark, expect)) + "\n"
+
+
+def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) -> Iterator[str]:
+    if remark:
+        yield f"# A first case: {remark}."
+    yield f"spec: {place}"
+    yield "cases:"
+    yield "- name: the first rows"
+    if set(rows.types.values()) != {"string"}:
+        yield f"  schema: {', '.join(f'{name} {kind}' for name, kind in rows.types.items())}"
+    params = {name: _value_of(spec.params[name].type) for name, _ in param_variables(spec)[1]}
+    begin = "- "
+    if params:
+        yield f"  batches:\n  {begin}params: {{{', '.join(f'{name}: {value}' for name, value in params.items())}}}"
+        begin = "  "
+    else:
+        yield "  batches:"
+    if spec.source.join:
+        yield f"  {begin}tables: {{}}"
+    else:
+        yield f"  {begin}rows: |"
+        yield from (f"      {line}" for line in format_block(list(rows.types), rows.rows).splitlines())
+    if expect is not None:
+        yield "    expect: |"
+        yield from (f"      {line}" for line in expect.splitlines())
+
+
+def _list_needed(spec: Spec) -> list[str]:
+    """Return the columns that a spec reads, as it spells them, in its order."""
+    texts = [*map(spec.column_source, spec.columns), *(text for _, _, text in sql_texts(spec))]
+    words = {word.lower(): word for text in reversed(texts) for word in re.findall(r"\w+", text)}
+    needed = read_columns(spec)
+    return [*(word for name, word in reversed(words.items()) if name in needed), *sorted(needed - words.keys())]
+
+
+def _make_up(spec: Spec, name: str) -> str:
+    """Return a value of a column of the source, as text."""
+    for column, option in spec.columns.items():
+        if (sql.expression(spec.column_source(column)).bare or "").lower() == name.lower():
+            return _value_of(option.type)
+    times = {column for _, text in time_texts(spec) for column in sql.expression(text).columns}
+    return _value_of(spec.history.type if spec.keeps_history else "TIMESTAMP") if name.lower() in times else "a"
+
+
+def _value_of(kind: str) -> str:
+    return next((value for begin, value in _VALUES.items() if kind.upper().startswith(begin)), "1")
