@@ -65,8 +65,9 @@ def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
     """
     place = Path(os.path.relpath(spec.origin, file.parent)).as_posix()
     needed = _list_needed(spec)
-    made_up = Rows(dict.fromkeys(needed, "string"), [tuple(_make_up(spec, name) for name in needed)])
-    given = [*([data] if data and data.rows else []), made_up, Rows(made_up.types, [])]
+    types = {name: _guess_type(spec, name) for name in needed}
+    made_up = Rows(types, [tuple(map(_value_of, types.values()))])
+    given = [*([data] if data and data.rows else []), made_up, Rows(types, [])]
     if has_duckdb():
         with duck_worlds() as open_world, tempfile.TemporaryDirectory() as folder:
             tried = Path(folder, "tried.test.yml")
@@ -119,8 +120,13 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
     yield f"spec: {place}"
     yield "cases:"
     yield "- name: the first rows"
-    if set(rows.types.values()) != {"string"}:
+    if set(rows.types.values()) - {"string"}:
         yield f"  schema: {', '.join(f'{name} {kind}' for name, kind in rows.types.items())}"
+    if spec.source.join:
+        yield "  schemas:"
+        for alias, joined in spec.source.join.items():
+            kinds = _list_joined(spec, alias)
+            yield f"    {joined.table}: {', '.join(f'{name} {kind.lower()}' for name, kind in kinds.items())}"
     params = {name: _value_of(spec.params[name].type) for name, _ in param_variables(spec)[1]}
     begin = "- "
     if params:
@@ -129,7 +135,10 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
     else:
         yield "  batches:"
     if spec.source.join:
-        yield f"  {begin}tables: {{}}"
+        yield f"  {begin}tables:"
+        for alias, joined in spec.source.join.items():
+            yield f"      {joined.table}: |"
+            yield f"        {' | '.join(_list_joined(spec, alias))}"
     else:
         yield f"  {begin}rows: |"
         yield from (f"      {line}" for line in format_block(list(rows.types), rows.rows).splitlines())
@@ -146,13 +155,29 @@ def _list_needed(spec: Spec) -> list[str]:
     return [*(word for name, word in reversed(words.items()) if name in needed), *sorted(needed - words.keys())]
 
 
-def _make_up(spec: Spec, name: str) -> str:
-    """Return a value of a column of the source, as text."""
+def _list_joined(spec: Spec, alias: str) -> dict[str, str]:
+    """Return name -> type of the columns of a joined table that a spec reads."""
+    joined = spec.source.join[alias]
+    found = {column: spec.columns[key].type for key, column in joined.keys.items()}
+    for name in spec.columns:
+        for word in re.findall(rf"\b{alias}\.(\w+)", spec.column_source(name)):
+            found.setdefault(word, spec.columns[name].type)
+    for text in (joined.start, joined.end):
+        found |= dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text), spec.history.type)
+    for word in re.findall(r"[A-Za-z_]\w*", joined.where or ""):
+        found.setdefault(word, "string")
+    return found
+
+
+def _guess_type(spec: Spec, name: str) -> str:
+    """Return a type of a column of the source: that of the column or the time that it becomes, else text."""
     for column, option in spec.columns.items():
         if (sql.expression(spec.column_source(column)).bare or "").lower() == name.lower():
-            return _value_of(option.type)
+            return option.type.lower() if option.type.lower().split("(")[0] in READABLE else "string"
     times = {column for _, text in time_texts(spec) for column in sql.expression(text).columns}
-    return _value_of(spec.history.type if spec.keeps_history else "TIMESTAMP") if name.lower() in times else "a"
+    if name.lower() not in times:
+        return "string"
+    return spec.history.type if spec.keeps_history else "timestamp"
 
 
 def _value_of(kind: str) -> str:

@@ -342,7 +342,7 @@ def read_case_file(path: Path) -> list[Case]:
         raise wrong("spec: is not a path; write that of a spec, relative to this file", "spec")
     found = path.parent / document["spec"]
     if not found.is_file():
-        raise wrong(f"spec: there is no file {found.as_posix()}; write the path relative to this file", "spec")
+        raise wrong(f"spec: {found.as_posix()} does not exist; write the path relative to this file", "spec")
     try:
         spec = load_spec(found)
     except (SpecError, UsageError) as error:
@@ -420,6 +420,8 @@ def _problem(place: tuple[int | str, ...], kind: str, message: str) -> str:
         model = next((models[step] for step in reversed(place[:-1]) if step in models and isinstance(step, str)), Case)
         fields = [_field_name(name, field) for name, field in model.model_fields.items()]
         return f"{where}: unknown field{nearest(str(place[-1]), fields)} (the fields: {', '.join(fields)})"
+    if kind == "missing":
+        message = "is missing; add it"
     return f"{where}: {message.removeprefix('Value error, ')}" if where else message.removeprefix("Value error, ")
 
 

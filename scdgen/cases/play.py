@@ -174,11 +174,11 @@ class _Table:
         in_words = batch.counts is not None and self.case.spec is None
         planned = self._plan(batch) if in_words else {}
         result = self._run(place, batch)
+        if batch.table is not None:
+            self.expect(place, batch.table)
         if batch.counts is not None:
             wanted = batch.counts if in_words else {**dict.fromkeys(_counts(result), 0), **batch.counts}
             _compare_counts(place, wanted, planned if in_words else _counts(result))
-        if batch.table is not None:
-            self.expect(place, batch.table)
         if again and (batch.again or any(_counts(result).values())):  # else it would be the same run once more
             self._load_again(f"{place}, again", batch, batch.again)
 

@@ -48,7 +48,7 @@ def find_case_files(given: Iterable[str | Path]) -> list[Path]:
         if item.is_dir():
             inside = sorted(path for path in item.rglob("*") if is_case_file(path))
             if not inside:
-                raise UsageError(f"{item}: there is no file *{CASES[0]} in this folder; give one that holds cases")
+                raise UsageError(f"{item}: this folder has no file *{CASES[0]}; give one that holds cases")
             found += inside
         elif not item.exists():
             raise UsageError(f"{item}: no such file or folder; give the path of a file *{CASES[0]}")

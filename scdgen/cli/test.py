@@ -134,7 +134,7 @@ def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -
 
 def _format_rows(missing: str, extra: str) -> list[str]:
     """The rows that are missing, and those that are too many, side by side; below each other if they are too wide."""
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import cell_len
 
     left = ["missing:", *(output.escape_control(line) for line in missing.splitlines())]
     right = ["too many:", *(output.escape_control(line) for line in extra.splitlines())]
@@ -144,13 +144,16 @@ def _format_rows(missing: str, extra: str) -> list[str]:
     count = max(len(left), len(right))
     left += [""] * (count - len(left))
     right += [""] * (count - len(right))
-    padded = _paint([set_cell_size(line, width) for line in left], "green")
-    return [f"{one}{_GAP}{other}".rstrip() for one, other in zip(padded, _paint(right, "red"), strict=True)]
+    painted = zip(left, _paint(left, "green"), right, _paint(right, "red"), strict=True)
+    return [
+        f"{shown}{' ' * (width - cell_len(line))}{_GAP}{other}" if some else shown
+        for line, shown, some, other in painted
+    ]
 
 
 def _paint(lines: list[str], style: str) -> list[str]:
     """Colour the rows, below a title and a line of names."""
-    return [*lines[:2], *(_style(line, style) for line in lines[2:])]
+    return [*lines[:2], *(_style(line, style) if line else "" for line in lines[2:])]
 
 
 def _style(text: str, style: str, bold: bool = False) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from scdgen import load_spec
+from scdgen.cases.draft import draft_cases
 from scdgen.cli.main import main
 from tests.conftest import ROOT
 
@@ -23,6 +25,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("web.first_dates", "web.user_mapping", "web.visitor_lookup", "web.visitor_lookup_direct"):
         shutil.copytree(ROOT / "generated" / name, tmp_path / "generated" / name)
     monkeypatch.chdir(tmp_path)
+    cases = tmp_path / "specs/visitor/user_mapping.test.yml"
+    cases.write_text(draft_cases(load_spec(tmp_path / "specs/visitor/user_mapping.yml"), cases, None))
     return tmp_path
 
 
@@ -39,7 +43,7 @@ def test_hook_fails_on_wrong_spec_only(hook: dict[str, Any], repository: Path) -
     assert status_of(hook) == 0
     spec = repository / "specs/visitor/user_mapping.yml"
     spec.write_text(spec.read_text().replace("pattern: scd2", "pattern: scd3"))
-    assert status_of(hook) == 1
+    assert status_of(hook) == (2 if hook["id"] == "scdgen-test" else 1)
 
 
 def test_manual_edit_fails_the_check_hook(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,8 +58,8 @@ def test_manual_edit_fails_the_check_hook(repository: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("path", "ids"),
     [
-        ("specs/visitor/user_mapping.yml", ["scdgen-validate", "scdgen-generate-check"]),
-        ("specs/a.yaml", ["scdgen-validate", "scdgen-generate-check"]),
+        ("specs/visitor/user_mapping.yml", ["scdgen-validate", "scdgen-generate-check", "scdgen-test"]),
+        ("specs/a.yaml", ["scdgen-validate", "scdgen-generate-check", "scdgen-test"]),
         ("generated/web.user_mapping/merge.sql", ["scdgen-generate-check"]),
         ("generated/web.user_mapping/spec.json", ["scdgen-generate-check"]),
         ("README.md", []),

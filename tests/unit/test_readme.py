@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 
 from scdgen import load_spec_text, render
 from scdgen.cli.main import cli
+from scdgen.spec.load import is_case_file
 from scdgen.spec.reference import options
 from tests.conftest import ROOT
 from tests.support.pages import PAGES, Block, blocks, commands, name_of
@@ -27,7 +28,11 @@ DBT_PROJECT = (
     "dbt_project.yml", "profiles.yml", "packages.yml", "models/sources.yml", "models/orders_history.yml",
     "snapshots/orders_snapshot.yml",
 )  # fmt: skip
-SPECS = [(page, block) for page, block in BLOCKS if block.path.startswith(FOLDERS) and block.kind == "write"]
+SPECS = [
+    (page, block)
+    for page, block in BLOCKS
+    if block.path.startswith(FOLDERS) and block.kind == "write" and not is_case_file(Path(block.path))
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[name_of(page) for page in PAGES])

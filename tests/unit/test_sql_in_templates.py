@@ -13,11 +13,12 @@ from tests.conftest import ROOT
 # template. Only leaves remain (casts, hashes, refusals, time arithmetic), statements that a session needs and
 # no file shows, and messages that name a clause.
 ALLOWED = {
+    "cases/draft.py": 2,  # of the rows that a draft expects
     "cases/play.py": 3,  # of the rows that are compared
-    "cases/spark.py": 10,  # rows as text, put into a view
+    "cases/spark.py": 11,  # rows as text, put into a view
     "cli/explain.py": 2,
     "cli/main.py": 2,
-    "duck/database.py": 21,  # rows as text, put into a table; actions of a MERGE
+    "duck/database.py": 25,  # rows as text, put into a table; actions of a MERGE
     "duck/known.py": 2,  # a message
     "duck/rules.py": 8,  # constructs that messages name
     "duck/translate.py": 1,

@@ -1,0 +1,301 @@
+"""``scdgen test`` on DuckDB: what passes, what a failure shows, and what is a mistake of the file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from scdgen import load_spec
+from scdgen.cases.draft import Rows, draft_cases
+from scdgen.cases.suite import duck_worlds, find_case_files, play_file, read_files
+from scdgen.cli.main import main
+from scdgen.cli.options import find_specs
+from tests.conftest import ROOT
+from tests.tools.sessions import Session, masked
+
+SPEC = """
+target: main.crm.customer
+pattern: scd2
+source: {table: crm.updates, effective_at: at}
+keys: [id]
+columns: {id: int, city: string}
+history: {action: action, surrogate_key: sk, row_hash: hash}
+views: {current: main.crm.customer_now}
+"""
+CASES = """\
+spec: customer.yml
+cases:
+- name: a late row splits the version that it falls in
+  why: orders arrive late
+  given: |
+    id | city | valid_from | valid_to
+    1  | Oslo | 2024-01-01 | 2024-03-01
+    1  | Rome | 2024-03-01 | NULL
+    2  | Oslo | 2024-01-01 | 2024-01-05
+  batches:
+  - rows: |
+      id | city | at
+      1  | Bern | 2024-02-01
+    expect: |
+      id | city | valid_from | valid_to   | is_current | action
+      1  | Oslo | 2024-01-01 | 2024-02-01 | false      | I
+      1  | Bern | 2024-02-01 | 2024-03-01 | false      | U
+      1  | Rome | 2024-03-01 | NULL       | true       | U
+      2  | Oslo | 2024-01-01 | 2024-01-05 | false      | D
+    counts: {opened: 1, closed: 0, corrected: 1}
+  views:
+    main.crm.customer_now: |
+      id | city
+      1  | Rome
+- name: a row without a key is refused
+  batches:
+  - rows: |
+      id   | city | at
+      NULL | Bern | 2024-02-01
+    error: NULL_KEY
+"""
+
+
+def write_files(folder: Path, cases: str, spec: str = SPEC) -> Path:
+    (folder / "customer.yml").write_text(spec)
+    (folder / "customer.test.yml").write_text(cases)
+    return folder / "customer.test.yml"
+
+
+def run(*words: str | Path) -> object:
+    with pytest.raises(SystemExit) as stop:
+        main(["test", *map(str, words)])
+    return stop.value.code
+
+
+def test_cases_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES)
+    assert run(tmp_path) == 0
+    first, blank, last = capsys.readouterr().out.splitlines()
+    assert (first, blank) == (f"{file} ..", "")
+    assert last.startswith("2 passed in ") and last.endswith(" s")
+
+
+def test_failure_shows_the_rows_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES, SPEC.replace("keys:", "late_arriving: ignore\nkeys:"))
+    assert run(file) == 1
+    assert capsys.readouterr().out.splitlines()[:-2] == [
+        f"{file} F.",
+        "",
+        f"FAILED {file}: a late row splits the version that it falls in",
+        "  why: orders arrive late",
+        "  batch 1: the rows are others",
+        "  missing:                                                     too many:",
+        "  id | city | valid_from | valid_to   | is_current | action    "
+        "id | city | valid_from | valid_to   | is_current | action",
+        "  1  | Bern | 2024-02-01 | 2024-03-01 | false      | U         "
+        "1  | Oslo | 2024-01-01 | 2024-03-01 | false      | I",
+        "  1  | Oslo | 2024-01-01 | 2024-02-01 | false      | I",
+    ]
+
+
+def test_json_and_junit_have_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES.replace("1  | Rome\n", "1  | Bern\n"))
+    assert run(file, "--format", "json", "--junit", tmp_path / "out" / "cases.xml") == 1
+    failed, passed = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (failed["result"], passed["result"], failed["engine"]) == ("failed", "passed", "duckdb")
+    assert failed["message"] == "view main.crm.customer_now: the rows are others"
+    assert (failed["missing"], failed["too_many"]) == ([{"id": "1", "city": "Bern"}], [{"id": "1", "city": "Rome"}])
+    suite = ET.parse(tmp_path / "out" / "cases.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
+    failure = suite.find("testcase/failure")
+    assert failure is not None and failure.text is not None and "too many:\nid | city\n1  | Rome" in failure.text
+
+
+def test_text_chooses_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES)
+    assert run(file, "-k", "REFUSED") == 0
+    assert "1 passed" in capsys.readouterr().out
+    assert run(file, "-k", "nothing") == 2
+    assert capsys.readouterr().err.startswith("-k nothing: no case has this in its name")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("  batches:\n  - rows: |\n      id   |", "  batchs:\n  - rows: |\n      id   |",
+         ":26:3: no field 'batchs'; did you mean 'batches'? (the fields: name, why, schema, schemas, tables, given, "
+         "batches, views, queries)"),
+        ("    error: NULL_KEY", "    options: {}\n    error: NULL_KEY",
+         ":30:5: batch 1: no field 'options' (the fields: feed, rows, tables, facts, params, expect, counts, error, "
+         "again)"),
+        ("opened: 1", "open: 1", ":20:5: case 'a late row splits the version that it falls in': batch 1: counts: "
+         "no count 'open'; did you mean 'opened'? "),
+        ("id | city | at", "id | ctiy | at", ":11:5: case 'a late row splits the version that it falls in': "
+         "batch 1: rows: the spec reads no column 'ctiy'; did you mean 'city'? (it reads at, city, id)"),
+        ("id | city | valid_from | valid_to\n    1", "id | city | valid_fro | valid_to\n    1",
+         ":5:3: case 'a late row splits the version that it falls in': given: no column 'valid_fro'; did you mean "
+         "'valid_from'? "),
+        ("main.crm.customer_now", "crm.customer_now", ":22:5: case 'a late row splits the version that it falls in': "
+         "views crm.customer_now: the spec has no view of this name; did you mean 'main.crm.customer_now'? "),
+        ("    error: NULL_KEY", "    error: NULL_KEY\n    params: {since: 1}", ":31:5: case 'a row without a key is "
+         "refused': batch 1: params: "),
+        ("    error: NULL_KEY", "    error: NULL_KEY\n    feed: x", ":31:5: case 'a row without a key is refused': "
+         "batch 1: feed: "),
+        ("- name: a row without a key is refused", "- why: it has none", ":25:3: case '2': name: is missing; add it"),
+        ("- name: a row without a key is refused", "- name: a late row splits the version that it falls in",
+         ":25:3: the case 'a late row splits the version that it falls in' is there twice"),
+        ("spec: customer.yml", "spec: custmer.yml", ":1:1: spec: "),
+        ("cases:", "case:", ":1:1: a case file has two fields"),
+        ("cases:", "cases: [", ":3:1: not valid YAML: a bracket"),
+    ],
+)  # fmt: skip
+def test_wrong_file_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], right: str, wrong: str, message: str
+) -> None:
+    assert right in CASES
+    file = write_files(tmp_path, CASES.replace(right, wrong, 1))
+    assert run(file) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith(f"{file}{message}")
+    assert said.err.count("\n") == 1
+
+
+def test_given_needs_what_does_not_follow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = CASES.replace("id | city | valid_from | valid_to\n", "id | city | valid_to\n", 1).replace(
+        " | 2024-01-01 | 2024-03-01\n    1  | Rome | 2024-03-01 | NULL\n    2  | Oslo | 2024-01-01 | 2024-01-05",
+        " | NULL", 1,
+    )  # fmt: skip
+    assert run(write_files(tmp_path, given)) == 2
+    assert capsys.readouterr().err.endswith(
+        "given: has no column 'valid_from', which does not follow from the others; add it\n"
+    )
+
+
+def test_given_that_breaks_a_check_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(write_files(tmp_path, CASES.replace("2024-03-01 | NULL", "2024-02-01 | NULL", 1))) == 1
+    assert "  given: the check no_overlap" in capsys.readouterr().out
+
+
+def test_wrong_spec_is_a_wrong_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES, SPEC.replace("keys: [id]", "keys: [idd]"))
+    assert run(file) == 2
+    assert capsys.readouterr().err.startswith(f"{tmp_path / 'customer.yml'}:5:")
+
+
+def test_unknown_translation_is_a_failure_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(
+        tmp_path, CASES, SPEC.replace("effective_at: at", "effective_at: at, where: soundex(city) = 'a'")
+    )
+    assert run(file, "-k", "late") == 1
+    said = capsys.readouterr()
+    assert f"  {tmp_path / 'customer.yml'}: source.where: SOUNDEX: use --engine spark\n" in said.out
+    assert "Traceback" not in said.out + said.err
+
+
+def test_number_without_a_type_is_a_failure_that_names_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = SPEC.replace("effective_at: at", "effective_at: at, where: size IS NULL OR size < 3")
+    assert run(write_files(tmp_path, CASES, spec), "-k", "late") == 1
+    assert "use --engine spark, or give the columns their types in 'schema:'" in capsys.readouterr().out
+    typed = CASES.replace("  given:", "  schema: id int, city string, at timestamp, size int\n  given:", 1)
+    assert run(write_files(tmp_path, typed, spec), "-k", "late") == 0
+
+
+def test_paths_that_are_no_case_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES)
+    for path, message in (
+        (tmp_path / "customer.yml", f"is not a file of cases; give {file}"),
+        (tmp_path / "none", "no such file or folder; give the path of a file *.test.yml"),
+    ):
+        assert run(path) == 2
+        assert capsys.readouterr().err == f"{path}: {message}\n"
+    (tmp_path / "empty").mkdir()
+    assert run(tmp_path / "empty") == 2
+    assert "this folder has no file *.test.yml" in capsys.readouterr().err
+
+
+def test_other_commands_leave_case_files_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_files(tmp_path, CASES)
+    assert find_specs([tmp_path]) == find_specs([tmp_path / "customer.yml", file]) == [tmp_path / "customer.yml"]
+    with pytest.raises(SystemExit) as stop:
+        main(["validate", str(file)])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == f"{file}: has cases of a spec and is not one; run: scdgen test {file}\n"
+
+
+FILES = find_case_files([ROOT / "specs"])
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
+def test_cases_of_the_examples_pass(path: Path) -> None:
+    with duck_worlds() as open_world:
+        assert [(played.case.name, played.message) for played in play_file(*read_files([path]), open_world)
+                if played.message] == []  # fmt: skip
+
+
+def test_examples_have_every_pattern_and_feed() -> None:
+    specs = [case.spec_of(case.batches[0]) for file in read_files(FILES) for case in file.cases]
+    kinds = {(spec.pattern, spec.source.feed, bool(spec.source.join)) for spec in specs}
+    every = {
+        (spec.pattern, spec.source.feed, bool(spec.source.join))
+        for spec in map(load_spec, find_specs([ROOT / "specs"]))
+    }
+    assert kinds == every
+
+
+def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
+    names = [
+        "airports",
+        "customer_profile",
+        "dim_design",
+        "first_contact",
+        "orders",
+        "product_price",
+        "visitor/visitor_lookup",
+    ]
+    for path in (ROOT / "specs" / f"{name}.yml" for name in names):
+        file = tmp_path / f"{path.stem}.test.yml"
+        file.write_text(draft_cases(load_spec(path), file, None))
+        with duck_worlds() as open_world:
+            (played,) = play_file(*read_files([file]), open_world)
+        assert played.message == "", path
+
+
+def test_draft_has_the_first_rows_of_the_data(tmp_path: Path) -> None:
+    file = write_files(tmp_path, "")
+    values = [
+        ("id", "INT", (1, 2, 1)),
+        ("city", "STRING", ("Oslo", "a|b", None)),
+        ("at", "DATE", ("2024-01-01", "2024-01-01", "2024-02-01")),
+    ]
+    text = draft_cases(load_spec(tmp_path / "customer.yml"), file, Rows.of_values(values))
+    assert "  schema: id int, city string, at string\n" in text
+    assert (
+        "      2  | 'a|b' | 2024-01-01\n" in text and "expect" not in text.partition("    expect")[0].partition("\n")[2]
+    )
+
+
+def test_page_shows_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/test-a-spec.md").read_text()
+    assert masked(Session(None, tmp_path).replayed(page)) == masked(page)
+
+
+def test_without_duckdb_one_line_says_what_to_install(tmp_path: Path) -> None:
+    file = write_files(tmp_path, CASES)
+    code = (
+        "import sys, importlib.util as u; sys.modules['duckdb'] = None; find = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'duckdb' else find(name, *more)\n"
+        f"from scdgen.cli.main import main; main(['test', {str(file)!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    line = "duckdb is not installed; run: pip install 'scdgen[test]', or give --engine spark\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", line)
+
+
+def test_reading_cases_does_not_import_duckdb() -> None:
+    code = "import sys, scdgen.cli.test, scdgen.cases.suite, scdgen.cases.draft; print('duckdb' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
