@@ -157,7 +157,7 @@ def _paint(lines: list[str], style: str) -> list[str]:
 
 
 def _style(text: str, style: str, bold: bool = False) -> str:
-    """Colour a text, unless NO_COLOR is set; the colours of what is no terminal are taken out when it is printed."""
+    """Colour a text, unless NO_COLOR is set; click takes the colours out if stdout is not a terminal."""
     return text if os.environ.get("NO_COLOR") else click.style(text, style, bold=bold)
 
 

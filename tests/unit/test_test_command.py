@@ -231,7 +231,7 @@ FILES = find_case_files([ROOT / "specs"])
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
 def test_cases_of_the_examples_pass(path: Path) -> None:
     with duck_worlds() as open_world:
-        assert [(played.case.name, played.message) for played in play_file(*read_files([path]), open_world)
+        assert [(played.case.name, played.message) for played in play_file(read_files([path])[0], open_world)
                 if played.message] == []  # fmt: skip
 
 
@@ -259,7 +259,7 @@ def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
         file = tmp_path / f"{path.stem}.test.yml"
         file.write_text(draft_cases(load_spec(path), file, None))
         with duck_worlds() as open_world:
-            (played,) = play_file(*read_files([file]), open_world)
+            (played,) = play_file(read_files([file])[0], open_world)
         assert played.message == "", path
 
 
