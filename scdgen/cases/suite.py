@@ -106,7 +106,9 @@ def _describe(case: Case, error: Exception) -> str:
 def duck_worlds() -> Iterator[Open]:
     """Open DuckDB. Raises :class:`EngineError` without duckdb."""
     if not has_duckdb():
-        raise EngineError("duckdb is not installed; run: pip install 'scdgen[test]', or give --engine spark")
+        raise EngineError(
+            "duckdb is not installed; run: pip install 'duckdb>=2,<3' (the extra scdgen[test]), or give --engine spark"
+        )
     from scdgen.cases.duck import DuckWorld
 
     world = DuckWorld()
