@@ -154,10 +154,13 @@ def _join_catalogs(tree: exp.Expr | None) -> None:
     >>> print(*Translator().statements("SELECT a FROM main.crm.t"))
     SELECT a FROM "main.crm".t
     """
-    for node in tree.find_all(exp.Table, exp.Column) if tree else ():
-        if catalog := node.args.get("catalog"):
-            node.set("db", exp.to_identifier(f"{catalog.name}.{node.args['db'].name}", quoted=True))
-            node.set("catalog", None)
+    tables = [table for table in tree.find_all(exp.Table) if table.catalog] if tree else []
+    named = {(table.catalog.lower(), table.db.lower(), table.name.lower()) for table in tables}
+    columns = tree.find_all(exp.Column) if tree and named else ()  # in a column, such parts may also be fields
+    of_named = [c for c in columns if (c.catalog.lower(), c.db.lower(), c.table.lower()) in named]
+    for node in (*tables, *of_named):
+        node.set("db", exp.to_identifier(f"{node.args['catalog'].name}.{node.args['db'].name}", quoted=True))
+        node.set("catalog", None)
 
 
 def _set(name: str, value: exp.Expr, kind: exp.DataType) -> str:
