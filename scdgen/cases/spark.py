@@ -78,9 +78,9 @@ class SparkWorld:
         """See :class:`scdgen.cases.play.World`."""
         for parts in self._schemas:
             self.spark.sql(f"DROP SCHEMA IF EXISTS {sql.quote_parts(parts)} CASCADE")
-        for table in self.spark.catalog.listTables():
-            if table.isTemporary:
-                self.spark.catalog.dropTempView(table.name)
+        for view in self.spark.sql("SHOW TABLES").collect():
+            if view.isTemporary:
+                self.spark.catalog.dropTempView(view.tableName)
 
     def _frame(self, given: Given) -> DataFrame:
         """The rows in their types; Spark parses the cells, so times are in its session's zone."""
