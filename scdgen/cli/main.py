@@ -60,6 +60,8 @@ def _usage_line(error: click.ClickException) -> str:
     see = f"; see: {command} --help"
     if isinstance(error, click.NoSuchOption) and context is not None:
         names = [name for param in context.command.params for name in param.opts if name.startswith("--")]
+        if error.option_name == "--no-config":
+            see = f"; write it before the command: scdgen --no-config {context.info_name}"
         return f"{command}: no option {error.option_name}{nearest(error.option_name, names) or see}"
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
         return f"{command}: {error.param.make_metavar(context)} is missing{see}"
@@ -149,7 +151,8 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
-        config.load(ctx, self.commands)
+        if not ctx.params["no_config"]:
+            config.load(ctx, self.commands)
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -175,7 +178,13 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 @click.group(cls=_Commands, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(package_name="scdgen")
-def cli() -> None:
+@click.option(
+    "--no-config",
+    is_flag=True,
+    envvar="SCDGEN_NO_CONFIG",
+    help="Read no options from scdgen.toml or pyproject.toml: scdgen --no-config validate specs.",
+)
+def cli(no_config: bool) -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.
 
     \b
