@@ -14,7 +14,7 @@ import click
 
 from scdgen import log
 from scdgen.cli import config
-from scdgen.errors import line_and_status, name_options, nearest, printable
+from scdgen.errors import choose_values, line_and_status, name_options, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -49,6 +49,7 @@ def main(args: Sequence[str] | None = None) -> None:
         log.choose("text")
         log.set_quiet(False)
         log.set_debug(False)
+        choose_values(None)
         name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
