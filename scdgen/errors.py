@@ -134,6 +134,9 @@ def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
         return printable(of_system(error)), EngineError.exit_status
     if isinstance(error, MemoryError):
         return "scdgen: the memory is used up; free some, or give fewer specs at a time", EngineError.exit_status
+    if isinstance(error, UnicodeEncodeError):  # in the name of a file; stdout escapes what it lacks
+        what = f"the system's encoding, {error.encoding}, has no {error.object[error.start : error.end]!a}"
+        return f"scdgen: {what}; set the variable PYTHONUTF8 to 1", EngineError.exit_status
     text = "…" if hidden else (str(error).splitlines() or ["no reason given"])[0]
     line = printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}")
     return line, EngineError.exit_status

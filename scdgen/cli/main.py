@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from scdgen import log
-from scdgen.cli import config
+from scdgen.cli import config, output
 from scdgen.errors import choose_values, line_and_status, name_options, nearest, printable
 
 
@@ -22,6 +22,7 @@ def main(args: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if args is None else list(args)
     name_options(True)
     log.begin()
+    output.escape_what_stdout_lacks()
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
