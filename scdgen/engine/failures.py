@@ -184,11 +184,18 @@ def explain_unreadable(text: str) -> tuple[str | None, str] | None:
     if named is None and "[MALFORMED_RECORD_IN_" not in text and "Unescaped quote character" not in text:
         return None
     file = named[1] if named else None
+    if is_commit(file):
+        return file, "this commit in the log of a table is cut or broken; restore the file"
     for pattern, message in _MALFORMED:
         found = re.search(pattern, text)
         if found:
             return file, message.format(*(quoted(part.strip()) for part in found.groups()))
     return file, "cannot be read; fix the file, or name its format as it is"
+
+
+def is_commit(file: str | None) -> bool:
+    """Whether a file belongs to the log of a Delta table."""
+    return file is not None and "/_delta_log/" in file
 
 
 def _describe_nanoseconds(path: str) -> str | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import BadValue, bad_value, is_cast_error
-from scdgen.engine.failures import explain_unreadable, translate
+from scdgen.engine.failures import explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
@@ -130,9 +130,12 @@ def _locate(files: Files, found: BadValue) -> str:
 
 
 def _describe_unreadable(files: Files, text: str) -> str | None:
-    """The message of :func:`explain_unreadable`, with the file's path as the user gave it."""
+    """The message of :func:`explain_unreadable`, with the file's path as the user gave it.
+
+    ``None`` for a commit, which may be one of the target, so that its own path has to be shown.
+    """
     broken = explain_unreadable(text)
-    if broken is None:
+    if broken is None or is_commit(broken[0]):
         return None
     file, what = broken
     return f"{files.named(file)[0]}: {what}"

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -15,7 +17,7 @@ from scdgen import load_spec_text
 from scdgen.engine.engine import BadValue
 from scdgen.engine.failures import translate, translate_check
 from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status, name_options
-from scdgen.files.errors import find_mistake
+from scdgen.files.errors import explained, find_files, find_mistake
 from scdgen.patterns.compile import bind, bind_each
 from scdgen.run.checks import require_passed
 from scdgen.run.results import CheckResult
@@ -178,6 +180,21 @@ def test_no_message_that_others_keep_has_a_value_of_a_row(tmp_path: Path) -> Non
         "a.t: column id: … is not a valid INT (1 row, such as key …); fix the source or the type"
     )
     assert line_and_status(KeyError(VALUE), kept=True)[0] == "scdgen: KeyError: …; run again with --debug for all of it"
+
+
+def test_cut_commit_is_not_blamed_on_the_source(tmp_path: Path) -> None:
+    """The file of a table's log is named, which may be the target's, not the file that the run reads."""
+    (tmp_path / "ok.csv").write_text("id\n1\n")
+    spec = load_spec_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
+    text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {}. SQLSTATE: KD001"
+    commit = "/w/a.db/t/_delta_log/00000000000000000001.json"
+    error = translate(spec, PySparkError(text.format(f"file://{commit}")))
+    assert str(error) == f"a.t: {commit}: this commit in the log of a table is cut or broken; restore the file"
+    rows: Any = SimpleNamespace(files=find_files(str(tmp_path / "ok.csv")), rows=SimpleNamespace(columns=["id"]))
+    error.__cause__ = PySparkError(text.format(f"file://{commit}"))
+    assert explained(Mock(), spec, rows, {}, error) is None, "the error stays as it is"
+    error.__cause__ = PySparkError(text.format(f"file://{tmp_path}/ok.csv"))
+    assert "ok.csv: cannot be read" in str(explained(Mock(), spec, rows, {}, error))
 
 
 def test_messages_name_arguments_in_python_and_options_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
