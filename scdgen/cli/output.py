@@ -35,9 +35,19 @@ def format_value(value: object) -> str:
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
+_LONGEST_CELL = 10_000  # characters of a value on a page
+
+
 def format_text(value: object) -> str | None:
-    """Format a value for the data of a page; ``None`` for NULL."""
-    return None if value is None else format_value(value)
+    """Format a value for the data of a page, cut if it is long; ``None`` for NULL.
+
+    >>> len(format_text("x" * 10_000) or ""), (format_text("x" * 10_001) or "")[-22:]
+    (10000, 'x… (10,001 characters)')
+    """
+    text = None if value is None else format_value(value)
+    if text is None or len(text) <= _LONGEST_CELL:
+        return text
+    return f"{text[:_LONGEST_CELL]}… ({len(text):,} characters)"
 
 
 # Control characters, and those that change the direction of text.
