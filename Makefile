@@ -17,7 +17,7 @@ INPUTS ?= 100000
 TIMES ?= 10
 BATCHES ?= 200
 
-.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site format clean
+.PHONY: help demo demo-visitor demo-sales check test test-long lint types imports unit spark long sqlfluff wheel dist seeds fuzz fuzz-specs crash writers lowest matrix dbt orchestrators bench docs test-docs site pins format clean
 
 help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
@@ -41,6 +41,7 @@ help:
 	@echo "make dbt     the package for dbt with dbt 1.10, 1.11 and 1.12, each in an environment of its own"
 	@echo "make orchestrators  the examples for Airflow and Dagster, each in an environment of its own"
 	@echo "make docs    fills the pages: files, options, and what their commands print (on Spark)"
+	@echo "make pins    the versions and hashes that the GitHub Action installs, as the index has them today"
 	@echo "make bench   measurements, side by side in one run (over an hour on 2 cores); PARTS='history replay' chooses some"
 
 $(BIN)/python:
@@ -190,6 +191,16 @@ test-docs: $(READY)
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site: .build/site/index.html"
+
+# uv resolves for every Python and system at once, which pip cannot.
+PINS := integrations/github/requirements.txt
+
+pins:
+	$(PYTHON) -m venv --clear .build/pins
+	.build/pins/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@echo '# What action.yml installs, and hatchling, which builds scdgen; `make pins` writes it again.' > $(PINS)
+	grep -o 'hatchling>=[0-9.]*' pyproject.toml | head -1 | .build/pins/bin/uv pip compile --quiet --universal \
+		--python-version 3.10 --generate-hashes --no-header --no-emit-index-url pyproject.toml - >> $(PINS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

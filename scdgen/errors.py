@@ -63,9 +63,13 @@ class Problem:
 
 
 class ScdgenError(Exception):
-    """Base of all errors of this package. ``exit_status`` is that of the command line."""
+    """Base of all errors of this package. ``exit_status`` is that of the command line.
+
+    ``values`` are the parts of the message that are values of rows.
+    """
 
     exit_status = 3
+    values: tuple[str, ...] = ()
 
 
 class SpecError(ScdgenError):
@@ -92,10 +96,14 @@ class DataError(ScdgenError):
 
     exit_status = 1
 
-    def __init__(self, message: str, rule: str = "", count: int | None = None, sample: str | None = None):
+    def __init__(
+        self, message: str, rule: str = "", count: int | None = None, sample: str | None = None,
+        values: Iterable[str] = (),
+    ):  # fmt: skip
         self.rule = rule
         self.count = count
         self.sample = sample
+        self.values = tuple(values)
         super().__init__(message)
 
 
@@ -111,17 +119,49 @@ class EngineError(ScdgenError):
     exit_status = 3
 
 
-def line_and_status(error: Exception) -> tuple[str, int]:
-    """Return the message of an error and the exit status of the command."""
+def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
+    """Return the message of an error and the exit status of the command.
+
+    ``kept``: for a place that keeps it for others, and shows no values of rows by default.
+    """
+    hidden = hides_values(kept)
     if isinstance(error, ScdgenError):
-        return "\n".join(map(printable, str(error).split("\n"))), error.exit_status
+        text = str(error)
+        for value in sorted(filter(None, error.values), key=len, reverse=True) if hidden else ():
+            text = text.replace(value, "…")
+        return "\n".join(map(printable, text.split("\n"))), error.exit_status
     if isinstance(error, OSError) and error.errno is not None:
         return printable(of_system(error)), EngineError.exit_status
     if isinstance(error, MemoryError):
         return "scdgen: the memory is used up; free some, or give fewer specs at a time", EngineError.exit_status
-    text = (str(error).splitlines() or ["no reason given"])[0]
+    if isinstance(error, UnicodeEncodeError):  # in the name of a file; stdout escapes what it lacks
+        what = f"the system's encoding, {error.encoding}, has no {error.object[error.start : error.end]!a}"
+        return f"scdgen: {what}; set the variable PYTHONUTF8 to 1", EngineError.exit_status
+    text = "…" if hidden else (str(error).splitlines() or ["no reason given"])[0]
     line = printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}")
     return line, EngineError.exit_status
+
+
+_VALUES: dict[str, str | None] = {"given": None}
+
+
+def choose_values(kind: str | None) -> None:
+    """Whether messages have values of rows from now on: ``show``, ``hide``, or ``None``, only those that none keeps."""
+    _VALUES["given"] = kind
+
+
+def hides_values(kept: bool = False) -> bool:
+    """Whether a place shows no values of rows; ``kept`` as in :func:`line_and_status`."""
+    return _VALUES["given"] == "hide" or (kept and _VALUES["given"] is None)
+
+
+def find_values(message: str) -> tuple[str, ...]:
+    """Find what may be a value of a row in a message whose values are not known: all from the first quote to the last.
+
+    >>> find_values('a.t: id is NULL, such as {"id": 1}; fix it'), find_values("'x' is no 'INT' (such as key id=1)")
+    (('{"id": 1}',), ("'x' is no 'INT'", 'key id=1'))
+    """
+    return tuple(re.findall(r"'.*'|\{.*\}|\".*\"|\bkey \w+=[^)]*", message))
 
 
 _CALLER = {"is_command": False}

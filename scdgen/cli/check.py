@@ -23,8 +23,9 @@ from scdgen.cli.options import (
     open_runner,
     report_error,
     specs_argument,
+    values_option,
 )
-from scdgen.errors import line_and_status
+from scdgen.errors import hides_values, line_and_status
 
 if TYPE_CHECKING:
     from scdgen.run.results import CheckResult
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @json_option("check", "table")
 @junit.junit_option
 @limit_option(5, "Rows to show for each check that fails.")
+@values_option
 def check(
     specs: tuple[str, ...], engine: EngineOptions, as_json: bool, xml: str | None, limit: int, debug: bool
 ) -> None:
@@ -56,7 +58,7 @@ def check(
     with open_runner(loaded, engine, needs_tables=True) as runner:
         for spec in loaded:
             with output.progress(f"checking {spec.target}"):
-                report = build_report(runner, spec, limit)
+                report = build_report(runner, spec, 0 if hides_values() else limit)
             reports.append(report)
             if report.error is not None:
                 report_error(report.error, debug)

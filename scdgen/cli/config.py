@@ -16,6 +16,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from scdgen.cli.output import format_value
 from scdgen.errors import NO_UTF8, UsageError, nearest
 from scdgen.paths import read_text
 
@@ -93,6 +94,18 @@ def find_origin(context: click.Context, option: str) -> str:
             if source is ParameterSource.ENVIRONMENT:
                 return next(name for name in known.envvar or () if os.environ.get(name))
     return ""
+
+
+def describe_file_options() -> str:
+    """The options of the current command whose values a file gives, on one line; empty without any."""
+    context = click.get_current_context()
+    found: dict[str, list[str]] = {}
+    for option in _list_options(context.command):
+        if context.get_parameter_source(str(option.name)) is ParameterSource.DEFAULT_MAP:
+            place = context.meta[_PLACES][context.info_name, option.name]
+            value = (context.default_map or {})[option.name]
+            found.setdefault(place.partition(":")[0], []).append(f"{_name(option)} = {format_value(value)}")
+    return "; ".join(f"options from {file}: {', '.join(options)}" for file, options in found.items())
 
 
 def is_typed(parameter: str) -> bool:

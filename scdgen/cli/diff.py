@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen.cli import output
+from scdgen.cli import output, pages
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
@@ -20,7 +20,6 @@ from scdgen.cli.options import (
 )
 from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
 from scdgen.errors import UsageError
-from scdgen.patterns.render import render_template
 
 if TYPE_CHECKING:
     from scdgen.run.results import DiffResult, DiffRow
@@ -152,7 +151,7 @@ class DiffPage:
 
     ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``kind`` is the type of the
     history's times, if the table keeps one. ``limit`` is the number of changes on the page if some were left out, else
-    ``None``. ``data`` is what the page's script reads.
+    ``None``. ``data`` is what the page's script reads, ``policy`` what a browser may use in the page.
     """
 
     target: str
@@ -162,6 +161,7 @@ class DiffPage:
     kind: str | None
     limit: int | None
     data: dict[str, Any]
+    policy: str = ""
 
 
 def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> str:
@@ -170,7 +170,7 @@ def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> 
     limit = len(found.rows) if found.is_cut else None
     kind = spec.history.type if spec.keeps_history else None
     page = DiffPage(found.target, spec.description, compared, counted, kind, limit, build_page_data(found, kind))
-    return render_template(TEMPLATE, page, templates)
+    return pages.render(TEMPLATE, page, templates)
 
 
 def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,7 +189,7 @@ def as_summary(spec: Spec, script: str) -> str:
     default = [setting.shown for setting in found if not setting.given and setting.choice]
     if spec.feed:
         with page.section("Feeds, explained by --feed"):
-            page.write_dl([(name, escape_control(text)) for name, text in _list_feeds(spec)], _COLUMN)
+            page.write_dl([(name, escape_control(text)) for name, text in _list_feeds(spec, str)], _COLUMN)
     with page.section("Options set"):
         page.write_dl([(_fill(escape_control(each.shown)), escape_control(each.meaning)) for each in given], _COLUMN)
     with page.section("Defaults, explained by --verbose"):
@@ -224,12 +224,13 @@ def _list_inputs(found: Lineage) -> Iterator[tuple[str, str]]:
         yield ", ".join(names), "; ".join(inputs)
 
 
-def _list_feeds(spec: Spec) -> Iterator[tuple[str, str]]:
+def _list_feeds(spec: Spec, shown: Callable[[str], str]) -> Iterator[tuple[str, str]]:
     """Yield (name, kind, source and file) of each source; the one that is explained is marked."""
     for feed in spec.feeds:
         source = feed.source
-        tables = ", ".join(joined.table for joined in source.join.values())
-        rows = source.table or source.path or (f"join of {tables}" if tables else "a query")
+        tables = ", ".join(shown(joined.table) for joined in source.join.values())
+        given = source.table or source.path
+        rows = shown(given) if given else f"join of {tables}" if tables else "a query"
         here = ", which this explains" if feed.feed == spec.feed else ""
         yield feed.feed, f"{source.feed} of {rows}, by {feed.file_name('merge.sql')}{here}"
 
@@ -258,18 +259,23 @@ def as_markdown(spec: Spec, script: str) -> str:
     """Format the explanation for a pull request, with the lineage as a chart; ``script`` is the spec's merge.sql."""
     lines = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
     lines += [f"Spec: {code(spec.origin)}"]
-    for title, rows, rest in _lists(spec, script):
+    for title, rows, rest in _lists(spec, script, code):
         lines += ["", f"| {title} | |", "|---|---|"]
         lines += [f"| {_escape_cell(code(name))} | {_escape_cell(text)} |" for name, text in rows]
         lines += ["", f"Also {', '.join(map(code, rest))}."] if rest else []
     return "\n".join([*lines, "", "## Column lineage", "", "```mermaid", chart_lineage(lineage(spec)), "```"])
 
 
-def _lists(spec: Spec, script: str) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
-    """Yield (title, names with their descriptions, further names) for each list."""
+def _lists(
+    spec: Spec, script: str, shown: Callable[[str], str] = str
+) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
+    """Yield (title, names with their descriptions, further names) for each list.
+
+    ``shown`` formats a text of the spec that is a part of a description.
+    """
     found = [setting for setting in settings(spec) if setting.place not in _IN_TITLE]
     if spec.feed:
-        yield "Feeds", list(_list_feeds(spec)), []
+        yield "Feeds", list(_list_feeds(spec, shown)), []
     given = [setting for setting in found if setting.given]
     default = [setting for setting in found if not setting.given]
     yield "Options set", [(setting.shown, setting.meaning) for setting in given], []

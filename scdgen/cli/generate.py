@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen import log, paths
+from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, escape_control, say
@@ -109,6 +110,8 @@ def generate(
                scdgen generate --check specs      in CI
                scdgen generate --diff specs       before running a changed spec
     """
+    if (check or diff) and (described := describe_file_options()):
+        log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
     if kind == DBT:
         _generate_macros(specs, templates, out, check, diff)
         return

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from scdgen import log
-from scdgen.cli import config
-from scdgen.errors import line_and_status, name_options, nearest, printable
+from scdgen.cli import config, output
+from scdgen.errors import choose_values, line_and_status, name_options, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -22,6 +22,7 @@ def main(args: Sequence[str] | None = None) -> None:
     given = sys.argv[1:] if args is None else list(args)
     name_options(True)
     log.begin()
+    output.escape_what_stdout_lacks()
     try:
         status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -49,6 +50,7 @@ def main(args: Sequence[str] | None = None) -> None:
         log.choose("text")
         log.set_quiet(False)
         log.set_debug(False)
+        choose_values(None)
         name_options(False)
     sys.exit(status if isinstance(status, int) else 0)
 
@@ -60,6 +62,8 @@ def _usage_line(error: click.ClickException) -> str:
     see = f"; see: {command} --help"
     if isinstance(error, click.NoSuchOption) and context is not None:
         names = [name for param in context.command.params for name in param.opts if name.startswith("--")]
+        if error.option_name == "--no-config":
+            see = f"; write it before the command: scdgen --no-config {context.info_name}"
         return f"{command}: no option {error.option_name}{nearest(error.option_name, names) or see}"
     if isinstance(error, click.MissingParameter) and error.param is not None and context is not None:
         return f"{command}: {error.param.make_metavar(context)} is missing{see}"
@@ -149,7 +153,8 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
-        config.load(ctx, self.commands)
+        if not ctx.params["no_config"]:
+            config.load(ctx, self.commands)
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -175,7 +180,13 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 @click.group(cls=_Commands, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.version_option(package_name="scdgen")
-def cli() -> None:
+@click.option(
+    "--no-config",
+    is_flag=True,
+    envvar="SCDGEN_NO_CONFIG",
+    help="Read no options from scdgen.toml or pyproject.toml: scdgen --no-config validate specs.",
+)
+def cli(no_config: bool) -> None:
     """From a short YAML spec to a MERGE that keeps the history of a table, on Spark and Delta Lake.
 
     \b

@@ -20,7 +20,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from scdgen import log
-from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, line_and_status
+from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
@@ -128,12 +128,13 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def merge_options(command: F) -> F:
-    """--retry-for, --retries, --metrics and --log-format, for commands that merge."""
+    """--retry-for, --retries, --metrics, --values and --log-format, for commands that merge."""
     metrics = "A Delta table that gets a row per run and table; created if it does not exist."
     retry_for = "How long a run starts over after conflicts with other writers, or if its source grew: 30s, 10m or 1h."
     retries = "How often a run starts over, at most.  [default: no limit but --retry-for]"
     for option in (
         log_option,
+        values_option,
         click.option("--metrics", metavar="TABLE", help=metrics),
         click.option("--retries", type=click.IntRange(min=0), metavar="N", help=retries),
         click.option(
@@ -176,6 +177,15 @@ def log_option(command: F) -> F:
     return click.option(
         "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help=text,
         expose_value=False, callback=lambda _, __, value: log.choose(value), is_eager=True,
+    )(command)  # fmt: skip
+
+
+def values_option(command: F) -> F:
+    """--values."""
+    text = "Values of rows in messages and results: show or hide them.  [default: show; metrics and events hide them]"
+    return click.option(
+        "--values", type=click.Choice(["hide", "show"]), help=text,
+        expose_value=False, callback=lambda _, __, value: choose_values(value), is_eager=True,
     )(command)  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import os
 import re
@@ -33,9 +35,19 @@ def format_value(value: object) -> str:
     return value.hex() if isinstance(value, bytes | bytearray) else str(value)
 
 
+_LONGEST_CELL = 10_000  # characters of a value on a page
+
+
 def format_text(value: object) -> str | None:
-    """Format a value for the data of a page; ``None`` for NULL."""
-    return None if value is None else format_value(value)
+    """Format a value for the data of a page, cut if it is long; ``None`` for NULL.
+
+    >>> len(format_text("x" * 10_000) or ""), (format_text("x" * 10_001) or "")[-22:]
+    (10000, 'x… (10,001 characters)')
+    """
+    text = None if value is None else format_value(value)
+    if text is None or len(text) <= _LONGEST_CELL:
+        return text
+    return f"{text[:_LONGEST_CELL]}… ({len(text):,} characters)"
 
 
 # Control characters, and those that change the direction of text.
@@ -55,6 +67,28 @@ def escape_control(text: str) -> str:
 
 def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def escape_what_stdout_lacks() -> None:
+    r"""Let stdout write characters that its encoding does not have as JSON does: ``\u2014``, in all formats."""
+    codecs.register_error("scdgen", _escape_as_json)
+    codecs.register_error("scdgen of C", _escape_or_keep_byte)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        known = {"strict": "scdgen", "surrogateescape": "scdgen of C"}
+        sys.stdout.reconfigure(errors=known.get(sys.stdout.errors or "", sys.stdout.errors))
+
+
+def _escape_as_json(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start])[1:-1], error.start + 1
+
+
+def _escape_or_keep_byte(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Write a byte of a file's name, which the locale C does not decode, as it is."""
+    if isinstance(error, UnicodeEncodeError) and 0xDC80 <= ord(error.object[error.start]) <= 0xDCFF:
+        return bytes([ord(error.object[error.start]) - 0xDC00]), error.start + 1
+    return _escape_as_json(error)
 
 
 def code(text: str) -> str:

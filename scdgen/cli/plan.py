@@ -24,8 +24,9 @@ from scdgen.cli.options import (
     open_source,
     parse_source_options,
     specs_argument,
+    values_option,
 )
-from scdgen.errors import UsageError
+from scdgen.errors import UsageError, hides_values
 from scdgen.patterns.words import OLD, describe_deleted, describe_newer
 from scdgen.spec.model import choose_feeds
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 @csv_options
 @json_option("table")
 @limit_option(5, "Rows to show per kind of change.", 0, "--sample", "sample")
+@values_option
 @click.option(
     "--fail-on",
     multiple=True,
@@ -78,7 +80,7 @@ def plan(
                 output.progress(f"planning {spec.target}"),
                 open_source(runner.spark, spec, first.source, values, options) as given,
             ):
-                planned = runner.plan_counted(spec, given, values, sample)
+                planned = runner.plan_counted(spec, given, values, 0 if hides_values() else sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
             failures += [breach for limit in limits if (breach := limit.describe_breach(planned)) is not None]
     for failure in failures:

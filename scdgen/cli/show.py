@@ -130,8 +130,7 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
     encoding, is_terminal = sys.stdout.encoding, sys.stdout.isatty()
     width = Console().width if is_terminal else _WIDTH
     text = draw_timeline(build_timeline(spec, wanted, found), width, choose_glyphs(encoding))
-    printed = output.render_for_terminal(text, wrap=False) if is_terminal else text.plain
-    return printed.encode(encoding or "utf-8", "backslashreplace").decode(encoding or "utf-8")
+    return output.render_for_terminal(text, wrap=False) if is_terminal else text.plain
 
 
 def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, templates: str | None) -> None:

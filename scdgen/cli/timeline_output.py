@@ -14,9 +14,9 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from scdgen.cli import pages
 from scdgen.cli.output import escape_control, format_text, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
-from scdgen.patterns.render import render_template
 
 # Lists show the first and last versions of a longer history, and the first columns of a change of more columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
@@ -268,7 +268,7 @@ class Page:
     """The facts that the page's template prints.
 
     ``kind``, ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history
-    the limit cut, ``data`` what the page's script reads.
+    the limit cut, ``data`` what the page's script reads, ``policy`` what a browser may use in the page.
     """
 
     target: str
@@ -279,6 +279,7 @@ class Page:
     cut: str | None
     whole: bool
     data: dict[str, Any]
+    policy: str = ""
 
 
 def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
@@ -293,7 +294,7 @@ def render_page(timeline: Timeline, description: str | None = None, templates: s
         whole=timeline.whole,
         data=build_page_data(timeline),
     )
-    return render_template(TEMPLATE, page, templates)
+    return pages.render(TEMPLATE, page, templates)
 
 
 def build_page_data(timeline: Timeline) -> dict[str, Any]:

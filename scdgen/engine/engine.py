@@ -140,6 +140,11 @@ class BadValue:
     read: str = ""  # the source's column, if it is cast as it is
     computed: bool = False  # by an expression over the source's columns
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The parts of :meth:`message` that are values of rows."""
+        return ("" if self.value is None else quoted(self.value), self.key)
+
     def message(self, where: str, fix: str) -> str:
         """Format the line that a user reads."""
         rows = ""
@@ -181,7 +186,8 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
             message += f" ({count} found{shown})" if count else ""
         except Exception:  # the message names the rule even without numbers
             count = None
-    return DataError(message, rule=rule, count=count, sample=sample)
+    values = (sample or "", *re.findall(r"\{.*\}", message))
+    return DataError(message, rule=rule, count=count, sample=sample, values=values)
 
 
 def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
@@ -239,7 +245,8 @@ def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenErro
     found = bad_value(spark, spec)
     if found is None:
         return None
-    return DataError(found.message(spec.target, "the source"), rule="cast", count=found.count, sample=found.key)
+    message = found.message(spec.target, "the source")
+    return DataError(message, rule="cast", count=found.count, sample=found.key, values=found.shown)
 
 
 def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:

@@ -17,6 +17,7 @@ from scdgen.errors import (
     EngineError,
     ScdgenError,
     describe_one_name,
+    find_values,
     nearest_column,
     option,
     quoted,
@@ -143,7 +144,8 @@ def translate(spec: Spec, error: Exception) -> ScdgenError:
     broken = explain_unreadable(str(error))
     if broken is not None:
         file, what = broken
-        return DataError(f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}")
+        message = f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}"
+        return DataError(message, values=find_values(what))
     return _error(spec.target, error, spec)
 
 
@@ -169,9 +171,11 @@ def translate_at(place: str, error: Exception) -> ScdgenError:
 
 def translate_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """Translate the error of a check that cannot be evaluated; the check itself has not failed."""
-    kind, line = _kind_and_line(error)
+    kind, line, values = _kind_and_line(error)
     what = line.split("; ")[0]
-    return kind(f"{spec.target}: the check {check} cannot run: {what}; fix its query or its table")
+    made = kind(f"{spec.target}: the check {check} cannot run: {what}; fix its query or its table")
+    made.values = tuple(value.split("; ")[0] for value in values)
+    return made
 
 
 def explain_unreadable(text: str) -> tuple[str | None, str] | None:
@@ -180,11 +184,18 @@ def explain_unreadable(text: str) -> tuple[str | None, str] | None:
     if named is None and "[MALFORMED_RECORD_IN_" not in text and "Unescaped quote character" not in text:
         return None
     file = named[1] if named else None
+    if is_commit(file):
+        return file, "this commit in the log of a table is cut or broken; restore the file"
     for pattern, message in _MALFORMED:
         found = re.search(pattern, text)
         if found:
             return file, message.format(*(quoted(part.strip()) for part in found.groups()))
     return file, "cannot be read; fix the file, or name its format as it is"
+
+
+def is_commit(file: str | None) -> bool:
+    """Whether a file belongs to the log of a Delta table."""
+    return file is not None and "/_delta_log/" in file
 
 
 def _describe_nanoseconds(path: str) -> str | None:
@@ -230,25 +241,37 @@ def _of_server(text: str) -> ScdgenError | None:
         return None
     kind, line = found[-1]
     error: ScdgenError = getattr(errors, kind)(line)
+    error.values = find_values(line)
     return error
 
 
 def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
-    kind, line = _kind_and_line(error, spec)
-    return kind(f"{place}: {line}")
+    kind, line, values = _kind_and_line(error, spec)
+    made = kind(f"{place}: {line}")
+    made.values = values
+    return made
 
 
-def _kind_and_line(error: Exception, spec: Spec | None = None) -> tuple[type[ScdgenError], str]:
-    """Return the class and the line of an error; ``spec`` is searched for the names in it."""
+def _kind_and_line(
+    error: Exception, spec: Spec | None = None
+) -> tuple[type[ScdgenError], str, tuple[str, ...]]:  # fmt: skip
+    """Return the class and the line of an error, and what in it may be values of rows.
+
+    ``spec`` is searched for the names in it.
+    """
     text = str(error)
     for pattern, kind, line in _KNOWN:
         found = re.search(pattern, text, re.DOTALL)
         if found:
             parts = [_plain(part or "") for part in found.groups()]
             where = _where(spec, parts[0]) if spec is not None and "{where}" in line else ""
-            return kind, line.format(*parts, where=where, hint=_hint(parts), source=option("--source", "source="))
+            source = option("--source", "source=")
+            values = tuple(parts) if pattern.startswith(r"\[PYTHON_EXCEPTION") else ()
+            return kind, line.format(*parts, where=where, hint=_hint(parts), source=source), values
     kind = DataError if _OF_USER.search(f"{type(error).__name__}: {text}") else EngineError
-    return kind, f"{_first_line(text)}; {DEBUG}"
+    line = _first_line(text)
+    # Any of what follows the name of the condition.
+    return kind, f"{line}; {DEBUG}", (re.sub(r"^(\[[A-Z0-9_.]+\]|\w+:) ", "", line),)
 
 
 def _first_line(text: str) -> str:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import BadValue, bad_value, is_cast_error
-from scdgen.engine.failures import explain_unreadable, translate
+from scdgen.engine.failures import explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
-from scdgen.errors import DataError, ScdgenError, UsageError, of_system, quoted
+from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_system, quoted
 from scdgen.files.dialect import Dialect, find_dialect, guess_encoding, open_text
 from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
@@ -83,9 +83,11 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
             raise DataError(of_system(error, error.filename or path)) from error
         message = _describe_unreadable(files, str(error)) or _describe_unseen(files, str(error))
         if message is not None:
-            raise DataError(message) from error
+            raise DataError(message, values=find_values(message)) from error
         known = translate(spec, error)
-        raise type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1)) from error
+        named = type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1))
+        named.values = known.values
+        raise named from error
     if mistake := find_mistake(files.kind, source.doubtful, files.dialect):
         raise mistake
     return source
@@ -102,7 +104,8 @@ def explained(
     message = _describe_unreadable(source.files, text)
     if message is not None:
         mistake = find_mistake(source.files.kind, source.files.local, source.files.dialect)
-        return mistake or DataError(_describe_unnested(spec, source.files) or message)
+        message = _describe_unnested(spec, source.files) or message
+        return mistake or DataError(message, values=find_values(message))
     if isinstance(error, UsageError) or not is_cast_error(text):
         return None
     source.texts.createOrReplaceTempView(_VIEW)
@@ -114,7 +117,7 @@ def explained(
     if found is None:
         return None
     message = found.message(_locate(source.files, found), _FIX)
-    return DataError(message, rule="cast", count=found.count, sample=found.key)
+    return DataError(message, rule="cast", count=found.count, sample=found.key, values=found.shown)
 
 
 def _locate(files: Files, found: BadValue) -> str:
@@ -127,9 +130,12 @@ def _locate(files: Files, found: BadValue) -> str:
 
 
 def _describe_unreadable(files: Files, text: str) -> str | None:
-    """The message of :func:`explain_unreadable`, with the file's path as the user gave it."""
+    """The message of :func:`explain_unreadable`, with the file's path as the user gave it.
+
+    ``None`` for a commit, which may be one of the target, so that its own path has to be shown.
+    """
     broken = explain_unreadable(text)
-    if broken is None:
+    if broken is None or is_commit(broken[0]):
         return None
     file, what = broken
     return f"{files.named(file)[0]}: {what}"
@@ -231,8 +237,8 @@ class _Lines:
         guess = guess_encoding(self.file) if self.hints else None
         return f"{message}, or give --source-option encoding={guess}" if guess else message
 
-    def error(self, line: int, what: str) -> DataError:
-        return DataError(f"{self.file}:{line}: {what}")
+    def error(self, line: int, what: str, *values: str) -> DataError:
+        return DataError(f"{self.file}:{line}: {what}", values=values)
 
 
 def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, dict[str, str]]]:
@@ -284,8 +290,9 @@ def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             value = False
         listed = value if isinstance(value, list) else [] if value is None else [value]
         if not all(isinstance(row, dict) for row in listed):
-            what = f"{quoted(line.strip())} is not a JSON object"
-            raise lines.error(lines.number, f"{what}; write one object per line (JSON lines)")
+            shown = quoted(line.strip())
+            what = f"{shown} is not a JSON object; write one object per line (JSON lines)"
+            raise lines.error(lines.number, what, shown)
         for row in listed:
             yield lines.number, row
 
@@ -312,8 +319,8 @@ def _array_rows(lines: _Lines, decoder: json.JSONDecoder) -> Iterator[tuple[int,
             except (ValueError, RecursionError):
                 row, after = None, place
             if not isinstance(row, dict):
-                begin = text[place:].split("\n", 1)[0].strip()
-                raise lines.error(line, f"{quoted(begin)} is not a JSON object; an array has objects alone")
+                shown = quoted(text[place:].split("\n", 1)[0].strip())
+                raise lines.error(line, f"{shown} is not a JSON object; an array has objects alone", shown)
             yield line, row
             place, expected = after, ","
         else:

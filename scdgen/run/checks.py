@@ -74,7 +74,7 @@ def require_passed(spec: Spec, results: Iterable[CheckResult]) -> None:
             sample = json.dumps(result.sample[0], default=str, ensure_ascii=False)
             what = f"the check {result.name} fails, such as for {sample} ({result.failures} found)"
             message = f"{spec.target}: cannot be adopted, {what}; fix the table first"
-            raise DataError(message, rule="drift", count=result.failures, sample=sample)
+            raise DataError(message, rule="drift", count=result.failures, sample=sample, values=[sample])
 
 
 def _read_sample(frame: DataFrame | None, limit: int) -> list[dict[str, Any]]:

@@ -198,7 +198,7 @@ def record_run(metrics: Metrics | None, engine: Engine, record: RunRecord) -> It
     try:
         yield record
     except Exception as error:
-        record.error = line_and_status(error)[0]
+        record.error = line_and_status(error, kept=True)[0]
         raise
     finally:
         # A run that was interrupted, such as by Ctrl-C, has neither.

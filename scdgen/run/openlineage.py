@@ -240,7 +240,7 @@ def report_run(
     try:
         yield run
     except Exception as error:
-        send("FAIL", line_and_status(error)[0])
+        send("FAIL", line_and_status(error, kept=True)[0])
         raise
     except BaseException:
         send("ABORT")

@@ -13,11 +13,14 @@ def test_action_installs_scdgen_and_runs(tmp_path: Path) -> None:
     for name in ("specs/customer.yml", *(f"generated/crm.customer/{kind}" for kind in FILES)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text((ROOT / name).read_text())
+    for name in ("venv", "pip", "logging", "hatchling", "scdgen"):  # Python would find them first
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'taken')!r}, 'a').write('{name} ')\n")
     git(folder, "init", "--quiet")
     git(folder, "add", "-A")
     git(folder, "commit", "--quiet", "-m", "a commit")
     ended = run_action(folder, tmp_path / "temporary", {}, {}, installs=True)
     assert (ended.steps, ended.status) == (tuple(step["name"] for step in STEPS), 0), ended.output
+    assert not (tmp_path / "taken").exists(), "code of the checkout has run"
     assert "The SQL of the specs is that of the committed `generated/`." in ended.summary
 
 

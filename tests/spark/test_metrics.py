@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +151,11 @@ def test_failed_run_has_a_row(spark: Any, here: Called) -> None:
     (row,) = metrics(spark)
     message = err.splitlines()[0]
     assert message.startswith("measured.people: id is NULL; fix the source"), message
-    assert (row["target"], row["error"], row["inserted"], row["version"]) == ("measured.people", message, None, None)
+    kept = re.sub(r"\{.*\}", "…", message)
+    assert (row["target"], row["error"], row["inserted"], row["version"]) == ("measured.people", kept, None, None)
     land(spark, (1, "Ann", "2024-01-01"))
     assert here("run", "specs", "--metrics", "measured.runs")[0] == 0
-    assert [row["error"] for row in metrics(spark)] == [message, None, None]
+    assert [row["error"] for row in metrics(spark)] == [kept, None, None]
 
 
 @pytest.mark.long

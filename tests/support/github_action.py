@@ -32,6 +32,22 @@ class Ended:
     summary: str
 
 
+def obeyed(output: str) -> list[str]:
+    """The commands in a log that GitHub's runner carries out: ``::name`` at the start, and ``##[name]`` anywhere."""
+    found, token = [], ""
+    for line in output.splitlines():
+        command = re.match(r"\s*::([\w-]+)[^:]*::(.*)", line) or re.search(r"##\[([\w-]+)[^\]]*\](.*)", line)
+        if command is None:
+            continue
+        if token:
+            token = "" if command[1] == token else token
+        elif command[1] == "stop-commands":
+            token = command[2]
+        else:
+            found.append(line)
+    return [*found, *(["a command that never ends"] if token else [])]
+
+
 def git(folder: Path, *words: str) -> str:
     """Run git in a folder; returns its output."""
     identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -51,9 +53,22 @@ def require_self_contained(text: str) -> None:
     for tag, attributes in Read(text).elements:
         assert not fetching & set(attributes), (tag, attributes)
         assert tag not in {"link", "iframe", "object", "embed", "img", "base", "form"}
-    assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", text)
+    bare = re.sub(r"sha256-[\w+/]+=", "", text)
+    assert not re.search(r"\w+://|//\w|\burl\(|@import|\bfetch\(|XMLHttpRequest|WebSocket|\bimport\b", bare)
     policy = next(attributes for _, attributes in Read(text).elements if "http-equiv" in attributes)
-    assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    (style,), (script,) = ([hash_of(found) for found in inline(text, tag)] for tag in ("style", "script"))
+    rules = f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; form-action 'none'"
+    assert policy["content"] == rules
+
+
+def inline(text: str, tag: str) -> list[str]:
+    """The text of each element of a page that has no attributes."""
+    return re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+
+
+def hash_of(text: str) -> str:
+    """A style or a script in a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 _ERRORS = "<script>const errors = []; addEventListener('error', event => errors.push(event.message));</script></head>"
@@ -76,6 +91,9 @@ def read_in_browser(text: str, reader: str, folder: Path) -> dict[str, Any] | No
         return None
     file = folder / "page.html"
     script = f"<script>{reader}{_FOUND}</script></body>"
+    allowed = " ".join(hash_of(found) for found in inline(_ERRORS + script, "script"))
+    assert text.count("script-src ") == 1
+    text = text.replace("script-src ", f"script-src {allowed} ")
     file.write_text(script.join(text.replace("</head>", _ERRORS, 1).rsplit("</body>", 1)), encoding="utf-8")
     done = subprocess.run(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from scdgen import Spec, load_spec_text
 from scdgen.cli.check import Report, exit_status, format_reports, render_junit
+from scdgen.cli.main import main
 from scdgen.errors import DataError, EngineError, UsageError
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
 from scdgen.patterns.queries import check_all
@@ -44,6 +47,26 @@ def test_text_report() -> None:
     assert lines[-3] == r"crm.`b & \x85`  mine          1 failure"
     assert lines[-1] == f"unique_key: {HINT}"
     assert format_reports([MISSING]) == ""
+
+
+@pytest.mark.parametrize(("values", "limit"), [((), 5), (("--values", "show"), 5), (("--values", "hide"), 0)])
+def test_rows_are_hidden_in_results(
+    values: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of checks, in JUnit too, and of plans."""
+    (tmp_path / "a.yml").write_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
+    asked: list[int] = []
+
+    def ask(*given: object) -> None:
+        asked.append(int(str(given[-1])))
+        raise DataError("a.t: no such table")
+
+    runner = SimpleNamespace(check=ask, plan_counted=ask, spark=None)
+    for name in ("check", "plan"):
+        monkeypatch.setattr(f"scdgen.cli.{name}.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
+        with pytest.raises(SystemExit):
+            main([name, str(tmp_path / "a.yml"), *values])
+    assert asked == [limit, limit]
 
 
 def test_built_in_checks_have_a_one_line_hint() -> None:

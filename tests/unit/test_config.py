@@ -71,6 +71,33 @@ def test_kinds_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (parsed("run", "t.yml")["adopt"], parsed("run", "t.yml")["conf"]) == (False, ("c=3", "d=4"))
 
 
+def test_no_config_reads_no_file(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pull request may also bring a file that is wrong, or that names a place to write to."""
+    for text in ("[generate]\nout = 'elsewhere'\n", "no TOML"):
+        Path("scdgen.toml").write_text(text)
+        Path("pyproject.toml").write_text("[tool.scdgen.generate]\nout = 'elsewhere'\n")
+        assert run(capsys, "--no-config", "generate", "t.yml", "-q") == (0, "", "")
+        assert not Path("elsewhere").exists() and Path("generated/crm.t/merge.sql").is_file()
+    monkeypatch.setenv("SCDGEN_NO_CONFIG", "1")
+    assert run(capsys, "generate", "t.yml", "-q")[0] == 0
+    err = run(capsys, "generate", "t.yml", "--no-config")[2]
+    assert err.endswith("write it before the command: scdgen --no-config generate\n")
+
+
+def test_check_names_the_options_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """They decide what is compared: with format = "dbt" it is not the SQL of the specs."""
+    assert run(capsys, "generate", "t.yml", "-q")[0] == 0
+    assert run(capsys, "generate", "t.yml", "--check") == (0, "", "")
+    Path("scdgen.toml").write_text("warehouse = 'w'\nquiet = true\njobs = 1\n[generate]\nformat = 'sql'\n")
+    wanted = "options from scdgen.toml: jobs = 1, format = sql, quiet = true\n"
+    for option in ("--check", "--diff"):
+        assert run(capsys, "generate", "t.yml", option) == (0, "", wanted)
+    assert run(capsys, "generate", "t.yml", "--check", "--format", "script")[2].startswith(
+        "options from scdgen.toml: j"
+    )
+    assert run(capsys, "generate", "t.yml") == (0, "", ""), "only where it decides about a check"
+
+
 @pytest.mark.parametrize("name", cli.commands)
 def test_every_option_has_a_variable_and_a_key(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     command = cli.commands[name]

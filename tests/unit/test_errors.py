@@ -7,14 +7,20 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from scdgen import load_spec_text
-from scdgen.engine.failures import translate
-from scdgen.errors import STATEMENT, UsageError, name_options
+from scdgen.engine.engine import BadValue
+from scdgen.engine.failures import translate, translate_check
+from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status, name_options
+from scdgen.files.errors import explained, find_files, find_mistake
 from scdgen.patterns.compile import bind, bind_each
+from scdgen.run.checks import require_passed
+from scdgen.run.results import CheckResult
 from scdgen.run.runner import Runner
 from scdgen.run.stream import build_micro_batch
 from tests.conftest import ROOT
@@ -126,6 +132,69 @@ def test_debug_prints_the_traceback_first(
     assert (status, again) == (1, 1)
     assert full[0] == "Traceback (most recent call last):" and any("ruamel.yaml" in line for line in full)
     assert full[-1:] == plain
+
+
+class PySparkError(Exception):
+    """An error whose class is one of pyspark's."""
+
+
+PySparkError.__module__ = "pyspark.errors"
+VALUE = "123-45-6789"
+
+
+def test_no_message_that_others_keep_has_a_value_of_a_row(tmp_path: Path) -> None:
+    """Of every kind of message that quotes rows; the place, the rule and the counts stay."""
+    spec = load_spec_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
+    lines, rows = tmp_path / "a.jsonl", tmp_path / "b.json"
+    lines.write_text(f'{{"id": 1}}\n"{VALUE}"\n')
+    rows.write_text(f'[\n{{"id": 1}},\n"{VALUE}"\n]\n')
+    bad = BadValue("column id", VALUE, "INT", 1, f"ssn={VALUE}")
+    sample = f'{{"ssn":"{VALUE}"}}'
+    texts = (
+        f'[CAST_INVALID_INPUT] The value {VALUE} of the type "STRING" cannot be cast. SQLSTATE: 22018',
+        f"[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint a violated by row with values:\n - b : {VALUE}",
+        f"An error occurred while calling o57.sql.\n: java.lang.IllegalStateException: odd {VALUE}\n\tat scala",
+        f"[PYTHON_EXCEPTION] An exception was thrown\nValueError: {VALUE} is odd\n SQLSTATE: 38000",
+        "[FAILED_READ_FILE.X] Encountered error while reading file a.csv. "
+        f"[MALFORMED_CSV_RECORD] Malformed CSV record: {VALUE} SQLSTATE: 1",
+        f"[MALFORMED_RECORD_IN_PARSING] Malformed records are detected in record parsing: [{VALUE}]. ",
+        f"scdgen.errors.DataError: a.t: column id: '{VALUE}' is not a valid INT (1 row, such as key a={VALUE}); fix",
+    )
+    with pytest.raises(DataError) as adopted:
+        require_passed(spec, [CheckResult("unique_key", 1, [{"ssn": VALUE}])])
+    found: list[Exception | None] = [
+        DataError(bad.message("a.t", "the source"), values=bad.shown),
+        DataError(f"a.t: a late row, such as {sample}", sample=sample, values=[sample]),
+        find_mistake("json", [lines]),
+        find_mistake("json", [rows]),
+        adopted.value,
+        *(translate(spec, PySparkError(text)) for text in texts),
+        translate_check(spec, "mine", PySparkError(texts[0])),
+    ]
+    for error in found:
+        assert error is not None
+        shown, kept = line_and_status(error)[0], line_and_status(error, kept=True)[0]
+        assert VALUE not in kept and "…" in kept and kept.count(": ") >= 1, kept
+        assert VALUE in shown, shown
+    assert line_and_status(found[0] or KeyError(), kept=True)[0] == (
+        "a.t: column id: … is not a valid INT (1 row, such as key …); fix the source or the type"
+    )
+    assert line_and_status(KeyError(VALUE), kept=True)[0] == "scdgen: KeyError: …; run again with --debug for all of it"
+
+
+def test_cut_commit_is_not_blamed_on_the_source(tmp_path: Path) -> None:
+    """The file of a table's log is named, which may be the target's, not the file that the run reads."""
+    (tmp_path / "ok.csv").write_text("id\n1\n")
+    spec = load_spec_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
+    text = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {}. SQLSTATE: KD001"
+    commit = "/w/a.db/t/_delta_log/00000000000000000001.json"
+    error = translate(spec, PySparkError(text.format(f"file://{commit}")))
+    assert str(error) == f"a.t: {commit}: this commit in the log of a table is cut or broken; restore the file"
+    rows: Any = SimpleNamespace(files=find_files(str(tmp_path / "ok.csv")), rows=SimpleNamespace(columns=["id"]))
+    error.__cause__ = PySparkError(text.format(f"file://{commit}"))
+    assert explained(Mock(), spec, rows, {}, error) is None, "the error stays as it is"
+    error.__cause__ = PySparkError(text.format(f"file://{tmp_path}/ok.csv"))
+    assert "ok.csv: cannot be read" in str(explained(Mock(), spec, rows, {}, error))
 
 
 def test_messages_name_arguments_in_python_and_options_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -288,6 +288,29 @@ def test_odd_names_are_escaped_in_markdown(capsys: pytest.CaptureFixture[str], t
     assert out.startswith("# `crm.customer`\n") and out.rstrip().endswith("```")
 
 
+def test_no_text_of_a_spec_is_markup_in_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A page that is posted to a pull request must show no image that the spec names."""
+    image = "![p](h)"
+    document = {
+        "target": f"crm.`{image}`",
+        "description": image,
+        "pattern": "scd2",
+        "sources": {
+            "one": {"path": f"{image}.csv", "format": "csv", "effective_at": f"`{image}`", "where": f"x <> '{image}'"},
+            "two": {"table": f"crm.`{image}1`", "effective_at": "at"},
+        },
+        "keys": [image],
+        "columns": {image: {"type": "int", "comment": image}, "v": {"type": "string", "from": f"'{image}'"}},
+        "history": {"row_hash": f"{image}2"},
+        "views": {"current": f"crm.`{image}3`"},
+    }
+    (tmp_path / "a.yml").write_text(text_of(document))
+    status, out, err = run(capsys, "explain", tmp_path / "a.yml", "--format", "markdown")
+    page = out.partition("```mermaid")[0]
+    assert (status, err) == (0, "") and page.count(image) > 10
+    assert "![" not in re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", page)
+
+
 def test_explain_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     status, out, err = run(capsys, "explain", "specs", "--format", "markdown")
     assert (status, err) == (0, "")

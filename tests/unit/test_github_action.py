@@ -9,10 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from ruamel.yaml import YAML
 
 from tests.conftest import ROOT
-from tests.support.github_action import ACTION, FOLDER, INSTALL, STEPS, Ended, git, run_action
+from tests.support.github_action import ACTION, FOLDER, INSTALL, STEPS, Ended, git, obeyed, run_action
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 SPEC = """target: crm.customer
 pattern: scd2
@@ -93,6 +100,64 @@ def test_wrong_spec_fails_before_the_summary(origin: Path, act: Act) -> None:
     ended = act()
     assert (ended.steps, ended.status, ended.summary) == ((VALIDATE,), 1, "")
     assert "specs/customer.yml:4:8: keys: 'idd' is not among the columns" in ended.output
+
+
+def test_files_of_the_checkout_choose_nothing(origin: Path, act: Act) -> None:
+    """The author of a pull request writes scdgen.toml and .gitattributes, but does not choose what is checked."""
+    base = git(origin, "rev-parse", "HEAD")
+    (origin / "specs/customer.yml").write_text(SPEC.replace("name: string", "name: {type: string, track: false}"))
+    commit(origin)
+    (origin / "own").mkdir()
+    (origin / "own/checks.sql.j2").write_text("SELECT 1 AS x WHERE 1 = 0;\n")
+    (origin / "generated/crm.customer/checks.sql").write_text("SELECT 1 AS x WHERE 1 = 0;\n")
+    (origin / "scdgen.toml").write_text('templates = "own"\n')
+    (origin / ".gitattributes").write_text("* export-ignore\n")
+    commit(origin, generates=False)
+    ended = act(**{"pull_request.base.sha": base})
+    assert (ended.steps[-1], ended.status) == (CHECK, 1), ended.output
+    assert "\n--- generated/crm.customer/checks.sql (on disk)\n" in ended.output and MEANING in ended.summary
+
+
+def test_texts_of_the_checkout_are_no_commands_and_no_markup(origin: Path, act: Act) -> None:
+    """GitHub's runner takes commands from any line of the log, and the summary is Markdown."""
+    given = SPEC.replace("pattern:", "description: '##[add-mask]crm, ``````'\npattern:")
+    (origin / "specs/customer.yml").write_text(given)
+    (origin / "##[error]a.yml").write_text(SPEC.replace("crm.customer", "crm.other"))
+    commit(origin, generates=False)
+    ended = act({"specs": "specs ##[error]a.yml"})
+    assert (ended.steps[-1], ended.status) == (CHECK, 1)
+    assert "##[add-mask]" in ended.output and "##[error]" in ended.output and obeyed(ended.output) == []
+    assert obeyed(act({"specs": "nowhere"}).output) == [], "after a failure"
+    fence = re.findall("^(`+)diff$", ended.summary, re.MULTILINE)
+    assert len(fence) == 1 and ended.summary.count(fence[0]) == 2
+    assert obeyed("::debug::a\n ::stop-commands::t\n##[error]b\n::t::\n+ ##[error]c") == ["::debug::a", "+ ##[error]c"]
+
+
+def test_sql_of_the_base_is_put_nowhere_but_into_the_copy(origin: Path, act: Act, tmp_path: Path) -> None:
+    (tmp_path / "outside/generated").mkdir(parents=True)
+    (tmp_path / "outside/generated/kept").touch()
+    (origin / "dwh").symlink_to(tmp_path / "outside")
+    commit(origin, generates=False)
+    ended = act({"out": "dwh/generated"}, before=git(origin, "rev-parse", "HEAD"))
+    assert (ended.status, ended.output.count("dwh: is a link; remove it")) == (1, 2)
+    assert [file.name for file in (tmp_path / "outside/generated").iterdir()] == ["kept"]
+
+
+def test_nothing_is_installed_from_the_checkout_or_without_a_hash() -> None:
+    """That pip installs the versions: tests/long/test_github_action.py."""
+    run = STEPS[0]["run"]
+    assert re.findall(r"python3?\"? (\S+) -m", run) == ["-I", "-I"]
+    assert re.findall("--require-hashes|--no-deps|--no-build-isolation", run) == (
+        ["--require-hashes", "--no-deps", "--no-build-isolation"]
+    )  # fmt: skip
+    text = (FOLDER / "requirements.txt").read_text()
+    pinned = dict(re.findall(r"^([\w-]+)==(\S+).*\\\n    --hash=sha256:", text, re.MULTILINE))
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)
+    for text in (*project["project"]["dependencies"], *project["build-system"]["requires"]):
+        needed = Requirement(text)
+        version = pinned[canonicalize_name(needed.name)]
+        assert version in needed.specifier, f"{text}, but {version} is pinned: run make pins"
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ import contextlib
 import json
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,7 @@ from scdgen.cli.options import find_specs
 from scdgen.errors import DataError, UsageError
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import hash_spec
+from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.openlineage import OpenLineage, report_run
 from scdgen.run.results import RunResult
 from tests.conftest import ROOT
@@ -332,6 +333,39 @@ def test_wrong_settings_are_refused() -> None:
     Path("openlineage.yml").write_text("transport: {auth: {type: api_key}}\n")
     with pytest.raises(UsageError, match=r"openlineage http://a: .*apiKey is required"):
         OpenLineage("http://a")
+
+
+SAMPLE = '{"ssn":"123-45-6789"}'
+HELD = f"crm.t: id is NULL, such as {SAMPLE}; fix the source"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "kept"), [((), True, False), (("hide",), False, False), (("show",), True, True)]
+)
+def test_values_of_rows_are_hidden_where_others_read_them(
+    given: tuple[str, ...], shown: bool, kept: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In events and metrics by default, in what the operator sees with --values hide."""
+    Path("a.yml").write_text(SIMPLE.format("crm.t", "{table: crm.raw}"))
+    rows: list[Mapping[str, Any]] = []
+    engine: Any = SimpleNamespace(spark=None, lock=contextlib.nullcontext())
+    monkeypatch.setattr(Metrics, "prepare", lambda *_: None)
+    monkeypatch.setattr(Metrics, "append", lambda _, __, row: rows.append(row))
+
+    def run(spec: Spec, *_: object) -> None:
+        with record_run(Metrics("ops.runs"), engine, RunRecord(spec, "r1")):
+            raise DataError(HELD, values=[SAMPLE])
+
+    runner = SimpleNamespace(run_id="r1", spark=None, run_counted=run)
+    monkeypatch.setattr("scdgen.cli.run.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
+    for log in ([], ["--log-format", "json"]):
+        values = ["--values", *given] if given else []
+        with pytest.raises(SystemExit):
+            main(["run", "a.yml", "--openlineage", "events.jsonl", *values, *log])
+        assert ("123-45-6789" in capsys.readouterr().err) == shown
+    hidden = "crm.t: id is NULL, such as …; fix the source"
+    assert [row["error"] for row in rows] == [HELD if kept else hidden] * 2
+    assert read()[1]["run"]["facets"]["errorMessage"]["message"] == (HELD if kept else hidden)
 
 
 def test_command_sends_events_of_each_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

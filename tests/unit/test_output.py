@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -18,11 +19,60 @@ from scdgen import DataError
 from scdgen.cli import output
 from scdgen.cli.show import _render_timeline
 from scdgen.run.versions import SparkTables, VersionFilter, VersionRows
+from tests.conftest import ROOT
 from tests.support.timelines import row, spec_of
 
 ROWS: list[tuple[Any, ...]] = [
     (1, None, ""), (2, "a,b", 'say "hi"'), (3, "two\nlines", "\x1b[31mred"), (4, {"a": [1, None]}, " "), (5, True, 0.5),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"PYTHONIOENCODING": "latin-1"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "LANG": "C"},
+    ],
+    ids=["latin-1", "ascii", "C"],
+)
+def test_any_encoding_of_the_terminal_is_good(given: dict[str, str], tmp_path: Path) -> None:
+    """Characters that it lacks are escaped as in JSON; files are UTF-8."""
+    spec = (
+        "target: crm.`käufe—😀`\ndescription: Käufe — 😀\npattern: scd2\nsource: {table: '`Ж`', effective_at: at}\n"
+        "keys: ['№']\ncolumns: {'№': int, ä: {type: string, from: \"'—'\"}}\n"
+    )
+    (tmp_path / "ä—.yml").write_text(spec, encoding="utf-8")
+    (tmp_path / "wrong—.yml").write_text(spec.replace("scd2", "—"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **given}
+
+    def run(*words: str) -> tuple[int, str, str]:
+        command = [sys.executable, "-m", "scdgen", *words]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        return done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1")
+
+    for words in (
+        ("generate", "--check"),
+        ("generate",),
+        ("validate",),
+        *(("explain", "--format", kind) for kind in ("text", "markdown", "mermaid")),
+        ("explain", "--verbose"),
+        ("graph", "--format", "mermaid"),
+    ):
+        status, _, err = run(*words, "ä—.yml")
+        assert (status, "Unicode" in err) == (int("--check" in words), False), (words, err)
+    (line,) = run("graph", "--format", "json", "ä—.yml")[1].splitlines()
+    if "PYTHONIOENCODING" in given and given["PYTHONIOENCODING"] == "latin-1":
+        assert json.loads(line)["target"] == "crm.`käufe—😀`"
+    status, _, err = run("validate", "wrong—.yml")
+    assert status == 1 and err.startswith("wrong") and "Unicode" not in err
+    environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    status, _, err = run("generate", "--out", "other", "ä—.yml")
+    assert status == 3 and err.endswith(
+        "the system's encoding, ascii, has no '\\xe4'; set the variable PYTHONUTF8 to 1\n"
+    )
+    (merge,) = tmp_path.glob("generated/*/merge.sql")
+    assert "Käufe — 😀" in merge.read_text(encoding="utf-8")
 
 
 class Terminal(io.StringIO):
@@ -153,7 +203,10 @@ def test_redirected_text_does_not_depend_on_the_terminal(monkeypatch: pytest.Mon
         monkeypatch.setenv("COLUMNS", columns)
         printed.append(_render_timeline(spec_of(), VersionFilter(), found))
     assert printed[0] == printed[1] and len(printed[0].splitlines()[4]) == 100
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
-    latin = _render_timeline(spec_of(), VersionFilter(), found)
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(written, encoding="latin-1"))
+    output.escape_what_stdout_lacks()
+    print(_render_timeline(spec_of(), VersionFilter(), found), flush=True)
+    latin = written.getvalue().decode("latin-1")
     assert latin.splitlines()[4].startswith("id=1  |1---")
     assert "name=Änn\\u2192; city=Oslo" in latin, "characters the stream cannot encode are escaped"

@@ -12,7 +12,7 @@ import pytest
 
 from scdgen.cli.timeline_output import render_page
 from scdgen.errors import UsageError
-from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
+from tests.support.html_pages import Read, data_of, hash_of, read_in_browser, require_self_contained
 from tests.support.timelines import made, row, spec_of
 
 NASTY = "</script><script>hacked = 1</script><!--<img onerror='hacked = 1'> \" & ' \u2028 \u202e {{ 7 * 7 }} ]]>"
@@ -41,6 +41,24 @@ def test_any_value_is_kept_and_escaped() -> None:
     ]
     assert found["lanes"][0]["versions"][1]["old"] == {"1": NASTY}
     assert "{{ 7 * 7 }}" in Read(text).texts["p"], "a value is not a template"
+
+
+def test_policy_allows_no_script_of_the_data(tmp_path: Path) -> None:
+    """Even if a value came into a page as markup, a browser would not run it."""
+    policies = [
+        next(attributes["content"] for _, attributes in Read(text).elements if "http-equiv" in attributes)
+        for text in (render_page(made(ROWS[:3]), "x"), render_page(made(ROWS), NASTY))
+    ]
+    assert policies[0] == policies[1]
+    careless = "<style>a</style><script>{{ ctx.description | safe }}</script>{{ ctx.policy | safe }}"
+    (tmp_path / "show.html.j2").write_text(careless)
+    text = render_page(made(ROWS), "hacked = 1", str(tmp_path))
+    assert hash_of("a") in text and hash_of("hacked = 1") not in text
+
+
+def test_long_value_is_cut() -> None:
+    found = data_of(render_page(made([{**ROWS[0], "name": "é" * 1_000_000}])))
+    assert found["lanes"][0]["versions"][0]["row"][1] == "é" * 10_000 + "… (1,000,000 characters)"
 
 
 def test_numbers_are_text_so_scripts_do_not_round_them() -> None:

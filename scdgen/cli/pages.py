@@ -1,0 +1,42 @@
+"""Renders the pages of ``show`` and ``diff``, whose policy lets a browser use the template's style and script alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+from typing import Any
+
+from scdgen.patterns.render import render_template
+
+
+def render(template: str, page: Any, templates: str | None = None) -> str:
+    """Render a page from its facts, a dataclass with a ``policy``, which this sets.
+
+    Raises :class:`UsageError` if a custom template is broken.
+    """
+    # Without any text of the table, so that none can be a style or a script that the policy allows.
+    bare = render_template(
+        template, replace(page, **{name: _blank(value) for name, value in vars(page).items()}), templates
+    )
+    return render_template(template, replace(page, policy=_policy(bare)), templates)
+
+
+def _policy(page: str) -> str:
+    """Return the content security policy of a page: nothing is loaded or sent, and only what it holds now is used."""
+    rules = ["default-src 'none'"]
+    for tag in ("style", "script"):
+        found = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in found)
+        rules.append(" ".join([f"{tag}-src", *(f"'sha256-{digest}'" for digest in digests)]))
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+
+
+def _blank(value: Any) -> Any:
+    """Return a value with empty texts in it."""
+    if isinstance(value, dict):
+        return {key: _blank(inside) for key, inside in value.items()}
+    if isinstance(value, list | tuple):
+        return [_blank(inside) for inside in value]
+    return "" if isinstance(value, str) else value
