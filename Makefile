@@ -93,7 +93,8 @@ test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writer
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
 long: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 
