@@ -15,6 +15,7 @@ from tests.support.random_specs import LAST_RUN, Case, batch_rows, facts_schema,
 from tests.support.reference import (
     Change,
     History,
+    Meaning,
     RefusedError,
     infer,
     merge_changes,
@@ -213,14 +214,20 @@ class Batch:
             if case.versions:
                 return replace_histories(state, self.kept, case.meaning)
             if case.snapshot:
-                return merge_snapshot(state, self.kept, self.now, case.meaning)
+                return merge_snapshot(state, self.kept, self.now, self.meaning)
             return merge_changes(state, self.kept, case.meaning)
         merges = {name: how for name, how in case.merges.items() if name in case.how.columns}
         if case.snapshot:
             return merge_current_snapshot(
-                state, self.kept, case.meaning, merges, case.updated_at, self.now, case.sequence
+                state, self.kept, self.meaning, merges, case.updated_at, self.now, case.sequence
             )
         return merge_current(state, self.kept, case.meaning, merges, case.updated_at, case.sequence)
+
+    @property
+    def meaning(self) -> Meaning:
+        """That of the case; a snapshot is not empty if an expectation leaves out all of its rows."""
+        left_out = any(map(self.case.is_rejected, self.case.selected(self.rows)))
+        return replace(self.case.meaning, allow_empty=True) if left_out else self.case.meaning
 
     def written(self, state: Any) -> list[tuple[Any, ...]]:
         if self.case.scd1:

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from scdgen.duck.database import Database
 from tests.conftest import seeds
+from tests.spark.test_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_batches import DuckSide, play
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
+from tests.support.reference import Key, Meaning, Values, keep_first
 
 # In `make check`; the others are long.
 SPECS, FEEDS, COMBINED, LONG = 50, 15, 35, 2000
@@ -35,6 +38,23 @@ def test_random_spec(seed: int) -> None:
         play(side, make_case(seed, f"random.t{seed}", "none"))
     finally:
         side.database.close()
+
+
+@pytest.mark.parametrize("feed", ["changes", "snapshot"])
+def test_random_scd0(feed: str) -> None:
+    spec, table, database = scd0_spec(feed), dict[Key, Values](), Database()
+    for batch in scd0_batches(feed):
+        rows = [(*c.key, c.values.get("name"), c.values.get("n"), c.at, *c.sequence, c.deleted) for c in batch]
+        database.put("incoming", SCD0_SOURCE, rows)
+        after = keep_first(table, batch, Meaning(tracked=["name", "n"]))
+        planned = database.plan(spec, "incoming")
+        assert database.run(spec, "incoming").inserted == planned["new"] == len(after) - len(table)
+        table = after
+        stored = [(*key, values.get("name"), values.get("n")) for key, values in table.items()]
+        assert sorted(database.execute(f"SELECT * FROM {spec.target}"), key=repr) == sorted(stored, key=repr)
+    assert database.run(spec, "incoming").inserted == 0, "the last batch again"
+    assert database.find_failures(spec) == []
+    database.close()
 
 
 def test_random_combination(seed: int) -> None:
