@@ -73,7 +73,8 @@ demo-sales: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo sales
 
 # The tiers: without Spark; on Spark, which a change must pass; what takes longer.
-check: lint types imports unit
+check: $(READY)
+	@$(MAKE) --no-print-directory -j 4 lint types imports unit
 
 unit: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark and not long'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -118,6 +119,12 @@ def play(side: Side, whole: Case, batches: int = BATCHES) -> Spec:
     return spec
 
 
+@functools.lru_cache(maxsize=4)
+def _load(text: str, name: str) -> Spec:
+    """The spec of several batches, read once."""
+    return load_spec_text(text, name=name)
+
+
 class Batch:
     """One batch of a case, merged by Spark and by the reference."""
 
@@ -129,7 +136,7 @@ class Batch:
             replace(row, values={name: value for name, value in row.values.items() if name in names})
             for row in case.read(self.rows)
         ]
-        self.spec = load_spec_text(case.text, name=label.splitlines()[0])
+        self.spec = _load(case.text, f"seed {case.seed}")
         self.params = case.params(self.now)
         self.facts = list(make_facts(case, KEYS, number)) if case.infers else []
 
