@@ -64,6 +64,7 @@ ENGINE = (
     "test_sources.py::test_commands_choose_and_show_the_feed",
     "test_stream.py::test_repeated_batch_is_skipped",
     "test_stream.py::test_table_is_read_as_a_stream",
+    "test_test_command.py::test_both_engines_say_the_same",
     "test_types.py::test_variant_is_compared_by_its_value",
     "test_wide.py::test_a_plan_grows_with_the_columns[scd1 changes, merge]",
 )
