@@ -36,7 +36,7 @@ LONG = {
     "diff_times.sql.j2": "tests/spark/test_diff.py",
     "macro.sql.j2": "tests/long/test_dbt_models.py",
     "migrate.sql.j2": "tests/spark/test_evolution.py",
-    "stored.sql.j2": "tests/unit/test_test_command.py",  # on DuckDB, unless a case has --engine spark
+    "stored.sql.j2": "tests/unit/test_test_command.py",  # rows that a case gives
 }
 # Branches that none of these specs takes: a text that another command renders, or what no case and no seed has.
 NEVER = {
