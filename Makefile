@@ -23,8 +23,8 @@ help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
-	@echo "make check   lint, types, import contracts, generated files, tests without Spark (4 minutes)"
-	@echo "make test    make check, and the tests on Spark that every change must pass (17 minutes)"
+	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (4 minutes)"
+	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (three hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
 	@echo "make wheel   the wheel, built and installed in an empty environment"
@@ -74,7 +74,8 @@ demo-sales: $(ENGINE)
 	@$(BIN)/python -m tests.tools.demo sales
 
 # The tiers: without Spark; on Spark, which a change must pass; what takes longer.
-check: lint types imports unit
+check: $(READY)
+	@$(MAKE) --no-print-directory -j 4 lint types imports unit
 
 unit: $(READY)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m 'not spark and not long'
@@ -94,7 +95,8 @@ test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writer
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
 long: $(JARS)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m long $(TWO)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark
 
 RANDOM_TESTS := tests/spark/test_random.py tests/spark/test_plan.py::test_a_plan_is_what_the_run_does
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.core import CORE
+from tests.support.tiers import MAKE_TEST
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,12 +56,16 @@ def long(request: pytest.FixtureRequest) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name == "long":
+        name = item.nodeid.removeprefix("tests/spark/")
+        listed = name in MAKE_TEST or name.partition("[")[0] in MAKE_TEST
+        if item.path.parent.name == "spark" and not listed and item.get_closest_marker("long") is None:
+            item.add_marker("more")
+        if item.path.parent.name == "long" or item.get_closest_marker("more") is not None:
             item.add_marker("long")
         # Some tests there start another Spark in a separate process.
         if "spark" in getattr(item, "fixturenames", ()) or item.path.parent.name in {"spark", "long"}:
             item.add_marker("spark")
-        if item.nodeid.removeprefix("tests/spark/") in CORE:
+        if name in CORE:
             item.add_marker("core")
     items.sort(key=lambda item: item.get_closest_marker("spark") is not None)  # quick tests fail first
 

@@ -1,8 +1,8 @@
 """The scenarios in tests/cases/rows; the README there describes the files.
 
-A case with ``tier: long`` is not in `make test`. A batch with ``again`` is loaded twice. In the long tests so is the
-last batch of every case, and the second load must change nothing; then every check must pass. On DuckDB
-(tests/unit/test_duck.py) every batch of every case is loaded twice.
+`make test` has those of tests/support/tiers.py, and counts each run by plan.sql before it. A batch with ``again`` is
+loaded twice. In the long tests so is the last batch of every case, and the second load must change nothing; then every
+check must pass. On DuckDB (tests/unit/test_duck.py) every batch of every case is loaded twice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scdgen.cases.play import Difference, Given, play
 from scdgen.run.results import RunResult
 from scdgen.sql import quote
 from tests.conftest import ROOT
-from tests.support.worlds import AnySpark
+from tests.support.worlds import AnySpark, foretell, require_foretold
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,13 +30,9 @@ CASES = all_cases(ROOT / "tests" / "cases" / "rows")
 
 
 NAMES = [case.name if isinstance(case, Case) else "wrong" for case in CASES]
-CASES_OF_TIERS = [
-    pytest.param(case, id=name, marks=[pytest.mark.long] if isinstance(case, Case) and case.tier == "long" else [])
-    for case, name in zip(CASES, NAMES, strict=True)
-]
 
 
-@pytest.mark.parametrize("case", CASES_OF_TIERS)
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_case(spark: SparkSession, warehouse: Path, case: Case | CaseError) -> None:
     play_on_spark(spark, warehouse, case, thorough=False)
 
@@ -55,7 +51,8 @@ def play_on_spark(spark: SparkSession, warehouse: Path, case: Case | CaseError, 
         case = case.model_copy(update={"queries": [query for query in case.queries if not _calls_as_of(query)]})
     with _clean(spark, case):
         try:
-            play(case, _World(spark, warehouse, case), "last" if thorough else "stated", "end" if thorough else "none")
+            world = _World(spark, warehouse, case, plans=not thorough)
+            play(case, world, "last" if thorough else "stated", "end" if thorough else "none")
         except Difference as difference:
             pytest.fail(f"{case.name}: {difference}", pytrace=False)
 
@@ -67,18 +64,21 @@ def _calls_as_of(query: Query) -> bool:
 class _World(AnySpark):
     """What only Delta's log shows: a refused run writes no version, nor does one that changes nothing."""
 
-    def __init__(self, spark: SparkSession, warehouse: Path, case: Case):
+    def __init__(self, spark: SparkSession, warehouse: Path, case: Case, plans: bool):
         super().__init__(spark)
+        self.plans = plans
         schema, name = case.target.split(".")
         self.log = warehouse / f"{schema}.db" / name / "_delta_log"
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:
         before = self.versions()
+        foretold = foretell(self, spec, source, params) if self.plans and not infer else None
         try:
             result = super().run(spec, source, params, infer)
         except DataError:
             assert self.versions() == before, "the table is not as it was"
             raise
+        require_foretold(foretold, result)
         assert self.versions(), f"no log of the table at {self.log}"
         if before and not (result.inserted or result.updated or result.deleted or result.inferred or result.added):
             assert result.refreshed or self.versions() == before, "a commit that changes nothing"

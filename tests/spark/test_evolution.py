@@ -46,7 +46,6 @@ def version(spark: SparkSession) -> int:
     return int(spark.sql("DESCRIBE HISTORY evolve.dim LIMIT 1").collect()[0]["version"])
 
 
-@pytest.mark.long
 def test_new_columns_are_added(spark: SparkSession, runner: Runner) -> None:
     old = [(1, "Ann", "Oslo", None, None, day(1)), (2, "Bob", "Bonn", None, None, day(1))]
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, *old))
@@ -103,7 +102,6 @@ def test_new_column_opens_no_versions_in_snapshot(spark: SparkSession, runner: R
     assert [row[:3] for row in rows_of(spark, "evolve.dim")] == [row[:3] for row in before]
 
 
-@pytest.mark.long
 def test_failed_run_drops_the_new_columns(spark: SparkSession, runner: Runner) -> None:
     runner.run(spec_of(rest="history: {row_hash: hash}"), source=frame(spark, (1, "Ann", "Oslo", None, None, day(1))))
     rows, columns = rows_of(spark, "evolve.dim"), spark.table("evolve.dim").columns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import random
 from collections.abc import Iterator
@@ -15,14 +14,13 @@ import pytest
 from scdgen import Spec, load_spec_text, render
 from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
-from tests.support.random_specs import LAST_RUN, Case, history, key, make_case
+from tests.support.random_specs import BEGINNING, LAST_RUN, Case, history, key, make_case
 from tests.support.reference import History, Version, look_up, read_versions, replace_histories, written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS, FACTS = 60, 300
-BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1900, 1, 1), "date": dt.date(1900, 1, 1), "bigint": -(1 << 63)}
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
 LOOKUPS: dict[str, dict[str, Any]] = {
     "as_was": {"at": "ordered"},

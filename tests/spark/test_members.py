@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +14,20 @@ from scdgen import DataError, Runner, load_spec_text, render
 from scdgen.cases.spark import collect
 from scdgen.sql.tokens import split_statements
 from tests.conftest import Called, seeds
-from tests.support.random_specs import LAST_RUN, Case, batch_rows, key, make_members_case, source_of
+from tests.support.random_specs import (
+    LAST_RUN,
+    Case,
+    batch_rows,
+    facts_schema,
+    make_facts,
+    make_members_case,
+    source_of,
+    unknown,
+)
 from tests.support.reference import (
     Change,
     History,
-    Key,
     RefusedError,
-    Version,
     infer,
     merge_changes,
     merge_snapshot,
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
 
 KEYS, RUNS = 60, 4
 SCD2 = [seed for seed in range(1, 68) if seed % 4 != 3]  # fifty
-BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1900, 1, 1), "date": dt.date(1900, 1, 1), "bigint": -(1 << 63)}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -57,9 +61,9 @@ def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
             rows.append(replace(rows[0], key=case.meaning.reserved, deleted=False))
         inferring = rng.random() < 0.7
         if inferring:
-            facts = list(make_facts(case, number))
+            facts = list(make_facts(case, KEYS, number))
             put_facts(spark, case, facts)
-            expected = infer(state, [(fact[:-1], fact[-1]) for fact in facts], values_of(case), case.meaning.reserved)
+            expected = infer(state, [(fact[:-1], fact[-1]) for fact in facts], case.values, case.meaning.reserved)
         else:
             expected = state
         source, params = source_of(spark, case, rows), case.params(now)
@@ -90,30 +94,9 @@ def test_random_members(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     spark.sql(f"DROP TABLE {spec.target}")
 
 
-def values_of(case: Case) -> list[str]:
-    return [name for name in case.how.columns if name not in case.how.keys]
-
-
-def unknown(case: Case) -> Version:
-    values = {**dict.fromkeys(values_of(case)), "a": "?"}
-    return Version(BEGINNING[case.kind], None, values, first=True)
-
-
-def make_facts(case: Case, number: int) -> Iterator[tuple[Any, ...]]:
-    """Facts of keys that the table has, that come later, or never; some have no key or no time."""
-    rng = random.Random(f"{case.seed} facts {number}")
-    for _ in range(KEYS // 2):
-        who: Key = key(case, rng.randrange(KEYS + 20))
-        who = (None, *who[1:]) if rng.random() < 0.05 else who
-        yield (*who, None if rng.random() < 0.05 else case.time(rng.randint(-5, 10 * number + 15)))
-    if case.meaning.reserved:
-        yield (*case.meaning.reserved, case.time(0))
-
-
 def put_facts(spark: SparkSession, case: Case, facts: list[tuple[Any, ...]]) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS members")
-    kinds = ", ".join(f"who_{name} {'int' if i == 0 else 'string'}" for i, name in enumerate(case.how.keys))
-    frame = spark.createDataFrame(facts, f"{kinds}, ordered {case.kind}")
+    frame = spark.createDataFrame(facts, facts_schema(case))
     frame.write.format("delta").mode("overwrite").saveAsTable(f"members.facts_{case.seed}")
 
 

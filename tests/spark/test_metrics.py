@@ -50,7 +50,6 @@ def metrics(spark: Any, table: str = "measured.runs") -> list[dict[str, Any]]:
     return [row.asDict() for row in spark.table(table).orderBy("started_at").collect()]
 
 
-@pytest.mark.long
 def test_one_row_per_run_and_table(spark: Any, here: Called) -> None:
     land(spark, (1, "Ann", "2024-01-01"), (1, "Eve", "2024-03-01"), (None, "x", "2024-01-01"), (-1, "y", "2024-01-01"))
     given = ("run", "specs", "--metrics", "measured.runs", "--json")

@@ -14,7 +14,8 @@ import pytest
 
 from tests.conftest import seeds
 from tests.support.random_batches import SparkSide, play
-from tests.support.random_specs import make_case
+from tests.support.random_specs import make_case, make_combined_case
+from tests.support.tiers import COMBINATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,7 +26,9 @@ TAKEN_BACK = (218, 338, 394, 546)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
+    if metafunc.function is test_random_combination:
+        metafunc.parametrize("seed", COMBINATIONS)
+    elif "seed" in metafunc.fixturenames:
         metafunc.parametrize("seed", seeds(metafunc.config, [*FEW, *_more()]))
 
 
@@ -46,3 +49,10 @@ def test_random_spec(spark: SparkSession, tmp_path: Path, seed: int) -> None:
         whole.document.get("views", {}).pop("as_of", None)
     side = SparkSide(spark)
     side.drop(play(side, whole))
+
+
+def test_random_combination(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """With the cases of tests/support/tiers.py, they take every branch of the templates."""
+    whole = make_combined_case(seed, f"combined.t{seed}", str(tmp_path))
+    side = SparkSide(spark)
+    side.drop(play(side, whole, batches=2))

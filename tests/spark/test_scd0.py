@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner, load_spec_text
+from scdgen import Runner, Spec, load_spec_text
 from tests.conftest import rows_of
 from tests.support.reference import Change, Key, Meaning, Values, keep_first
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SCD0_SOURCE = {
+    "id": "int", "name": "string", "n": "int", "at": "timestamp", "lsn": "int", "gone": "boolean"
+}  # fmt: skip
 START = dt.datetime(2024, 1, 1)
 
 
@@ -27,25 +31,35 @@ def batch_of(rng: random.Random) -> list[Change]:
     return rows
 
 
-@pytest.mark.parametrize("feed", ["changes", "snapshot"])
-def test_random_batches_equal_the_reference(spark: SparkSession, feed: str) -> None:
+def scd0_batches(feed: str) -> Iterator[list[Change]]:
+    """Three batches; those of an extract have no delete."""
+    rng = random.Random(feed)
+    for _ in range(3):
+        yield [c for c in batch_of(rng) if feed == "changes" or not c.deleted] or [Change((1,), START, {}, (1,))]
+
+
+def scd0_spec(feed: str) -> Spec:
     deletes = ", delete_when: gone" if feed == "changes" else ""
-    spec = load_spec_text(f"""
+    return load_spec_text(f"""
 target: first.{feed}
 pattern: scd0
 source: {{table: nowhere, feed: {feed}, effective_at: at, sequence_by: lsn{deletes}}}
 keys: [id]
 columns: {{id: int, name: string, n: int}}
 """)
-    runner, rng = Runner(spark), random.Random(feed)
+
+
+@pytest.mark.parametrize("feed", ["changes", "snapshot"])
+def test_random_batches_equal_the_reference(spark: SparkSession, feed: str) -> None:
+    """On DuckDB: tests/unit/test_duck_random.py."""
+    spec, runner = scd0_spec(feed), Runner(spark)
     spark.sql(f"DROP TABLE IF EXISTS first.{feed}")
     table: dict[Key, Values] = {}
-    for _ in range(3):
-        batch = [c for c in batch_of(rng) if feed == "changes" or not c.deleted] or [Change((1,), START, {}, (1,))]
+    for batch in scd0_batches(feed):
         rows: list[Any] = [
             (*c.key, c.values.get("name"), c.values.get("n"), c.at, *c.sequence, c.deleted) for c in batch
         ]
-        source = spark.createDataFrame(rows, "id int, name string, n int, at timestamp, lsn int, gone boolean")
+        source = spark.createDataFrame(rows, ", ".join(map(" ".join, SCD0_SOURCE.items())))
         after = keep_first(table, batch, Meaning(tracked=["name", "n"]))
         planned = runner.plan_counted(spec, source).counts
         assert runner.run(spec, source).inserted == planned.keys["new"] == len(after) - len(table)

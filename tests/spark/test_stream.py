@@ -33,7 +33,6 @@ def test_repeated_batch_is_skipped(spark: Any) -> None:
     assert runner.run(spec, source=other).updated == 1, "a plain run is not a batch"
 
 
-@pytest.mark.long
 def test_table_is_read_as_a_stream(spark: Any, tmp_path: Path) -> None:
     spark.sql("CREATE SCHEMA IF NOT EXISTS web")
     spark.sql("CREATE OR REPLACE TABLE web.feed (id INT, v STRING, at TIMESTAMP) USING DELTA")

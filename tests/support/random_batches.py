@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
+from scdgen.cases.play import Outcome
 from scdgen.sql import quote
 from tests.conftest import runnable
-from tests.support.random_specs import LAST_RUN, Case, batch_rows, source_of
+from tests.support.random_specs import LAST_RUN, Case, batch_rows, facts_schema, make_facts, source_of, unknown
 from tests.support.reference import (
     Change,
     History,
+    Meaning,
     RefusedError,
+    infer,
     merge_changes,
     merge_current,
     merge_current_snapshot,
@@ -25,21 +29,15 @@ from tests.support.reference import (
     shown_sequence,
     written,
 )
-from tests.support.worlds import AnySpark
+from tests.support.worlds import AnySpark, merged, require_foretold
 
 KEYS, BATCHES = 100, 3
 Rows = list[tuple[Any, ...]]
 
 
-class Counted(Protocol):
-    """The counts of a run."""
+class Counted(Outcome, Protocol):
+    """The counts of a run, with those of rows that it left out."""
 
-    @property
-    def inserted(self) -> int: ...
-    @property
-    def updated(self) -> int: ...
-    @property
-    def deleted(self) -> int: ...
     @property
     def skipped(self) -> int: ...
     @property
@@ -47,9 +45,11 @@ class Counted(Protocol):
 
 
 class Side(Protocol):
-    """A :class:`scdgen.cases.play.World` that merges the rows of a random case."""
+    """A :class:`scdgen.cases.play.World` that merges the rows of a random case, and counts them by plan.sql."""
 
     def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted: ...
+    def count(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Mapping[str, int]: ...
+    def put_facts(self, case: Case, facts: Rows) -> None: ...
     def columns(self, name: str) -> list[str]: ...
     def read(self, query: str) -> tuple[dict[str, str], Rows]: ...
     def find_failures(self, spec: Spec) -> list[str]: ...
@@ -58,7 +58,18 @@ class Side(Protocol):
 class SparkSide(AnySpark):
     def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
         source = source_of(self.spark, case, rows)
-        return self.runner.run(runnable(self.spark, spec), source=source, params=params)
+        return self.runner.run(runnable(self.spark, spec), source=source, params=params, infer=case.infers)
+
+    def count(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Mapping[str, int]:
+        counts = self.runner.plan_counted(
+            runnable(self.spark, spec), source_of(self.spark, case, rows), params, 0
+        ).counts
+        return {**counts.keys, **counts.versions}
+
+    def put_facts(self, case: Case, facts: Rows) -> None:
+        name = case.document["members"]["inferred"]["fact"]
+        self.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name.split('.')[0]}")
+        self.spark.createDataFrame(facts, facts_schema(case)).write.format("delta").mode("overwrite").saveAsTable(name)
 
     def drop(self, spec: Spec) -> None:
         """Drop the table of a spec and its views."""
@@ -70,15 +81,29 @@ class SparkSide(AnySpark):
 
 class DuckSide(DuckWorld):
     def merge(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Counted:
+        return self.database.run(spec, self._put(case, rows), params, case.infers)
+
+    def count(self, case: Case, spec: Spec, rows: list[Change], params: Mapping[str, Any]) -> Mapping[str, int]:
+        return self.database.plan(spec, self._put(case, rows), params)
+
+    def _put(self, case: Case, rows: list[Change]) -> str | None:
+        """Make the table of the source; return its name if a run takes it in place of the spec's source."""
         name = f"incoming_{case.seed}"
-        types = dict(part.strip().split(None, 1) for part in case.source_schema.split(","))
-        self.database.put(name, types, case.rows(rows))
-        return self.database.run(spec, name if case.reads in {"frame", "path"} else None, params)
+        self.database.put(name, _types(case.source_schema), case.rows(rows))
+        return name if case.reads in {"frame", "path"} else None
+
+    def put_facts(self, case: Case, facts: Rows) -> None:
+        self.database.put(case.document["members"]["inferred"]["fact"], _types(facts_schema(case)), facts)
+
+
+def _types(schema: str) -> dict[str, str]:
+    return dict(part.strip().split(None, 1) for part in schema.split(","))
 
 
 def play(side: Side, whole: Case, batches: int = BATCHES) -> Spec:
     """Merge the batches of a case, the last one twice, and compare tables, checks and views with the reference."""
-    state: Any = {}
+    first = whole.before() if whole.grows else whole
+    state: Any = {whole.meaning.reserved: [unknown(first)]} if whole.meaning.reserved else {}
     for number in range(batches):
         case = whole.before() if whole.grows and number == 0 else whole
         if whole.grows and number == 1:
@@ -86,10 +111,18 @@ def play(side: Side, whole: Case, batches: int = BATCHES) -> Spec:
         batch = Batch(side, case, number, f"seed {whole.seed}, batch {number}\n{case.text}")
         state = batch.check(state, again=number == batches - 1)
     spec = batch.spec
+    if not {*spec.columns} <= {*side.columns(spec.target)}:  # each run that would make or widen it was refused
+        return spec
     failed = [name for name in side.find_failures(spec) if name != "known_b"]
     assert not failed, f"seed {whole.seed}: {failed}\n{whole.text}"
     _check_views(side, whole, spec, state)
     return spec
+
+
+@functools.lru_cache(maxsize=4)
+def _load(text: str, name: str) -> Spec:
+    """The spec of several batches, read once."""
+    return load_spec_text(text, name=name)
 
 
 class Batch:
@@ -103,11 +136,14 @@ class Batch:
             replace(row, values={name: value for name, value in row.values.items() if name in names})
             for row in case.read(self.rows)
         ]
-        self.spec = load_spec_text(case.text, name=label.splitlines()[0])
+        self.spec = _load(case.text, f"seed {case.seed}")
         self.params = case.params(self.now)
+        self.facts = list(make_facts(case, KEYS, number)) if case.infers else []
 
     def check(self, state: Any, again: bool) -> Any:
         """Merge into a table with the versions ``state`` and return those after it; with ``again``, merge it twice."""
+        if self.case.infers:
+            self.side.put_facts(self.case, self.facts)
         try:
             expected = self.meant(state)
         except RefusedError as refused:
@@ -125,19 +161,25 @@ class Batch:
         return self._check_again(expected) if again else expected
 
     def _check_again(self, expected: Any) -> Any:
-        if self.case.meaning.late_arriving == "fail" and not self.case.snapshot and not self.case.scd1:
-            self._refuse("late")  # every row is by now
+        try:
+            replayed = expected if self.case.snapshot else self.meant(expected)
+        except RefusedError as refused:  # what is late by now
+            self._refuse(str(refused))
             assert self.stored() == self.written(expected), self.label
             return expected
         again = self.run()
-        replayed = expected if self.case.snapshot else self.meant(expected)
         if replayed == expected:
-            assert (again.inserted, again.updated, again.deleted) == (0, 0, 0), f"{self.label}\nagain"
+            done = (again.inserted, again.updated, again.deleted, again.inferred or 0)
+            assert done == (0, 0, 0, 0), f"{self.label}\nagain"
         else:
             # A version does not store when its untracked values were given, so replaying a row in the middle of it can
             # set the value back (docs/decisions/0002-untracked-columns.md). scd1: without updated_at a batch
-            # is newer than the table.
-            assert self.case.scd1 or len(self.case.how.tracked) < len({"a", "b", "c"} & {*self.case.how.columns})
+            # is newer than the table. A delete that came before the change that completed a member ends it.
+            assert (
+                self.case.scd1
+                or self.case.infers
+                or len(self.case.how.tracked) < len({"a", "b", "c"} & {*self.case.how.columns})
+            )
             assert self.stored() == self.written(replayed), f"{self.label}\nagain"
         return replayed
 
@@ -150,22 +192,49 @@ class Batch:
             raise AssertionError(f"not refused by {rule}\n{self.label}")
 
     def run(self) -> Counted:
-        return self.side.merge(self.case, self.spec, self.rows, self.params)
+        """Merge; what plan.sql says before it is what is done."""
+        given = self.case, self.spec, self.rows, self.params
+        drawn = self.case.random.getstate()
+        try:
+            # It knows no facts, and does not count the ends that move with each run.
+            known = not self.case.infers and self.case.how.open_end != LAST_RUN
+            planned = self.side.count(*given) if known else None
+        except DataError as refused:
+            try:
+                self.side.merge(*given)
+            except DataError as error:
+                assert error.rule == refused.rule, self.label
+                raise
+            raise AssertionError(f"only the plan is refused by {refused.rule}\n{self.label}") from refused
+        self.case.random.setstate(drawn)  # the plan and the MERGE read the same forms of the values
+        result = self.side.merge(*given)
+        require_foretold(None if planned is None else merged(self.spec, planned), result)
+        return result
 
     def meant(self, state: Any) -> Any:
         case = self.case
+        if case.refuses and any(map(case.breaks, case.selected(self.rows))):
+            raise RefusedError("expectation_not_q")
+        if case.infers:
+            state = infer(state, [(fact[:-1], fact[-1]) for fact in self.facts], case.values, case.meaning.reserved)
         if not case.scd1:
             if case.versions:
                 return replace_histories(state, self.kept, case.meaning)
             if case.snapshot:
-                return merge_snapshot(state, self.kept, self.now, case.meaning)
+                return merge_snapshot(state, self.kept, self.now, self.meaning)
             return merge_changes(state, self.kept, case.meaning)
         merges = {name: how for name, how in case.merges.items() if name in case.how.columns}
         if case.snapshot:
             return merge_current_snapshot(
-                state, self.kept, case.meaning, merges, case.updated_at, self.now, case.sequence
+                state, self.kept, self.meaning, merges, case.updated_at, self.now, case.sequence
             )
         return merge_current(state, self.kept, case.meaning, merges, case.updated_at, case.sequence)
+
+    @property
+    def meaning(self) -> Meaning:
+        """That of the case; a snapshot is not empty if an expectation leaves out all of its rows."""
+        left_out = any(map(self.case.is_rejected, self.case.selected(self.rows)))
+        return replace(self.case.meaning, allow_empty=True) if left_out else self.case.meaning
 
     def written(self, state: Any) -> list[tuple[Any, ...]]:
         if self.case.scd1:

@@ -7,18 +7,19 @@ import datetime as dt
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen.sql import unquote
-from tests.support.reference import Change, Key, Meaning, Values, Written
+from tests.support.reference import Change, Key, Meaning, Values, Version, Written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 EPOCH = dt.datetime(2024, 1, 1)
 TYPES = {"timestamp": "timestamp", "date": "date", "bigint": "bigint"}
+BEGINNING: dict[str, Any] = {"timestamp": dt.datetime(1900, 1, 1), "date": dt.date(1900, 1, 1), "bigint": -(1 << 63)}
 GAPS: dict[str, list[tuple[Any, Any]]] = {
     "timestamp": [
         (None, None),
@@ -73,6 +74,9 @@ class Case:
     partial: bool = False  # rows say which columns they set
     truncates: bool = False  # some rows empty the table
     rejects: bool = False  # an expectation leaves out rows
+    refuses: bool = False  # an expectation stops the run
+    infers: bool = False  # each run infers members from facts
+    sizes: tuple[int | None, ...] = ()  # how many rows of a batch are kept
     extracted: dict[Key, list[dict[str, Any]]] = field(default_factory=dict)  # the values of a key in each snapshot
     epoch: dt.datetime = EPOCH  # tick 0, in the time zone of the session
 
@@ -93,17 +97,24 @@ class Case:
         """The column of scd1 that keeps the order of rows of one time."""
         return "order_kept" if self.scd1 and self.how.sequence else None
 
+    @property
+    def values(self) -> list[str]:
+        """The columns that are no keys."""
+        return [name for name in self.how.columns if name not in self.how.keys]
+
     def before(self) -> Case:
         """The case of the first batch, before the column c is added."""
         document = copy.deepcopy(self.document)
         del document["columns"]["c"], document["schema_evolution"]
+        for name in ("expectations", "quarantine"):  # which read the column
+            document.pop(name, None)
         less = [name for name in self.how.tracked if name != "c"]
         nulls = {name: how for name, how in self.meaning.nulls.items() if name != "c"}
         compare = {name: counts for name, counts in self.meaning.compare.items() if name != "c"}
         merges = {name: how for name, how in self.merges.items() if name != "c"}
         return replace(
             self, document=document, meaning=replace(self.meaning, tracked=less, nulls=nulls, compare=compare),
-            merges=merges,
+            merges=merges, rejects=False, refuses=False,
             how=replace(self.how, tracked=less, columns=[name for name in self.how.columns if name != "c"]),
         )  # fmt: skip
 
@@ -145,8 +156,12 @@ class Case:
         return [c for c in changes if self.least is None or c.values["b"] is None or c.values["b"] >= self.least]
 
     def is_rejected(self, row: Change) -> bool:
+        """Whether a row is left out, because it breaks the expectation."""
+        return self.rejects and self.breaks(row)
+
+    def breaks(self, row: Change) -> bool:
         """Whether a row breaks ``c <> 'q'``. Rows without key or time, deletes and truncates are not tested."""
-        tested = self.rejects and not row.deleted and not row.truncates and None not in (row.at, *row.key)
+        tested = not row.deleted and not row.truncates and None not in (row.at, *row.key)
         return tested and row.gives("c") and row.values["c"] == "q"
 
     def read_back(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -184,37 +199,108 @@ def make_case(seed: int, target: str, folder: str) -> Case:
 def make_cdc_case(seed: int, target: str, folder: str) -> Case:
     """The random spec of a seed with options of change feeds, apart, so that the spec of the seed stays as it is."""
     case = make_case(seed, target, folder)
+    truncates = case.scd1 and case.meaning.on_delete != "ignore"
     case.document.pop("schema_evolution", None)
-    case.grows, case.partial = False, True
-    case.document["source"]["sets"] = "parts"
-    if case.scd1 and case.meaning.on_delete != "ignore":
-        case.truncates = True
-        case.document["source"]["truncate_when"] = "op = 'T'"
-        if seed % 3 == 0:
-            case.partial = False
-            del case.document["source"]["sets"]
+    case.grows = False
+    _add_parts(case, sets=not (truncates and seed % 3 == 0), truncates=True)
     if random.Random(f"{seed} expectations").random() < 0.6:
-        case.rejects = True
-        case.document["expectations"] = [{"name": "not_q", "expect": "c <> 'q'", "on_violation": "quarantine"}]
-        case.document["quarantine"] = f"{target}_rejected"
+        _add_expectation(case, "quarantine")
     return case
 
 
 def make_members_case(seed: int, target: str, folder: str) -> Case:
     """The random spec of a seed with an inferred member and, of three, two with an unknown one."""
     case = make_case(seed, target, folder)
-    document = {name: value for name, value in case.document.items() if name not in {"overlays", "checks", "views"}}
+    for name in ("overlays", "checks", "views"):
+        case.document.pop(name, None)
+    _add_members(case, bool(seed % 3))
+    return case
+
+
+def make_combined_case(seed: int, target: str, folder: str) -> Case:
+    """The random spec of a seed with more options at once, drawn apart: those of the cases above, keys of scd1, and
+    batches without rows or with a single one."""
+    drawn = random.Random(f"{seed} combined")
+    case = make_case(seed, target, folder)
+    changes = not (case.snapshot or case.versions)
+    if case.scd1 and drawn.random() < 0.5:
+        _add_key(case)
+    if drawn.random() < 0.5 and changes:
+        _add_parts(case, sets=drawn.random() < 0.7, truncates=drawn.random() < 0.7)
+    violation = drawn.choice(["", "quarantine", "skip", "fail"])
+    if violation and (violation == "fail" or changes or case.meaning.on_delete == "ignore"):
+        _add_expectation(case, violation)
+    if not case.scd1 and drawn.random() < 0.5:
+        _add_members(case, drawn.random() < 0.7)
+    if drawn.random() < 0.3:
+        case.document.setdefault("table", {})["format"] = "delta"
+    if drawn.random() < 0.5:
+        least = 0 if case.meaning.allow_empty or changes else 1
+        case.sizes = tuple(drawn.choice([None, None, least, 1]) for _ in range(3))
+    return case
+
+
+def _add_key(case: Case) -> None:
+    """A second key of an scd1 spec."""
+    document = case.document
+    document["keys"] = ["id", "region"]
+    listed = document["columns"]
+    document["columns"] = {"id": listed["id"], "region": {"type": "string"}, **listed}
+    case.how = replace(case.how, keys=["id", "region"], columns=list(document["columns"]))
+
+
+def _add_parts(case: Case, sets: bool, truncates: bool) -> None:
+    """Rows that set some columns, and some that empty an scd1 table."""
+    case.partial = sets
+    if sets:
+        case.document["source"]["sets"] = "parts"
+    if truncates and case.scd1 and case.meaning.on_delete != "ignore":
+        case.truncates = True
+        case.document["source"]["truncate_when"] = "op = 'T'"
+
+
+def _add_expectation(case: Case, violation: str) -> None:
+    case.rejects, case.refuses = violation != "fail", violation == "fail"
+    case.document["expectations"] = [{"name": "not_q", "expect": "c <> 'q'", "on_violation": violation}]
+    if violation == "quarantine":
+        case.document["quarantine"] = f"{case.document['target']}_rejected"
+
+
+def _add_members(case: Case, unknown: bool) -> None:
+    """Members inferred from facts, and an unknown one."""
+    document, reserved = case.document, None
     keys = {name: f"who_{name}" for name in case.how.keys}
-    inferred = {"fact": f"members.facts_{seed}", "keys": keys, "at": "ordered", "flag": "guessed"}
+    inferred = {"fact": f"members.facts_{case.seed}", "keys": keys, "at": "ordered", "flag": "guessed"}
     document["members"] = {"inferred": inferred}
-    reserved = None
-    if seed % 3:
+    if unknown:
         reserved = (-1, "none")[: len(case.how.keys)]
         document["members"]["unknown"] = {**dict(zip(case.how.keys, reserved, strict=True)), "a": "?"}
-    meaning = replace(case.meaning, reserved=reserved)
+    case.meaning = replace(case.meaning, reserved=reserved)
     if case.snapshot:
-        document["unchanged"], meaning = "skip", replace(meaning, unchanged="skip")
-    return replace(case, document=document, meaning=meaning, how=replace(case.how, inferred=True))
+        document["unchanged"], case.meaning = "skip", replace(case.meaning, unchanged="skip")
+    case.how, case.infers = replace(case.how, inferred=True), True
+
+
+def unknown(case: Case) -> Version:
+    """The unknown member."""
+    return Version(BEGINNING[case.kind], None, {**dict.fromkeys(case.values), "a": "?"}, first=True)
+
+
+def make_facts(case: Case, keys: int, number: int) -> Iterator[tuple[Any, ...]]:
+    """Facts of keys that the table has, that come later, or never; some have no key or no time."""
+    rng = random.Random(f"{case.seed} facts {number}")
+    for _ in range(keys // 2):
+        who: Key = key(case, rng.randrange(keys + 20))
+        who = (None, *who[1:]) if rng.random() < 0.05 else who
+        yield (*who, None if rng.random() < 0.05 else case.time(rng.randint(-5, 10 * number + 15)))
+    if case.meaning.reserved:
+        yield (*case.meaning.reserved, case.time(0))
+
+
+def facts_schema(case: Case) -> str:
+    """The columns of the facts of a case."""
+    kinds = ", ".join(f"who_{name} {'int' if i == 0 else 'string'}" for i, name in enumerate(case.how.keys))
+    return f"{kinds}, ordered {case.kind}"
 
 
 def _columns(keys: list[str]) -> dict[str, Any]:
@@ -442,7 +528,17 @@ def key(case: Case, number: int) -> Key:
 
 
 def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
-    """The rows of a batch and the time of the run, which is also that of the snapshot and of ``open_end: last_run``."""
+    """The rows of a batch and the time of the run, which is also that of the snapshot and of ``open_end: last_run``.
+
+    An expectation that stops a run stops that of the second batch.
+    """
+    found, now = _whole_batch(case, keys, number)
+    if case.refuses and number != 1:
+        found = [row for row in found if not case.breaks(row)]
+    return found[: case.sizes[number]] if number < len(case.sizes) else found, now
+
+
+def _whole_batch(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
     if case.snapshot:
         taken = 20 * (number + 1)
         empty = number == 1 and "allow_empty" in case.document["snapshot"]
@@ -457,7 +553,10 @@ def batch_rows(case: Case, keys: int, number: int) -> tuple[list[Change], Any]:
         # Above all others, unless a row of its place is just left out.
         sequence = case.random.randint(1, 3) if case.meaning.conflicts == "any" else 4
         nothing = dict.fromkeys(values(case, (0,)))
-        found += [Change((None,), case.time(at), nothing, (sequence,), truncates=True) for at in (place - 3, place)]
+        found += [
+            Change((None,) * len(case.how.keys), case.time(at), nothing, (sequence,), truncates=True)
+            for at in (place - 3, place)
+        ]
     return _in_parts(case, found) if case.partial else found, case.time(100 + number)
 
 
@@ -471,7 +570,8 @@ def _covered(case: Case, rows: list[Change], number: int) -> list[Change]:
 def _in_parts(case: Case, found: list[Change]) -> list[Change]:
     """Most rows set only some of the columns; copies of a row set the same, and every row has its bucket."""
     drawn = random.Random(f"{case.seed} parts {len(found)}")
-    chosen = {id(row): None if drawn.random() < 0.3 else drawn.sample("abc", drawn.randint(0, 2)) for row in found}
+    names = [name for name in "abc" if name in case.how.columns]
+    chosen = {id(row): None if drawn.random() < 0.3 else drawn.sample(names, drawn.randint(0, 2)) for row in found}
     sets = {row: None if names is None else frozenset(names) for row, names in chosen.items()}
     return [replace(row, sets=sets[id(row)], computed=frozenset({"bucket"})) for row in found]
 

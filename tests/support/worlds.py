@@ -5,14 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scdgen import Spec
+from scdgen import DataError, Spec
 from scdgen.cases.block import Row
-from scdgen.cases.play import Given
+from scdgen.cases.play import Given, Outcome, World
 from scdgen.cases.spark import SparkWorld, collect
+from scdgen.duck.known import UnknownError
+from scdgen.patterns.pattern import pattern_of
 from tests.conftest import as_of, runnable
 
 if TYPE_CHECKING:
     from scdgen.run.results import RunResult
+
+
+def merged(spec: Spec, planned: Mapping[str, int]) -> dict[str, int]:
+    """The rows of the MERGE that the counts of plan.sql foretell."""
+    if pattern_of(spec).keeps_history:
+        updated = planned["closed"] + planned["corrected"]
+        return {"inserted": planned["opened"], "updated": updated, "deleted": planned["folded"]}
+    return {
+        "inserted": planned["new"],
+        "updated": planned.get("changed", 0),
+        "deleted": planned.get("deleted", 0),
+    }
+
+
+def foretell(world: World, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> dict[str, int] | None:
+    """The rows of the MERGE that plan.sql counts before it; ``None`` if it is refused, as the run then is."""
+    try:
+        planned = world.plan(spec, source, params)
+    except (DataError, UnknownError):
+        return None
+    # It does not count the ends that move with each run.
+    return None if spec.history.open_end == "last_run" else merged(spec, planned)
+
+
+def require_foretold(foretold: dict[str, int] | None, result: Outcome) -> None:
+    """Compare the rows of a MERGE with those that its plan counted."""
+    if foretold is not None:
+        done = {name: getattr(result, name) for name in foretold}
+        assert foretold == done, f"plan.sql counts {foretold}, the MERGE {done}"
 
 
 class AnySpark(SparkWorld):

@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from scdgen.duck.database import Database
 from tests.conftest import seeds
+from tests.spark.test_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_batches import DuckSide, play
-from tests.support.random_specs import make_case, make_cdc_case
+from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
+from tests.support.reference import Key, Meaning, Values, keep_first
 
-SPECS, FEEDS, LONG = 75, 25, 2000
+# In `make check`; the others are long.
+SPECS, FEEDS, COMBINED, LONG = 50, 15, 35, 2000
 
 
 def _tiers(few: int, long: list[int]) -> list[Any]:
@@ -24,13 +28,40 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function is test_random_change_feed:
         metafunc.parametrize("seed", _tiers(FEEDS, [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]))
     elif "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", seeds(metafunc.config, _tiers(SPECS, list(range(1, LONG + 1)))))
+        few = COMBINED if metafunc.function is test_random_combination else SPECS
+        metafunc.parametrize("seed", seeds(metafunc.config, _tiers(few, list(range(1, LONG + 1)))))
 
 
 def test_random_spec(seed: int) -> None:
     side = DuckSide()
     try:
         play(side, make_case(seed, f"random.t{seed}", "none"))
+    finally:
+        side.database.close()
+
+
+@pytest.mark.parametrize("feed", ["changes", "snapshot"])
+def test_random_scd0(feed: str) -> None:
+    spec, table, database = scd0_spec(feed), dict[Key, Values](), Database()
+    for batch in scd0_batches(feed):
+        rows = [(*c.key, c.values.get("name"), c.values.get("n"), c.at, *c.sequence, c.deleted) for c in batch]
+        database.put("incoming", SCD0_SOURCE, rows)
+        after = keep_first(table, batch, Meaning(tracked=["name", "n"]))
+        planned = database.plan(spec, "incoming")
+        assert database.run(spec, "incoming").inserted == planned["new"] == len(after) - len(table)
+        table = after
+        stored = [(*key, values.get("name"), values.get("n")) for key, values in table.items()]
+        assert sorted(database.execute(f"SELECT * FROM {spec.target}"), key=repr) == sorted(stored, key=repr)
+    assert database.run(spec, "incoming").inserted == 0, "the last batch again"
+    assert database.find_failures(spec) == []
+    database.close()
+
+
+def test_random_combination(seed: int) -> None:
+    """More options at once, every pair of them: see tests/unit/test_random_specs.py."""
+    side = DuckSide()
+    try:
+        play(side, make_combined_case(seed, f"random.t{seed}", "none"))
     finally:
         side.database.close()
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 from scdgen.spec.reference import options
 from tests.spark.test_partial_rows import CHANGES, FEW
-from tests.support.random_specs import make_case, make_cdc_case
+from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
 
 SPECS, AT_LEAST = 100, 5
+PAIRED = 2000  # the seeds that the long tier plays on DuckDB
 # These options, and those below them, have random tests of their own.
 ELSEWHERE = {
     "stream": "tests/spark/test_stream.py",
@@ -26,12 +28,14 @@ ELSEWHERE = {
     "lookups": "tests/spark/test_lookups.py",
     "members": "tests/spark/test_members.py",
 }
+# Options below which a user chooses the names.
+NAMED = {"columns", "params", "overlays", "lookups", "sources", "source.join"}
 
 
 def list_options(document: Mapping[str, Any], above: str = "") -> Iterator[str]:
     """The options that a spec sets, with ``*`` for the names that a user chooses."""
     for name, value in document.items():
-        place = f"{above}.*" if above in {"columns", "params", "overlays"} else f"{above}.{name}" if above else name
+        place = f"{above}.*" if above in NAMED else f"{above}.{name}" if above else name
         if above in {"columns", "params"} and not isinstance(value, dict):
             value = {"type": value}
         yield place
@@ -57,3 +61,61 @@ def test_seeds_of_change_feeds_use_each_option_often() -> None:
             options = {*list_options(document)} & {"source.sets", "source.truncate_when", "quarantine"}
             used.update(f"{name} {document['pattern']}" if name == "source.sets" else name for name in options)
         assert len(used) == 4 and min(used.values()) >= at_least, used
+
+
+# Options with a word of a list, which are counted per word.
+CHOICES = {
+    "bad_rows", "columns.*.merge", "columns.*.nulls", "conflicts", "expectations.*.on_violation", "history.type",
+    "history.is_current.type", "late_arriving", "on_delete", "source.feed", "unchanged",
+}  # fmt: skip
+# Those of one entry exclude each other, although a pattern and a feed have them all.
+EXCLUSIVE = (
+    ("source.table", "source.query", "source.path"),
+    ("source.table", "source.query", "source.format"),
+    ("source.table", "source.query", "source.options"),
+    ("table.partition_by", "table.cluster_by", "table.layout"),
+    ("history.deleted", "on_delete: close"),
+    ("history.deleted", "on_delete: ignore"),
+    ("source.truncate_when", "on_delete: ignore"),
+    ("quarantine", "expectations.*.on_violation: skip"),
+    ("quarantine", "expectations.*.on_violation: fail"),
+)
+
+
+def list_choices(document: Mapping[str, Any]) -> set[str]:
+    """The options that a spec sets, and the words of those with a list of words."""
+    found = set(list_options(document))
+    for place in found & CHOICES:
+        found |= {f"{place}: {word}" for word in words(document, place.split("."))}
+    return found
+
+
+def words(value: Any, steps: list[str]) -> Iterator[str]:
+    """The values at a place."""
+    if not steps:
+        yield value
+    elif steps[0] == "*":
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from words(item, steps[1:])
+    elif steps[0] in value:
+        yield from words(value[steps[0]], steps[1:])
+
+
+def test_every_pair_of_options_occurs() -> None:
+    """Of the options that a pattern and a feed have both; nothing is run here."""
+    pairs, kinds = Counter[tuple[str, str]](), defaultdict(set)
+    for document in (make_combined_case(seed, "r.t", "x").document for seed in range(1, PAIRED + 1)):
+        used = sorted(list_choices(document))
+        pairs.update(combinations(used, 2))
+        for place in used:
+            kinds[place].add((document["pattern"], document["source"].get("feed")))
+    excluded = {pair for group in EXCLUSIVE for pair in combinations(sorted(group), 2)}
+    rare = {
+        pair: pairs[pair]
+        for pair in combinations(sorted(kinds), 2)
+        if kinds[pair[0]] & kinds[pair[1]] and pairs[pair] < AT_LEAST and pair not in excluded
+        if not (pair[0].partition(": ")[0] == pair[1].partition(": ")[0] and ": " in pair[0])  # two words of one option
+    }
+    assert rare == {}
+    assert len(kinds) > 130
+    assert not [pair for pair in excluded if pairs[pair]], "they do not exclude each other"
