@@ -61,6 +61,11 @@ cases:
 """
 
 
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")  # pytest-xdist sets 80
+
+
 def write_files(folder: Path, cases: str, spec: str = SPEC) -> Path:
     (folder / "customer.yml").write_text(spec)
     (folder / "customer.test.yml").write_text(cases)
