@@ -31,7 +31,7 @@ Row = tuple[Any, ...]
 # Errors of a value that does not convert or does not fit: the names that the macros give, and DuckDB's classes.
 _BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
 _FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
-_BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException, duckdb.OutOfRangeException)
+_BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException)
 _GIVEN = "_scd_given"  # rows of text
 _SCHEMAS = (
     "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
@@ -101,7 +101,7 @@ class Database:
         try:
             return self._db.execute(statement).fetchall()
         except duckdb.Error as error:
-            raise _translate_error(error) from error
+            raise translate_error(error) from error
 
     def query(self, text: str) -> tuple[dict[str, str], list[Row]]:
         """Run a query of Spark's SQL, and return the DuckDB type of each column by its name, and the rows."""
@@ -110,8 +110,11 @@ class Database:
 
     def columns(self, name: str) -> dict[str, str]:
         """Return the name and DuckDB type of each column of a table or view; empty if it does not exist."""
-        with suppress(DataError, EngineError):
-            return self.query(f"SELECT * FROM {sql.quote_parts(sql.split_name(name))} LIMIT 0")[0]
+        return self._describe(f"SELECT * FROM {sql.quote_parts(sql.split_name(name))}")
+
+    def _describe(self, query: str) -> dict[str, str]:
+        with suppress(DataError, EngineError, UnknownError):  # what uses the query fails as well
+            return self.query(f"SELECT * FROM ({query}) LIMIT 0")[0]
         return {}
 
     def create_schema(self, name: str) -> None:
@@ -159,7 +162,7 @@ class Database:
         key = f"{spec!r} {view} {params}"
         if key not in self._judged:
             bound = bind(spec, view, params or {})
-            require_known_spec(bound, self.columns, view, self._translator.translate_expression)
+            require_known_spec(bound, self._describe, view, self._translator.translate_expression)
             self._judged.add(key)
             if key not in self._compiled:
                 self._compiled[key] = compile_spec(bound)
@@ -296,10 +299,10 @@ class Database:
                     raise UnknownError(f"an order of values of {kind}")
 
 
-def _translate_error(error: duckdb.Error) -> Exception:
+def translate_error(error: duckdb.Error) -> Exception:
     """Return the error that a user sees: a rule of the generated SQL, a value that does not convert, or a failure.
 
-    >>> _translate_error(duckdb.InvalidInputException("Invalid Input Error: [SCDGEN_LATE] t: 2 rows are late")).rule
+    >>> translate_error(duckdb.InvalidInputException("Invalid Input Error: [SCDGEN_LATE] t: 2 rows are late")).rule
     'late'
     """
     text = str(error)
@@ -307,6 +310,10 @@ def _translate_error(error: duckdb.Error) -> Exception:
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
+    if (
+        isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text
+    ):  # Spark may have room for the value
+        return UnknownError("a value out of range")  # Spark may have room for it
     line = text.splitlines()[0]
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
         return DataError(line, rule="cast")

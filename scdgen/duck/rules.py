@@ -5,6 +5,7 @@ The doctests show Spark's text and that of DuckDB.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _TIMES = {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, ex
 _UNKNOWN_TYPES = {exp.DType.VARIANT, exp.DType.OBJECT, exp.DType.INTERVAL}
 _SIZED = {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR}
 _DAYS = {"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"}
+_TRUNCATED = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"}
 # The options of TO_JSON -> how it writes times.
 _JSON_FORMS = {
     "": "%Y-%m-%dT%H:%M:%S.%gZ",
@@ -36,9 +38,11 @@ _JSON_FORMS = {
 _READ = {
     "%Y": r"[0-9]{4}", "%m": r"[0-9]{2}", "%-m": r"[0-9]{1,2}", "%d": r"[0-9]{2}", "%-d": r"[0-9]{1,2}",
     "%H": r"[0-9]{2}", "%I": r"[0-9]{2}", "%-I": r"[0-9]{1,2}", "%M": r"[0-9]{2}", "%S": r"[0-9]{2}",
-    "%f": r"[0-9]{6}", "%p": r"[AaPp][Mm]",
+    "%f": r"[0-9]{1,6}", "%p": r"[AaPp][Mm]",
 }  # fmt: skip
-_WRITTEN = {"%y", "%b", "%a", "%A"}
+_WRITTEN = {"%y", "%b", "%B", "%a", "%A"}
+# Parts of the same letter in Spark: one after the other, they were a longer row of it, such as ddd or yyyyyy.
+_LETTERS = {"%-m": "%m", "%b": "%m", "%B": "%m", "%-d": "%d", "%-I": "%I", "%y": "%Y", "%A": "%a"}
 
 
 class Reader(Databricks):
@@ -48,8 +52,8 @@ class Reader(Databricks):
     """
 
     TIME_MAPPING = {  # noqa: RUF012
-        "yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I",
-        "h": "%-I", "mm": "%M", "ss": "%S", "SSSSSS": "%f", "a": "%p", "E": "%a", "EEEE": "%A", "%": "%%",
+        "yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%-m", "dd": "%d", "d": "%-d", "HH": "%H",
+        "hh": "%I", "h": "%-I", "mm": "%M", "ss": "%S", "SSSSSS": "%f", "a": "%p", "E": "%a", "EEEE": "%A", "%": "%%",
     }  # fmt: skip
 
 
@@ -82,8 +86,12 @@ def translate_type(kind: exp.DataType) -> exp.DataType:
 
     >>> translate_type(exp.DataType.build("ARRAY<TIMESTAMP>", dialect="databricks")).sql("duckdb")
     'TIMESTAMP[]'
+    >>> translate_type(exp.DataType.build("DECIMAL", dialect="databricks")).sql("duckdb")
+    'DECIMAL(10, 0)'
     """
     for node in list(kind.find_all(exp.DataType)):
+        if node.this == exp.DType.DECIMAL and not node.expressions:  # DuckDB's own is DECIMAL(18, 3)
+            node.set("expressions", [exp.DataTypeParam(this=exp.Literal.number(n)) for n in (10, 0)])
         if node.this in {exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ}:
             node.set("this", exp.DType.TIMESTAMP)
         if node.this in _UNKNOWN_TYPES:
@@ -92,28 +100,28 @@ def translate_type(kind: exp.DataType) -> exp.DataType:
 
 
 def _nested_type(node: exp.DataType) -> exp.Expr:
-    return node if isinstance(node.parent, exp.DataType) else translate_type(node)
+    return node if isinstance(node.parent, exp.DataType | exp.Cast) else translate_type(node)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
     """A cast to a whole number cuts, a text is a number or a time only in Spark's forms, and its zone counts.
 
     >>> show("SELECT CAST(a AS INT), TRY_CAST(a AS DATE), CAST(a AS TIMESTAMP), CAST(a AS STRING), CAST('1' AS INT)")
-    SELECT CAST(_SPARK_WHOLE(a) AS INT), TRY_CAST(_SPARK_TIME(a) AS DATE), CAST(_SPARK_ZONED(_SPARK_TIME(a)) AS TIMESTAMP), CAST(_SPARK_TEXT(a) AS TEXT), CAST('1' AS INT)
+    SELECT CAST(_SPARK_WHOLE(a) AS INT), TRY_CAST(_SPARK_TRY_DATE(a) AS DATE), CAST(_SPARK_INSTANT(a) AS TIMESTAMP), CAST(_SPARK_TEXT(a) AS TEXT), CAST('1' AS INT)
     """  # noqa: E501
+    is_local = node.to.this == exp.DType.TIMESTAMPNTZ
     kind, value = translate_type(node.to), node.this
     if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and _is_plain(value, kind.this)):
         return node
     tries = "try_" if isinstance(node, exp.TryCast) else ""
     if kind.this in _TEXTS:
-        if not isinstance(value, exp.Anonymous):
+        if not isinstance(value, exp.Anonymous) or value.name.startswith("_spark_"):
             node.set("this", call("_spark_text", value))
     elif kind.this in _WHOLE:
         node.set("this", call(f"_spark_{tries}whole", value))
     elif kind.this in _TIMES:
-        node.set("this", call("_spark_time", value))
-        if kind.this != exp.DType.DATE:
-            node.set("this", call(f"_spark_{tries}zoned", node.this))
+        wanted = "date" if kind.this == exp.DType.DATE else "local" if is_local else "instant"
+        node.set("this", call(f"_spark_{tries}{wanted}", value))
     elif kind.this in _FRACTIONS:
         digits = call("_spark_digits", value) if kind.this == exp.DType.DECIMAL else value
         node.set("this", call(f"_spark_{tries}number", digits))
@@ -131,7 +139,8 @@ def _cast(node: exp.Cast) -> exp.Expr:
 def _is_plain(value: exp.Literal, kind: exp.DType) -> bool:
     """Whether both engines convert a literal in the same way."""
     if not value.is_string:
-        return kind not in _WHOLE or value.name.isdigit()
+        digits = r"\d+" if kind in _WHOLE else r"\d+(\.\d+)?"
+        return kind not in _TIMES and re.fullmatch(digits, value.name) is not None
     form = r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?" if kind in _TIMES else r"[+-]?\d+"
     return kind in _TEXTS or (kind in {*_TIMES, *_WHOLE, *_FRACTIONS} and bool(re.fullmatch(form, value.name)))
 
@@ -146,6 +155,9 @@ def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
     SELECT _SPARK_PLUS(a, INTERVAL '1' DAY), CAST(CAST('2024-01-01' AS DATE) + INTERVAL '1' DAY AS DATE), _scd_at - INTERVAL '1' DAY FROM t
     """  # noqa: E501
     left, right = node.this, node.expression
+    if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
+        left, right = right, left
+        node = exp.Add(this=left, expression=right)
     if not isinstance(right, exp.Interval) or str(right.unit).upper().rstrip("S") not in _DAYS:
         return node
     kind = annotate_types(left.copy(), dialect=DIALECT).type
@@ -161,7 +173,7 @@ def _read_pattern(node: exp.Expr) -> exp.Expr:
     r"""A pattern of times reads and writes only its own form; sqlglot copies the parts that it does not know as text.
 
     >>> show("SELECT TO_DATE(a, 'dd.MM.yyyy'), DATE_FORMAT(DATE '2024-01-01', 'yyyyMMdd')")
-    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(CAST(_SPARK_ZONED(_SPARK_TIME(CAST('2024-01-01' AS DATE))) AS TIMESTAMP), '%Y%m%d')
+    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(_SPARK_DATED(CAST(_SPARK_INSTANT(CAST('2024-01-01' AS DATE)) AS TIMESTAMP)), '%Y%m%d')
     >>> show("SELECT DATE_FORMAT(b, 'Q')")
     Traceback (most recent call last):
     scdgen.duck.known.UnknownError: the pattern Q: use --engine spark
@@ -175,8 +187,14 @@ def _read_pattern(node: exp.Expr) -> exp.Expr:
     unknown = set(parts[1::2]) - _READ.keys() - (_WRITTEN if writes else set())
     if not form.is_string or unknown or re.search(r"[A-Za-z'\[\]]", "".join(parts[::2])):
         raise UnknownError(f"the pattern {form.name}")
+    letters = [(_LETTERS.get(part, part), after) for part, after in zip(parts[1::2], parts[2::2], strict=True)]
+    if any(one == other and not between for (one, between), (other, _) in itertools.pairwise(letters)):
+        raise UnknownError(f"the pattern {form.name}, which has a letter too often")
     if writes:
+        node.set("this", call("_spark_dated", node.this))
         return node
+    if "%Y" not in parts:
+        raise UnknownError(f"the pattern {form.name}, which has no year")
     read = "".join(_READ.get(part) or re.escape(part) for part in parts)
     parsed = call("_spark_parse", node.this, form, exp.Literal.string(read))
     return exp.cast(parsed, "date") if to_date else parsed
@@ -306,6 +324,19 @@ def _compared(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _sum(node: exp.Sum | exp.Filter | exp.Window) -> exp.Expr:
+    """SUM of whole numbers stops if it is too large for BIGINT.
+
+    >>> show("SELECT SUM(a), SUM(a) FILTER (WHERE b), SUM(a) OVER (PARTITION BY b)")
+    SELECT _SPARK_SUM(SUM(a)), _SPARK_SUM(SUM(a) FILTER(WHERE b)), _SPARK_SUM(SUM(a) OVER (PARTITION BY b))
+    """
+    inner: exp.Expr = node
+    while isinstance(inner, exp.Filter | exp.Window):
+        inner = inner.this
+    is_whole = not (isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this")
+    return call("_spark_sum", node.copy()) if isinstance(inner, exp.Sum) and is_whole else node
+
+
 def _extreme_by(name: str) -> Callable[[exp.Expr], exp.Expr]:
     """MAX_BY may be NULL; DuckDB's arg_max leaves out rows in which the value is.
 
@@ -342,12 +373,23 @@ def _divide(node: exp.Div) -> exp.Expr:
     return call("_spark_divide", node.this, node.expression)
 
 
+def _remainder(node: exp.Mod) -> exp.Expr:
+    """A remainder of a division by zero is an error; in DuckDB it is NULL, or not a number.
+
+    >>> show("SELECT a % b")
+    SELECT _SPARK_REST(a, b)
+    """
+    return call("_spark_rest", node.this, node.expression)
+
+
 def _contains(node: exp.ArrayContains) -> exp.Expr:
     """ARRAY_CONTAINS is NULL where a NULL may be the value.
 
     >>> show("SELECT ARRAY_CONTAINS(a, 1)")
     SELECT _SPARK_CONTAINS(a, 1)
     """
+    if isinstance(node.expression, exp.Null):
+        raise UnknownError("ARRAY_CONTAINS of NULL")
     return call("_spark_contains", node.this, node.expression)
 
 
@@ -364,21 +406,21 @@ def _field(node: exp.JSONExtractScalar) -> exp.Expr:
     """GET_JSON_OBJECT of one field; a text that is not JSON may have one in Spark.
 
     >>> show("SELECT GET_JSON_OBJECT(a, '$.b')")
-    SELECT _SPARK_VALID(a) ->> '$.b'
+    SELECT _SPARK_FIELD(a, '$.b')
     """
     path = node.expression.sql("duckdb").strip("'")
     if not re.fullmatch(r"\$(\.\w+|\[\d+\])+", path):
         raise UnknownError(f"GET_JSON_OBJECT with {path}")
-    node.set("this", call("_spark_valid", node.this))
-    return node
+    return call("_spark_field", node.this, exp.Literal.string(path))
 
 
 def _as_date(node: exp.Expr) -> exp.Expr:
-    """DATE_ADD and ADD_MONTHS give dates; in DuckDB timestamps.
+    """DATE_ADD and ADD_MONTHS give dates; in DuckDB timestamps. A text is one as in a cast.
 
     >>> show("SELECT ADD_MONTHS(a, 1)")
-    SELECT CAST(a + INTERVAL 1 MONTH AS DATE)
+    SELECT CAST(CAST(CAST(_SPARK_DATE(a) AS DATE) + INTERVAL 1 MONTH AS DATE) AS DATE)
     """
+    node.set("this", _cast(exp.Cast(this=node.this, to=exp.DataType.build("date"))))
     return exp.cast(node.copy(), "date")
 
 
@@ -479,6 +521,13 @@ def _regex(node: exp.Func) -> exp.Expr:
         raise UnknownError(f"the regular expression {pattern.name}")
     if not pattern.name or node.args.get("flag") or node.args.get("position") or node.args.get("modifiers"):
         raise UnknownError(f"{node.sql_name()} with these arguments")
+    groups = node.args.get("group")
+    if isinstance(node, exp.RegexpExtract) and not _is_number(groups, 0):
+        raise UnknownError("REGEXP_EXTRACT of a group that is not a literal")
+    if isinstance(node, exp.RegexpExtract) and groups and int(groups.name) > re.compile(pattern.name).groups:
+        raise UnknownError("REGEXP_EXTRACT of a group that the regular expression does not have")
+    if not isinstance(node, exp.RegexpLike) and re.compile(pattern.name).fullmatch(""):
+        raise UnknownError(f"the regular expression {pattern.name}, which also finds an empty text,")
     node.set("this", call("_spark_line", node.this))
     if isinstance(node, exp.RegexpReplace):
         written = node.args.get("replacement")
@@ -529,11 +578,11 @@ def _whole(node: exp.Ceil | exp.Floor) -> exp.Expr:
     """CEIL and FLOOR give whole numbers.
 
     >>> show("SELECT CEIL(a)")
-    SELECT CAST(CEIL(a) AS BIGINT)
+    SELECT CAST(_SPARK_CEIL(a) AS BIGINT)
     """
     if node.args.get("decimals") or node.args.get("to"):
         raise UnknownError(f"{node.sql_name()} to places")
-    return exp.cast(node.copy(), "bigint")
+    return exp.cast(call(f"_spark_{node.key}", node.this), "bigint")
 
 
 def _days_between(node: exp.DateDiff) -> exp.Expr:
@@ -547,6 +596,29 @@ def _days_between(node: exp.DateDiff) -> exp.Expr:
     if unit != "DAY":
         raise UnknownError(f"DATEDIFF of {unit}")
     return node
+
+
+def _truncated(node: exp.TimestampTrunc) -> exp.Expr:
+    """DATE_TRUNC to a unit of both engines.
+
+    >>> show("SELECT DATE_TRUNC('DD', a)")
+    Traceback (most recent call last):
+    scdgen.duck.known.UnknownError: DATE_TRUNC to DD: use --engine spark
+    """
+    if (unit := node.args["unit"].name.upper()) not in _TRUNCATED:
+        raise UnknownError(f"DATE_TRUNC to {unit}")
+    return node
+
+
+def _int(node: exp.Func) -> exp.Expr:
+    """Lengths and parts of times are INT, in DuckDB BIGINT: a sum that is too large stops.
+
+    >>> show("SELECT LENGTH(a)")
+    SELECT CAST(LENGTH(a) AS INT)
+    """
+    if isinstance(node, exp.StrPosition):
+        _found(node)
+    return exp.cast(node.copy(), "int")
 
 
 def _indexed(node: exp.Transform) -> exp.Expr:
@@ -613,7 +685,9 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.AnyValue: _any_value,
     exp.CountIf: _count_if,
     exp.Order: _order,
+    (exp.Sum, exp.Filter, exp.Window): _sum,
     exp.Div: _divide,
+    exp.Mod: _remainder,
     exp.ArrayContains: _contains,
     exp.ArrayDistinct: _distinct,
     exp.JSONExtractScalar: _field,
@@ -624,7 +698,7 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.Transform: _indexed,
     (exp.RegexpReplace, exp.RegexpLike, exp.RegexpSplit, exp.RegexpExtract): _regex,
     (exp.Left, exp.Right, exp.Pad, exp.Repeat, exp.SplitPart): _by_letters,
-    (exp.StrPosition, exp.Replace): _found,
+    exp.Replace: _found,
     exp.Trim: _trim,
     (exp.Like, exp.ILike): _like,
     (exp.Upper, exp.Lower): _case_of,
@@ -632,6 +706,8 @@ _RULES: dict[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., exp.Expr
     exp.Round: _round,
     (exp.Ceil, exp.Floor): _whole,
     exp.DateDiff: _days_between,
+    exp.TimestampTrunc: _truncated,
+    (exp.Length, exp.ArraySize, exp.StrPosition, exp.Year, exp.Month, exp.Day, exp.Quarter): _int,
     (exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE): _compared,
     exp.Typeof: _type_name,
     exp.StrToMap: _pairs,

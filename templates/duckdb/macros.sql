@@ -14,45 +14,60 @@ CREATE OR REPLACE MACRO _spark_stop(what, x) AS CAST(what || left(CAST(x AS VARC
 
 CREATE OR REPLACE MACRO _spark_stop_text(what, x) AS CAST(_spark_stop(what, x) AS VARCHAR);
 
--- Casts to whole numbers: text without a fraction, numbers cut and not rounded, a time as its seconds.
+-- Refuses a type that Spark does not cast, whatever the value.
+CREATE OR REPLACE MACRO _spark_refuse(what) AS CAST('[UNKNOWN] a cast ' || what AS INTEGER);
+
+-- A text without the signs around it that a cast passes over: of ASCII, white space and control characters.
+CREATE OR REPLACE MACRO _spark_trim(x) AS regexp_replace(x, '^[\x00-\x20\x7F]+|[\x00-\x20\x7F]+$', '', 'g');
+
+-- Casts to whole numbers: text without a fraction, numbers cut and not rounded. A TIMESTAMP is its seconds, and a
+-- TIMESTAMP_NTZ, which DuckDB does not know, is none.
 CREATE OR REPLACE MACRO _spark_whole
     (x BIGINT) AS x,
     (x VARCHAR) AS CASE
-        WHEN regexp_full_match(trim(x), '[+-]?[0-9]+') OR x IS NULL THEN trim(x)
+        WHEN regexp_full_match(_spark_trim(x), '[+-]?[0-9]+') OR x IS NULL THEN _spark_trim(x)
         ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a whole number', x)
     END,
     (x DOUBLE) AS CAST(trunc(x) AS HUGEINT),
     (x DECIMAL(38, 18)) AS trunc(x),
     (x BOOLEAN) AS CASE WHEN x THEN 1 WHEN NOT x THEN 0 END,
-    (x TIMESTAMP) AS (epoch_us(x) - (epoch_us(x) % 1000000 + 1000000) % 1000000) // 1000000;
+    (x DATE) AS _spark_refuse('of a DATE to a number'),
+    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
 
 CREATE OR REPLACE MACRO _spark_try_whole
     (x BIGINT) AS x,
-    (x DOUBLE) AS CAST(trunc(x) AS HUGEINT),
+    (x DOUBLE) AS TRY_CAST(trunc(x) AS HUGEINT),
     (x DECIMAL(38, 18)) AS trunc(x),
-    (x VARCHAR) AS CASE WHEN regexp_full_match(trim(x), '[+-]?[0-9]+') THEN trim(x) END;
+    (x VARCHAR) AS CASE WHEN regexp_full_match(_spark_trim(x), '[+-]?[0-9]+') THEN _spark_trim(x) END,
+    (x DATE) AS _spark_refuse('of a DATE to a number'),
+    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
 
 -- Casts to other numbers: a text is one in its plain form, and a fraction is rounded by its digits.
 CREATE OR REPLACE MACRO _spark_number
     (x) AS x,
     (x VARCHAR) AS CASE
-        WHEN regexp_full_match(trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') OR x IS NULL THEN trim(x)
-        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
+        WHEN regexp_full_match(_spark_trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') OR x IS NULL
+            THEN _spark_trim(x)
+        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$|[^\x00-\x7F]') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
         ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a number', x)
-    END;
+    END,
+    (x DATE) AS _spark_refuse('of a DATE to a number'),
+    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
 
 CREATE OR REPLACE MACRO _spark_try_number
     (x) AS x,
     (x VARCHAR) AS CASE
-        WHEN regexp_full_match(trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') THEN trim(x)
-        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
-    END;
+        WHEN regexp_full_match(_spark_trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') THEN _spark_trim(x)
+        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$|[^\x00-\x7F]') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
+    END,
+    (x DATE) AS _spark_refuse('of a DATE to a number'),
+    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
 
 -- A cast of a fraction to DECIMAL rounds its digits, not the binary number.
 CREATE OR REPLACE MACRO _spark_digits(x) AS x, (x DOUBLE) AS CAST(x AS VARCHAR), (x DECIMAL(38, 18)) AS x, (x BIGINT) AS x;
 
--- ROUND of a fraction by its digits: 1.005 is less than it looks.
-CREATE OR REPLACE MACRO _spark_round
+-- ROUND of a fraction by its digits: 1.005 is less than it looks. To more places than a decimal has, it keeps them.
+CREATE OR REPLACE MACRO _spark_rounded
     (x DECIMAL(38, 18), n) AS round(x, n),
     (x BIGINT, n) AS x,
     (x DOUBLE, n) AS CASE
@@ -60,18 +75,41 @@ CREATE OR REPLACE MACRO _spark_round
         WHEN x IS NOT NULL THEN _spark_stop('[UNKNOWN] ROUND of a large number', x)
     END;
 
+CREATE OR REPLACE MACRO _spark_round(x, n) AS CASE
+    WHEN TRY_CAST(regexp_extract(typeof(x), '^DECIMAL.*,([0-9]+)', 1) AS INTEGER) < n
+        THEN _spark_stop('[UNKNOWN] ROUND of a DECIMAL to more places than it has', x)
+    ELSE _spark_rounded(x, n)
+END;
+
+-- CEIL and FLOOR give a BIGINT.
+CREATE OR REPLACE MACRO _spark_long(x, whole) AS
+    CASE WHEN abs(x) < 9e18 THEN whole WHEN x IS NOT NULL THEN _spark_stop('[UNKNOWN] CEIL or FLOOR of such a number', x) END;
+
+CREATE OR REPLACE MACRO _spark_ceil
+    (x BIGINT) AS x,
+    (x DECIMAL(38, 18)) AS ceil(x),
+    (x DOUBLE) AS _spark_long(x, ceil(x));
+
+CREATE OR REPLACE MACRO _spark_floor
+    (x BIGINT) AS x,
+    (x DECIMAL(38, 18)) AS floor(x),
+    (x DOUBLE) AS _spark_long(x, floor(x));
+
 -- Casts of text to BOOLEAN.
 CREATE OR REPLACE MACRO _spark_truth
     (x BOOLEAN) AS x,
     (x VARCHAR) AS CASE
-        WHEN lower(trim(x)) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE
-        WHEN lower(trim(x)) IN ('f', 'false', 'n', 'no', '0') THEN FALSE
+        WHEN lower(_spark_trim(x)) IN ('t', 'true', 'y', 'yes', '1') THEN TRUE
+        WHEN lower(_spark_trim(x)) IN ('f', 'false', 'n', 'no', '0') THEN FALSE
         WHEN x IS NOT NULL THEN CAST(_spark_stop('[CAST_INVALID_INPUT] ' || x || ' is not a BOOLEAN', x) AS BOOLEAN)
     END,
     (x BIGINT) AS x <> 0;
 
 -- Casts of text to BINARY are its bytes.
-CREATE OR REPLACE MACRO _spark_bytes(x) AS x, (x VARCHAR) AS encode(x);
+CREATE OR REPLACE MACRO _spark_bytes
+    (x) AS _spark_refuse('of this type to BINARY'),
+    (x VARCHAR) AS encode(x),
+    (x BLOB) AS x;
 
 -- Casts to arrays, maps and structs, only of values of that type.
 CREATE OR REPLACE MACRO _spark_nested(x, wanted) AS
@@ -98,22 +136,93 @@ END;
 CREATE OR REPLACE MACRO _spark_at(l, i) AS
     CASE WHEN i > len(l) THEN error('[UNKNOWN] an element that the array does not have') ELSE l[i] END;
 
--- Casts to dates and times: a text may be a year or a month, a number is seconds.
-CREATE OR REPLACE MACRO _spark_time
+-- The forms of a date that DuckDB and Spark read alike; Spark also reads a year or a month.
+CREATE OR REPLACE MACRO _spark_full_date(x) AS CASE
+    WHEN regexp_full_match(x, '[0-9]{4}') THEN x || '-01-01'
+    WHEN regexp_full_match(x, '[0-9]{4}-[0-9]{1,2}') THEN x || '-01'
+    ELSE x
+END;
+
+-- A text that is no date or time, or may be one for Spark: a longer year, a sign, an hour alone, the name of a zone.
+CREATE OR REPLACE MACRO _spark_no_time(x, wanted) AS CASE
+    WHEN regexp_matches(_spark_trim(x), '^([+-]|[0-9]+[-:]|T|[0-9]{5,7}([^0-9]|$))') OR regexp_matches(_spark_trim(x), '^0000')
+        THEN _spark_stop_text('[UNKNOWN] a cast of this text to a ' || wanted, x)
+    ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a ' || wanted, x)
+END;
+
+CREATE OR REPLACE MACRO _spark_try_no_time(x, wanted) AS CASE
+    WHEN regexp_matches(_spark_trim(x), '^([+-]|[0-9]+[-:]|T|[0-9]{5,7}([^0-9]|$))') OR regexp_matches(_spark_trim(x), '^0000')
+        THEN _spark_stop_text('[UNKNOWN] a cast of this text to a ' || wanted, x)
+END;
+
+-- Casts to DATE: of a text, what follows the day is not read.
+CREATE OR REPLACE MACRO _spark_is_date(x) AS
+    regexp_full_match(_spark_trim(x), '(?s)[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?)?') AND NOT starts_with(_spark_trim(x), '0000');
+
+CREATE OR REPLACE MACRO _spark_date
+    (x) AS _spark_refuse('of this type to DATE'),
     (x TIMESTAMP) AS x,
     (x DATE) AS x,
     (x VARCHAR) AS CASE
-        WHEN regexp_full_match(trim(x), '[0-9]{4}') THEN trim(x) || '-01-01'
-        WHEN regexp_full_match(trim(x), '[0-9]{4}-[0-9]{1,2}') THEN trim(x) || '-01'
-        ELSE trim(x)
-    END,
+        WHEN _spark_is_date(x) THEN _spark_full_date(regexp_extract(_spark_trim(x), '^[0-9-]+'))
+        ELSE _spark_no_time(x, 'DATE')
+    END;
+
+CREATE OR REPLACE MACRO _spark_try_date
+    (x) AS _spark_refuse('of this type to DATE'),
+    (x TIMESTAMP) AS x,
+    (x DATE) AS x,
+    (x VARCHAR) AS CASE
+        WHEN _spark_is_date(x) THEN _spark_full_date(regexp_extract(_spark_trim(x), '^[0-9-]+'))
+        ELSE _spark_try_no_time(x, 'DATE')
+    END;
+
+-- Casts to TIMESTAMP: a number is seconds, and a text with a zone is a time of UTC.
+CREATE OR REPLACE MACRO _spark_is_time(x, zone) AS regexp_full_match(
+    _spark_trim(x),
+    '[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?(' || zone || ')?)?)?)?'
+) AND NOT starts_with(_spark_trim(x), '0000');
+
+CREATE OR REPLACE MACRO _spark_instant
+    (x) AS _spark_refuse('of this type to TIMESTAMP'),
+    (x TIMESTAMP) AS x,
+    (x DATE) AS x,
+    (x VARCHAR) AS CAST(CASE
+        WHEN _spark_is_time(x, 'Z| UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]') THEN _spark_full_date(_spark_trim(x))
+        ELSE _spark_no_time(x, 'TIMESTAMP')
+    END AS TIMESTAMPTZ),
     (x DOUBLE) AS make_timestamp(CAST(x * 1000000 AS BIGINT)),
     (x BIGINT) AS make_timestamp(x * 1000000);
 
--- A text with a zone is a time of UTC.
-CREATE OR REPLACE MACRO _spark_zoned(x) AS x, (x VARCHAR) AS CAST(x AS TIMESTAMPTZ);
+CREATE OR REPLACE MACRO _spark_try_instant
+    (x) AS _spark_refuse('of this type to TIMESTAMP'),
+    (x TIMESTAMP) AS x,
+    (x DATE) AS x,
+    (x VARCHAR) AS TRY_CAST(CASE
+        WHEN _spark_is_time(x, 'Z| UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]') THEN _spark_full_date(_spark_trim(x))
+        ELSE _spark_try_no_time(x, 'TIMESTAMP')
+    END AS TIMESTAMPTZ),
+    (x DOUBLE) AS make_timestamp(CAST(x * 1000000 AS BIGINT)),
+    (x BIGINT) AS make_timestamp(x * 1000000);
 
-CREATE OR REPLACE MACRO _spark_try_zoned(x) AS x, (x VARCHAR) AS TRY_CAST(x AS TIMESTAMPTZ);
+-- Casts to TIMESTAMP_NTZ: a text has no zone.
+CREATE OR REPLACE MACRO _spark_local
+    (x) AS _spark_refuse('of this type to TIMESTAMP_NTZ'),
+    (x TIMESTAMP) AS x,
+    (x DATE) AS x,
+    (x VARCHAR) AS CASE
+        WHEN _spark_is_time(x, 'Z{9}') THEN _spark_full_date(_spark_trim(x))
+        ELSE _spark_no_time(x, 'TIMESTAMP_NTZ')
+    END;
+
+CREATE OR REPLACE MACRO _spark_try_local
+    (x) AS _spark_refuse('of this type to TIMESTAMP_NTZ'),
+    (x TIMESTAMP) AS x,
+    (x DATE) AS x,
+    (x VARCHAR) AS CASE
+        WHEN _spark_is_time(x, 'Z{9}') THEN _spark_full_date(_spark_trim(x))
+        ELSE _spark_try_no_time(x, 'TIMESTAMP_NTZ')
+    END;
 
 -- Casts to text: Java writes other digits of large and small numbers, and other brackets.
 CREATE OR REPLACE MACRO _spark_text(x) AS CASE
@@ -124,7 +233,15 @@ CREATE OR REPLACE MACRO _spark_text(x) AS CASE
             THEN CAST(x AS VARCHAR)
         WHEN x IS NOT NULL THEN _spark_stop_text('[UNKNOWN] a cast of a large or small number to text', x)
     END
+    WHEN typeof(x) IN ('DATE', 'TIMESTAMP') AND NOT regexp_full_match(CAST(x AS VARCHAR), '[0-9]{4}-[-0-9:. ]+')
+        THEN _spark_stop_text('[UNKNOWN] a cast to text of a year after 9999 or before 1', x)
     ELSE CAST(x AS VARCHAR)
+END;
+
+-- A time whose year has four digits, to be written with a pattern.
+CREATE OR REPLACE MACRO _spark_dated(x) AS CASE
+    WHEN x >= TIMESTAMP '0001-01-01 00:00:00' AND x < TIMESTAMP '10000-01-01 00:00:00' THEN x
+    WHEN x IS NOT NULL THEN CAST(_spark_stop_text('[UNKNOWN] DATE_FORMAT of a year after 9999 or before 1', x) AS TIMESTAMP)
 END;
 
 -- A text that does not fit its pattern stops the statement; strptime alone reads '1.2.2024' as '%d.%m.%Y'.
@@ -142,6 +259,10 @@ CREATE OR REPLACE MACRO _spark_divide(a, b) AS CASE
     ELSE a / b
 END;
 
+-- A remainder of a division by zero stops the statement.
+CREATE OR REPLACE MACRO _spark_rest(a, b) AS
+    CASE WHEN b = 0 THEN _spark_stop('[REMAINDER_BY_ZERO] division by zero', a) ELSE a % b END;
+
 -- NULL if the array has a NULL and not the value.
 CREATE OR REPLACE MACRO _spark_contains(l, x) AS
     CASE WHEN list_contains(l, x) THEN TRUE WHEN x IS NOT NULL AND len(l) = list_count(l) THEN FALSE END;
@@ -152,6 +273,21 @@ CREATE OR REPLACE MACRO _spark_distinct(l) AS list_filter(l, lambda x, i: coales
 -- Spark reads JSON with single quotes, or with mistakes after the field.
 CREATE OR REPLACE MACRO _spark_valid(j) AS
     CASE WHEN json_valid(j) THEN j WHEN j IS NOT NULL THEN _spark_stop_text('[UNKNOWN] a field of a text that is not JSON', j) END;
+
+-- A field of JSON: NULL in an array is a text, and a number that is too large is infinite.
+CREATE OR REPLACE MACRO _spark_field(j, path) AS CASE
+    WHEN ends_with(path, ']') AND json_type(_spark_valid(j), path) = 'NULL'
+        THEN _spark_stop_text('[UNKNOWN] GET_JSON_OBJECT of a null in an array', j)
+    WHEN regexp_matches(_spark_valid(j) ->> path, '[0-9][eE][+-]?[0-9]{3}')
+        THEN _spark_stop_text('[UNKNOWN] GET_JSON_OBJECT of a large or small number', j)
+    ELSE _spark_valid(j) ->> path
+END;
+
+-- A SUM of whole numbers is a BIGINT, in DuckDB a HUGEINT.
+CREATE OR REPLACE MACRO _spark_sum(x) AS CASE
+    WHEN typeof(x) = 'HUGEINT' AND abs(CAST(x AS DOUBLE)) > 9.2e18 THEN _spark_stop('[UNKNOWN] a SUM too large for BIGINT', x)
+    ELSE x
+END;
 
 -- A date plus days is a date.
 CREATE OR REPLACE MACRO _spark_plus

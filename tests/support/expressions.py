@@ -21,6 +21,9 @@ import duckdb
 from ruamel.yaml import YAML
 from sqlglot import exp
 
+from scdgen.duck.database import translate_error
+from scdgen.errors import DataError
+
 FOLDER = Path(__file__).parents[1] / "cases" / "expressions"
 _WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
 _TIMES = {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPNTZ}
@@ -142,12 +145,13 @@ class Outcome(str, Enum):
     REFUSED = "refused"
     STOPS = "stops where Spark has a value"
     LENIENT = "accepts what Spark refuses"
+    MISLEADS = "stops as for wrong data where Spark has a value"
     ANOTHER_VALUE = "another value"
 
     @property
     def is_silently_wrong(self) -> bool:
         """Whether a user would not notice."""
-        return self in (Outcome.LENIENT, Outcome.ANOTHER_VALUE)
+        return self in (Outcome.LENIENT, Outcome.MISLEADS, Outcome.ANOTHER_VALUE)
 
 
 @dataclass(frozen=True)
@@ -208,7 +212,9 @@ def _judge(
 
 def _outcome(answer: Answer, kind: str | None, value: Any) -> Outcome:
     if isinstance(value, duckdb.Error):
-        return Outcome.AGREES if is_error(answer, kind) else Outcome.STOPS
+        if is_error(answer, kind):
+            return Outcome.AGREES
+        return Outcome.MISLEADS if isinstance(translate_error(value), DataError) else Outcome.STOPS
     if is_error(answer, kind):
         return Outcome.LENIENT
     assert kind is not None
@@ -285,7 +291,8 @@ def _is_same(answer: Answer, kind: exp.DataType | None, value: Any) -> bool:
         case exp.DType.FLOAT | exp.DType.DOUBLE:
             return isinstance(value, float) and _is_same_float(float(answer), value, kind.this == exp.DType.FLOAT)
         case exp.DType.DECIMAL:
-            return _is_exact(value) and Decimal(value).as_tuple() == Decimal(answer).as_tuple()
+            digits = int(kind.expressions[1].name)  # Python may have got 1.0E-8 for 0.00000001
+            return _is_exact(value) and Decimal(value).as_tuple() == Decimal(f"{Decimal(answer):.{digits}f}").as_tuple()
         case exp.DType.BOOLEAN:
             return isinstance(value, bool) and value == answer
     if kind.this in _WHOLE:

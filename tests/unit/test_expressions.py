@@ -1,22 +1,24 @@
 """What DuckDB says of users' expressions, compared with the answers of Spark in tests/cases/expressions.
 
-``wrong.txt`` there lists the expressions for which DuckDB gives another value than Spark, or accepts what Spark
-refuses. It only shrinks: each is to get a rule or to be refused, before a command plays users' own cases on DuckDB.
+A translation may be refused, or stop where Spark has a value. None may give another value, stop as for wrong data, or
+accept what Spark refuses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import duckdb
 import pytest
 import sqlglot
 
-from scdgen.duck.known import USERS, UnknownError, require_known, require_written_casts
+from scdgen.duck.known import NAMES, USERS, UnknownError, find_calls, require_known_text
 from scdgen.duck.translate import Translator
 from scdgen.patterns.render import read_file
 from scdgen.sql.tokens import DIALECT
-from tests.support.expressions import FOLDER, Refused, Topic, Verdict, compare, read_topics
+from tests.support.expressions import Outcome, Refused, Topic, Verdict, compare, is_error, read_answers, read_topics
 
 TOPICS = read_topics()
 
@@ -26,10 +28,7 @@ def _translator(topic: Topic) -> Callable[[str], str]:
 
     def translate(expression: str) -> str:
         try:
-            tree = sqlglot.parse_one(expression, read=DIALECT)
-            for node in tree.walk():
-                require_known(node, USERS)
-            require_written_casts(tree, types)
+            require_known_text(expression, lambda _: types)
             return Translator().translate_expression(expression)
         except (UnknownError, sqlglot.errors.ParseError) as error:
             raise Refused(str(error)) from error
@@ -37,15 +36,52 @@ def _translator(topic: Topic) -> Callable[[str], str]:
     return translate
 
 
-def _judge(topic: Topic) -> list[Verdict]:
+@functools.cache
+def _judge(name: str, with_types: bool = True) -> list[Verdict]:
+    (topic,) = (topic for topic in TOPICS if topic.name == name)
     database = duckdb.connect()
     database.execute("PRAGMA disable_optimizer")
     database.execute(read_file("duckdb/macros.sql"))
-    return list(compare(database, _translator(topic), [topic]))
+    return list(compare(database, _translator(topic if with_types else replace(topic, types={})), [topic]))
 
 
-@pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
-def test_wrong_translations_only_shrink(topic: Topic) -> None:
-    listed = [line.partition(": ") for line in (FOLDER / "wrong.txt").read_text().splitlines()]
-    wrong = {verdict.expression for verdict in _judge(topic) if verdict.outcome.is_silently_wrong}
-    assert wrong == {expression for name, _, expression in listed if name == topic.name}
+def _list_wrong(verdicts: Iterable[Verdict]) -> list[str]:
+    return [
+        f"{one.expression}, row {one.row}: {one.outcome.value}: {one.spark} in Spark, {one.duckdb} in DuckDB"
+        for one in verdicts
+        if one.outcome.is_silently_wrong
+    ]
+
+
+@pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
+def test_no_translation_is_silently_wrong(name: str) -> None:
+    assert _list_wrong(_judge(name)) == []
+
+
+@pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
+def test_no_translation_is_silently_wrong_where_types_are_not_known(name: str) -> None:
+    assert _list_wrong(_judge(name, with_types=False)) == []
+
+
+@functools.cache
+def _compared() -> frozenset[str]:
+    """The nodes and the functions of all expressions for which DuckDB has Spark's values, not errors or NULL alone."""
+    found = set()
+    for topic in TOPICS:
+        answers = read_answers(topic.name)
+        for verdict in _judge(topic.name):
+            kind, *values = answers[verdict.expression]
+            if verdict.outcome is not Outcome.AGREES or all(value is None or is_error(value, kind) for value in values):
+                continue
+            tree = sqlglot.parse_one(verdict.expression, read=DIALECT)
+            found |= {type(node).__name__ for node in tree.walk()} | find_calls(verdict.expression, tree)
+    return frozenset(found)
+
+
+def test_each_entry_of_the_allow_list_is_compared_with_spark() -> None:
+    """To add an entry, add expressions on its edge values to tests/cases/expressions and record Spark's answers."""
+    assert sorted((USERS | NAMES) - _compared()) == []
+
+
+def test_an_entry_without_expressions_is_found() -> None:
+    assert sorted({"Sqrt", "SQRT", "Abs", "ABS"} - _compared()) == ["SQRT", "Sqrt"]
