@@ -41,8 +41,8 @@ _QUERIES = """
 _TEMPLATES = """
     ArrayDistinct ArrayExcept ArraySort ArrayToString ArrayUniqueAgg CheckColumnConstraint ColumnConstraint ColumnDef
     Create CurrentTimezone Distribute Insert JSONFormat Lambda MapFromEntries MapKeys Merge NotNullColumnConstraint
-    OptionsProperty Properties Property Posexplode Return Schema SortArray Stack StrToDate TemporaryProperty Transform Typeof
-    Update UserDefinedFunction Uuid When Whens
+    OptionsProperty Properties Property Posexplode Return Schema SortArray Stack StrToDate TemporaryProperty Transform
+    Typeof Update UserDefinedFunction Uuid When Whens
 """
 USERS = frozenset((_VALUES + _QUERIES).split())
 """What a user's expression may have."""
@@ -63,7 +63,7 @@ _CALLS_OF_QUERIES = """
     ANY_VALUE BOOL_AND BOOL_OR COUNT COUNT_IF EXPLODE FIRST_VALUE LAG LAST_VALUE LEAD MAX MAX_BY MIN MIN_BY RANK
     ROW_NUMBER SUM
 """
-# What may stand before a parenthesis and is no call.
+# What may stand before a parenthesis without being a call.
 _WORDS = """
     ALL AND AS BETWEEN BY CASE CHAR DEC DECIMAL DISTINCT DIV ELSE EXCEPT EXISTS FILTER FROM HAVING IN INTERVAL IS JOIN
     LATERAL LIKE LIMIT NOT NUMERIC ON OR OVER RLIKE SELECT THEN UNION USING VALUES VARCHAR WHEN WHERE

@@ -18,9 +18,9 @@ ALLOWED = {
     "cases/spark.py": 12,  # rows as text, put into a view
     "cli/explain.py": 2,
     "cli/main.py": 2,
-    "duck/database.py": 25,  # rows as text, put into a table; actions of a MERGE
-    "duck/known.py": 2,  # a message
-    "duck/rules.py": 8,  # constructs that messages name
+    "duck/database.py": 26,  # rows as text, put into a table; actions of a MERGE
+    "duck/known.py": 7,  # words before a parenthesis; messages
+    "duck/rules.py": 9,  # constructs that messages name
     "duck/translate.py": 1,
     "engine/engine.py": 5,
     "engine/failures.py": 1,
