@@ -310,9 +310,7 @@ def translate_error(error: duckdb.Error) -> Exception:
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
-    if (
-        isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text
-    ):  # Spark may have room for the value
+    if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text:
         return UnknownError("a value out of range")  # Spark may have room for it
     line = text.splitlines()[0]
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):

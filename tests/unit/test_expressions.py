@@ -13,6 +13,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from scdgen.duck.known import NAMES, USERS, UnknownError, find_calls, require_known_text
 from scdgen.duck.translate import Translator
@@ -85,3 +86,23 @@ def test_each_entry_of_the_allow_list_is_compared_with_spark() -> None:
 
 def test_an_entry_without_expressions_is_found() -> None:
     assert sorted({"Sqrt", "SQRT", "Abs", "ABS"} - _compared()) == ["SQRT", "Sqrt"]
+
+
+# The tree of each is that of a text that is translated.
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("DATE_TRUNC(month, at)", "DATE_TRUNC to a unit that is not a literal"),
+        ("DATEDIFF(/* whole */ DAY, at, at)", "DATEDIFF of a unit"),
+        ("GET_JSON_OBJECT(month, 'b')", "GET_JSON_OBJECT of this path"),
+        ("CONCAT(GET_JSON_OBJECT(month, 'b'), GET_JSON_OBJECT(month, '$.b'))", "GET_JSON_OBJECT of this path"),
+        ("NVL(month, 'a', 'b')", "NVL of other than two values"),
+        ("CONCAT('it''s', month)", "two texts side by side"),
+        ("CharIndex('a', month)", "the function CHARINDEX"),
+        ("(SELECT ARG_MAX(month, at) FROM t)", "the function ARG_MAX"),
+    ],
+)
+def test_what_only_the_text_shows_is_refused(text: str, refusal: str) -> None:
+    types = {name: exp.DataType.build(kind) for name, kind in (("month", "text"), ("at", "timestamp"))}
+    with pytest.raises(UnknownError, match=refusal):
+        require_known_text(text, lambda _: types)
