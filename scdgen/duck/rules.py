@@ -107,29 +107,29 @@ def _cast(node: exp.Cast) -> exp.Expr:
     """A cast to a whole number cuts, a text is a number or a time only in Spark's forms, and its zone counts.
 
     >>> show("SELECT CAST(a AS INT), TRY_CAST(a AS DATE), CAST(a AS TIMESTAMP), CAST(a AS STRING), CAST('1' AS INT)")
-    SELECT CAST(_SPARK_WHOLE(a) AS INT), TRY_CAST(_SPARK_TRY_DATE(a) AS DATE), CAST(_SPARK_INSTANT(a) AS TIMESTAMP), CAST(_SPARK_TEXT(a) AS TEXT), CAST('1' AS INT)
+    SELECT CAST(_SPARK_WHOLE(a, FALSE) AS INT), TRY_CAST(_SPARK_DATE(a, TRUE) AS DATE), CAST(_SPARK_INSTANT(a, FALSE) AS TIMESTAMP), CAST(_SPARK_TEXT(a) AS TEXT), CAST('1' AS INT)
     """  # noqa: E501
     is_local = node.to.this == exp.DType.TIMESTAMPNTZ
     kind, value = translate_type(node.to), node.this
     if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and _is_plain(value, kind.this)):
         return node
-    tries = "try_" if isinstance(node, exp.TryCast) else ""
+    tries = exp.Boolean(this=isinstance(node, exp.TryCast))
     if kind.this in _TEXTS:
         if not isinstance(value, exp.Anonymous) or value.name.startswith("_spark_"):
             node.set("this", call("_spark_text", value))
     elif kind.this in _WHOLE:
-        node.set("this", call(f"_spark_{tries}whole", value))
+        node.set("this", call("_spark_whole", value, tries))
     elif kind.this in _TIMES:
         wanted = "date" if kind.this == exp.DType.DATE else "local" if is_local else "instant"
-        node.set("this", call(f"_spark_{tries}{wanted}", value))
+        node.set("this", call(f"_spark_{wanted}", value, tries))
     elif kind.this in _FRACTIONS:
         digits = call("_spark_digits", value) if kind.this == exp.DType.DECIMAL else value
-        node.set("this", call(f"_spark_{tries}number", digits))
-    elif kind.this == exp.DType.BOOLEAN and not tries:
+        node.set("this", call("_spark_number", digits, tries))
+    elif kind.this == exp.DType.BOOLEAN and not tries.this:
         node.set("this", call("_spark_truth", value))
     elif kind.this == exp.DType.BINARY:
         node.set("this", call("_spark_bytes", value))
-    elif kind.this in exp.DataType.NESTED_TYPES and not tries:
+    elif kind.this in exp.DataType.NESTED_TYPES and not tries.this:
         node.set("this", call("_spark_nested", value, exp.Cast(this=exp.Null(), to=kind.copy())))
     else:
         raise UnknownError(f"a cast to {node.to.sql(DIALECT)}")
@@ -173,7 +173,7 @@ def _read_pattern(node: exp.Expr) -> exp.Expr:
     r"""A pattern of times reads and writes only its own form; sqlglot copies the parts that it does not know as text.
 
     >>> show("SELECT TO_DATE(a, 'dd.MM.yyyy'), DATE_FORMAT(DATE '2024-01-01', 'yyyyMMdd')")
-    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(_SPARK_DATED(CAST(_SPARK_INSTANT(CAST('2024-01-01' AS DATE)) AS TIMESTAMP)), '%Y%m%d')
+    SELECT CAST(_SPARK_PARSE(a, '%d.%m.%Y', '[0-9]{2}\.[0-9]{2}\.[0-9]{4}') AS DATE), STRFTIME(_SPARK_DATED(CAST(_SPARK_INSTANT(CAST('2024-01-01' AS DATE), FALSE) AS TIMESTAMP)), '%Y%m%d')
     >>> show("SELECT DATE_FORMAT(b, 'Q')")
     Traceback (most recent call last):
     scdgen.duck.known.UnknownError: the pattern Q: use --engine spark
@@ -264,7 +264,7 @@ def _typed_case(node: exp.Case) -> exp.Expr:
     """``CASE WHEN TYPEOF(x) = 'string' THEN TRY_CAST(x AS t) ELSE x END``: branches have one type in DuckDB.
 
     >>> show("SELECT CASE WHEN TYPEOF(x) = 'string' THEN TRY_CAST(x AS DOUBLE) ELSE x END")
-    SELECT TRY_CAST(_SPARK_TRY_NUMBER(x) AS DOUBLE)
+    SELECT TRY_CAST(_SPARK_NUMBER(x, TRUE) AS DOUBLE)
     """
     first, rest = node.args["ifs"][0], node.args.get("default")
     tests_type = any(inside.name == "_spark_type" for inside in first.this.find_all(exp.Anonymous))
@@ -418,7 +418,7 @@ def _as_date(node: exp.Expr) -> exp.Expr:
     """DATE_ADD and ADD_MONTHS give dates; in DuckDB timestamps. A text is one as in a cast.
 
     >>> show("SELECT ADD_MONTHS(a, 1)")
-    SELECT CAST(CAST(CAST(_SPARK_DATE(a) AS DATE) + INTERVAL 1 MONTH AS DATE) AS DATE)
+    SELECT CAST(CAST(CAST(_SPARK_DATE(a, FALSE) AS DATE) + INTERVAL 1 MONTH AS DATE) AS DATE)
     """
     node.set("this", _cast(exp.Cast(this=node.this, to=exp.DataType.build("date"))))
     return exp.cast(node.copy(), "date")

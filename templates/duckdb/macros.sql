@@ -20,48 +20,31 @@ CREATE OR REPLACE MACRO _spark_refuse(what) AS CAST('[UNKNOWN] a cast ' || what 
 -- A text without the signs around it that a cast passes over: of ASCII, white space and control characters.
 CREATE OR REPLACE MACRO _spark_trim(x) AS regexp_replace(x, '^[\x00-\x20\x7F]+|[\x00-\x20\x7F]+$', '', 'g');
 
--- Casts to whole numbers: text without a fraction, numbers cut and not rounded. A TIMESTAMP is its seconds, and a
--- TIMESTAMP_NTZ, which DuckDB does not know, is none.
+-- Casts, and with `tries` TRY_CASTs. To whole numbers: text without a fraction, numbers cut and not rounded. A TIMESTAMP
+-- is its seconds, and a TIMESTAMP_NTZ, which DuckDB does not know, is none.
 CREATE OR REPLACE MACRO _spark_whole
-    (x BIGINT) AS x,
-    (x VARCHAR) AS CASE
-        WHEN regexp_full_match(_spark_trim(x), '[+-]?[0-9]+') OR x IS NULL THEN _spark_trim(x)
-        ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a whole number', x)
+    (x BIGINT, tries) AS x,
+    (x VARCHAR, tries) AS CASE
+        WHEN regexp_full_match(_spark_trim(x), '[+-]?[0-9]+') THEN _spark_trim(x)
+        WHEN NOT tries THEN _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a whole number', x)
     END,
-    (x DOUBLE) AS CAST(trunc(x) AS HUGEINT),
-    (x DECIMAL(38, 18)) AS trunc(x),
-    (x BOOLEAN) AS CASE WHEN x THEN 1 WHEN NOT x THEN 0 END,
-    (x DATE) AS _spark_refuse('of a DATE to a number'),
-    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
+    (x DOUBLE, tries) AS CASE WHEN tries THEN TRY_CAST(trunc(x) AS HUGEINT) ELSE CAST(trunc(x) AS HUGEINT) END,
+    (x DECIMAL(38, 18), tries) AS trunc(x),
+    (x BOOLEAN, tries) AS CASE WHEN x THEN 1 WHEN NOT x THEN 0 END,
+    (x DATE, tries) AS _spark_refuse('of a DATE to a number'),
+    (x TIMESTAMP, tries) AS _spark_refuse('of a time to a number');
 
-CREATE OR REPLACE MACRO _spark_try_whole
-    (x BIGINT) AS x,
-    (x DOUBLE) AS TRY_CAST(trunc(x) AS HUGEINT),
-    (x DECIMAL(38, 18)) AS trunc(x),
-    (x VARCHAR) AS CASE WHEN regexp_full_match(_spark_trim(x), '[+-]?[0-9]+') THEN _spark_trim(x) END,
-    (x DATE) AS _spark_refuse('of a DATE to a number'),
-    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
-
--- Casts to other numbers: a text is one in its plain form, and a fraction is rounded by its digits.
+-- To other numbers: a text is one in its plain form, and a fraction is rounded by its digits.
 CREATE OR REPLACE MACRO _spark_number
-    (x) AS x,
-    (x VARCHAR) AS CASE
-        WHEN regexp_full_match(_spark_trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') OR x IS NULL
-            THEN _spark_trim(x)
-        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$|[^\x00-\x7F]') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
-        ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a number', x)
-    END,
-    (x DATE) AS _spark_refuse('of a DATE to a number'),
-    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
-
-CREATE OR REPLACE MACRO _spark_try_number
-    (x) AS x,
-    (x VARCHAR) AS CASE
+    (x, tries) AS x,
+    (x VARCHAR, tries) AS CASE
         WHEN regexp_full_match(_spark_trim(x), '[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?') THEN _spark_trim(x)
-        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$|[^\x00-\x7F]') THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
+        WHEN regexp_matches(x, '(?i)nan|inf|[0-9.][df]\s*$|[^\x00-\x7F]')
+            THEN _spark_stop_text('[UNKNOWN] a cast of this text to a number', x)
+        WHEN NOT tries THEN _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a number', x)
     END,
-    (x DATE) AS _spark_refuse('of a DATE to a number'),
-    (x TIMESTAMP) AS _spark_refuse('of a time to a number');
+    (x DATE, tries) AS _spark_refuse('of a DATE to a number'),
+    (x TIMESTAMP, tries) AS _spark_refuse('of a time to a number');
 
 -- A cast of a fraction to DECIMAL rounds its digits, not the binary number.
 CREATE OR REPLACE MACRO _spark_digits(x) AS x, (x DOUBLE) AS CAST(x AS VARCHAR), (x DECIMAL(38, 18)) AS x, (x BIGINT) AS x;
@@ -144,15 +127,10 @@ CREATE OR REPLACE MACRO _spark_full_date(x) AS CASE
 END;
 
 -- A text that is no date or time, or may be one for Spark: a longer year, a sign, an hour alone, the name of a zone.
-CREATE OR REPLACE MACRO _spark_no_time(x, wanted) AS CASE
-    WHEN regexp_matches(_spark_trim(x), '^([+-]|[0-9]+[-:]|T|[0-9]{5,7}([^0-9]|$))') OR regexp_matches(_spark_trim(x), '^0000')
+CREATE OR REPLACE MACRO _spark_no_time(x, wanted, tries) AS CASE
+    WHEN regexp_matches(_spark_trim(x), '^([+-]|[0-9]+[-:]|T|[0-9]{5,7}([^0-9]|$)|0000)')
         THEN _spark_stop_text('[UNKNOWN] a cast of this text to a ' || wanted, x)
-    ELSE _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a ' || wanted, x)
-END;
-
-CREATE OR REPLACE MACRO _spark_try_no_time(x, wanted) AS CASE
-    WHEN regexp_matches(_spark_trim(x), '^([+-]|[0-9]+[-:]|T|[0-9]{5,7}([^0-9]|$))') OR regexp_matches(_spark_trim(x), '^0000')
-        THEN _spark_stop_text('[UNKNOWN] a cast of this text to a ' || wanted, x)
+    WHEN NOT tries THEN _spark_stop_text('[CAST_INVALID_INPUT] ' || x || ' is not a ' || wanted, x)
 END;
 
 -- Casts to DATE: of a text, what follows the day is not read.
@@ -160,21 +138,12 @@ CREATE OR REPLACE MACRO _spark_is_date(x) AS
     regexp_full_match(_spark_trim(x), '(?s)[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?)?') AND NOT starts_with(_spark_trim(x), '0000');
 
 CREATE OR REPLACE MACRO _spark_date
-    (x) AS _spark_refuse('of this type to DATE'),
-    (x TIMESTAMP) AS x,
-    (x DATE) AS x,
-    (x VARCHAR) AS CASE
+    (x, tries) AS _spark_refuse('of this type to DATE'),
+    (x TIMESTAMP, tries) AS x,
+    (x DATE, tries) AS x,
+    (x VARCHAR, tries) AS CASE
         WHEN _spark_is_date(x) THEN _spark_full_date(regexp_extract(_spark_trim(x), '^[0-9-]+'))
-        ELSE _spark_no_time(x, 'DATE')
-    END;
-
-CREATE OR REPLACE MACRO _spark_try_date
-    (x) AS _spark_refuse('of this type to DATE'),
-    (x TIMESTAMP) AS x,
-    (x DATE) AS x,
-    (x VARCHAR) AS CASE
-        WHEN _spark_is_date(x) THEN _spark_full_date(regexp_extract(_spark_trim(x), '^[0-9-]+'))
-        ELSE _spark_try_no_time(x, 'DATE')
+        ELSE _spark_no_time(x, 'DATE', tries)
     END;
 
 -- Casts to TIMESTAMP: a number is seconds, and a text with a zone is a time of UTC.
@@ -183,45 +152,30 @@ CREATE OR REPLACE MACRO _spark_is_time(x, zone) AS regexp_full_match(
     '[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?(' || zone || ')?)?)?)?'
 ) AND NOT starts_with(_spark_trim(x), '0000');
 
-CREATE OR REPLACE MACRO _spark_instant
-    (x) AS _spark_refuse('of this type to TIMESTAMP'),
-    (x TIMESTAMP) AS x,
-    (x DATE) AS x,
-    (x VARCHAR) AS CAST(CASE
-        WHEN _spark_is_time(x, 'Z| UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]') THEN _spark_full_date(_spark_trim(x))
-        ELSE _spark_no_time(x, 'TIMESTAMP')
-    END AS TIMESTAMPTZ),
-    (x DOUBLE) AS make_timestamp(CAST(x * 1000000 AS BIGINT)),
-    (x BIGINT) AS make_timestamp(x * 1000000);
+CREATE OR REPLACE MACRO _spark_instant_text(x, tries) AS CASE
+    WHEN _spark_is_time(x, 'Z| UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]') THEN _spark_full_date(_spark_trim(x))
+    ELSE _spark_no_time(x, 'TIMESTAMP', tries)
+END;
 
-CREATE OR REPLACE MACRO _spark_try_instant
-    (x) AS _spark_refuse('of this type to TIMESTAMP'),
-    (x TIMESTAMP) AS x,
-    (x DATE) AS x,
-    (x VARCHAR) AS TRY_CAST(CASE
-        WHEN _spark_is_time(x, 'Z| UTC|[+-](0[0-9]|1[0-4]):[0-5][0-9]') THEN _spark_full_date(_spark_trim(x))
-        ELSE _spark_try_no_time(x, 'TIMESTAMP')
-    END AS TIMESTAMPTZ),
-    (x DOUBLE) AS make_timestamp(CAST(x * 1000000 AS BIGINT)),
-    (x BIGINT) AS make_timestamp(x * 1000000);
+CREATE OR REPLACE MACRO _spark_instant
+    (x, tries) AS _spark_refuse('of this type to TIMESTAMP'),
+    (x TIMESTAMP, tries) AS x,
+    (x DATE, tries) AS x,
+    (x VARCHAR, tries) AS CASE
+        WHEN tries THEN TRY_CAST(_spark_instant_text(x, tries) AS TIMESTAMPTZ)
+        ELSE CAST(_spark_instant_text(x, tries) AS TIMESTAMPTZ)
+    END,
+    (x DOUBLE, tries) AS make_timestamp(CAST(x * 1000000 AS BIGINT)),
+    (x BIGINT, tries) AS make_timestamp(x * 1000000);
 
 -- Casts to TIMESTAMP_NTZ: a text has no zone.
 CREATE OR REPLACE MACRO _spark_local
-    (x) AS _spark_refuse('of this type to TIMESTAMP_NTZ'),
-    (x TIMESTAMP) AS x,
-    (x DATE) AS x,
-    (x VARCHAR) AS CASE
-        WHEN _spark_is_time(x, 'Z{9}') THEN _spark_full_date(_spark_trim(x))
-        ELSE _spark_no_time(x, 'TIMESTAMP_NTZ')
-    END;
-
-CREATE OR REPLACE MACRO _spark_try_local
-    (x) AS _spark_refuse('of this type to TIMESTAMP_NTZ'),
-    (x TIMESTAMP) AS x,
-    (x DATE) AS x,
-    (x VARCHAR) AS CASE
-        WHEN _spark_is_time(x, 'Z{9}') THEN _spark_full_date(_spark_trim(x))
-        ELSE _spark_try_no_time(x, 'TIMESTAMP_NTZ')
+    (x, tries) AS _spark_refuse('of this type to TIMESTAMP_NTZ'),
+    (x TIMESTAMP, tries) AS x,
+    (x DATE, tries) AS x,
+    (x VARCHAR, tries) AS CASE
+        WHEN _spark_is_time(x, '') THEN _spark_full_date(_spark_trim(x))
+        ELSE _spark_no_time(x, 'TIMESTAMP_NTZ', tries)
     END;
 
 -- Casts to text: Java writes other digits of large and small numbers, and other brackets.
