@@ -12,9 +12,10 @@ from typing import Any
 import duckdb
 
 from scdgen import sql
-from scdgen.duck.known import UnknownError, require_known_spec
+from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
+from scdgen.duck.users import require_known_spec
 from scdgen.errors import DataError, EngineError
 from scdgen.patterns.compile import Compiled, bind, compile_spec
 from scdgen.patterns.pattern import pattern_of

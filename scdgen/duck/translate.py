@@ -2,7 +2,8 @@
 
 sqlglot parses with its Databricks dialect and prints with its DuckDB dialect. :mod:`scdgen.duck.rules` changes the tree
 where that would print another meaning, ``templates/duckdb/macros.sql`` has what DuckDB lacks, and
-:mod:`scdgen.duck.known` refuses the rest, because most wrong translations do not fail: they return other values.
+:mod:`scdgen.duck.known` and :mod:`scdgen.duck.users` refuse the rest, because most wrong translations do not fail: they
+return other values.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ ALLOWED = {
     "cli/explain.py": 2,
     "cli/main.py": 2,
     "duck/database.py": 26,  # rows as text, put into a table; actions of a MERGE
-    "duck/known.py": 7,  # words before a parenthesis; messages
+    "duck/known.py": 5,  # words before a parenthesis
     "duck/rules.py": 9,  # constructs that messages name
     "duck/translate.py": 1,
+    "duck/users.py": 2,  # messages
     "engine/engine.py": 5,
     "engine/failures.py": 1,
     "engine/session.py": 4,
