@@ -301,12 +301,14 @@ class Database:
 
 
 def translate_error(error: duckdb.Error) -> Exception:
-    """Return the error that a user sees: a rule of the generated SQL, a value that does not convert, or a failure.
+    r"""Return the error that a user sees: a rule of the generated SQL, a value that does not convert, or a failure.
 
     >>> translate_error(duckdb.InvalidInputException("Invalid Input Error: [SCDGEN_LATE] t: 2 rows are late")).rule
     'late'
+    >>> translate_error(duckdb.ConversionException("[UNKNOWN] a cast\n\nLINE 1: ... ERROR('[SCDGEN_LATE] t')")).what
+    'a cast'
     """
-    text = str(error)
+    text = str(error).partition("\nLINE ")[0]  # without the part of the statement that DuckDB adds
     if found := re.search(r"\[SCDGEN_([A-Z0-9_]+)\] (.*)", text):
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
