@@ -83,10 +83,8 @@ def _try(spec: Spec, rows: Rows, place: str, tried: Path, world: World) -> str:
     tried.write_text(_write(spec, rows, origin, ""), encoding="utf-8")
     (case,) = read_case_file(tried)
     play(case, world)
-    columns = [
-        name for name in (*spec.columns, *_times(spec))
-        if world.read(_select(spec, [name]))[0][name] in READABLE
-    ]  # fmt: skip
+    kinds = world.read(_select(spec, (*spec.columns, *_times(spec))))[0]
+    columns = [name for name, kind in kinds.items() if kind in READABLE]
     for some in (columns, [name for name in columns if name in spec.columns]):
         found = world.read(_select(spec, some))[1]
         expect = format_block(some, [row for row in found if not any(map(_has_lines, row))])
@@ -158,14 +156,15 @@ def _list_needed(spec: Spec) -> list[str]:
 def _list_joined(spec: Spec, alias: str) -> dict[str, str]:
     """Return name -> type of the columns of a joined table that a spec reads."""
     joined = spec.source.join[alias]
-    found = {column: spec.columns[key].type for key, column in joined.keys.items()}
-    for name in spec.columns:
-        for word in re.findall(rf"\b{alias}\.(\w+)", spec.column_source(name)):
-            found.setdefault(word, spec.columns[name].type)
+    found = {column.lower(): spec.columns[key].type for key, column in joined.keys.items()}
+    for name, option in spec.columns.items():
+        for parts in sorted(sql.expression(spec.column_source(name)).names):
+            if parts[0] == alias.lower() and len(parts) > 1:
+                found.setdefault(parts[1], option.type)
     for text in (joined.start, joined.end):
-        found |= dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text), spec.history.type)
-    for word in re.findall(r"[A-Za-z_]\w*", joined.where or ""):
-        found.setdefault(word, "string")
+        found |= dict.fromkeys(sorted(sql.expression(text).columns), spec.history.type)
+    for column in sorted(sql.expression(joined.where).columns) if joined.where else ():
+        found.setdefault(column, "string")
     return found
 
 
