@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -90,7 +90,6 @@ class Case(Model):
     """One scenario: with a spec of its own, or one of a file, whose table and sources it then has."""
 
     name: Text
-    tier: Literal["test", "long"] = "test"
     why: Text | None = None
     spec: dict[str, Any] | None = None
     schema_: str = Field(default="", validation_alias=AliasChoices("source schema", "schema"))

@@ -23,7 +23,7 @@ WRONG = [
     ("    - rows: |", "    - rowz: |", "batches 1 rowz: unknown field; "
      "did you mean 'rows'? (the fields: rows, tables, feed, facts, params, options, table, counts, error, again)"),
     ("  why: it is late", "  wy: it is late", "wy: unknown field; did you mean 'why'? "
-     "(the fields: name, tier, why, spec, source schema, schemas, tables, facts schema, given, batches, table, facts, "
+     "(the fields: name, why, spec, source schema, schemas, tables, facts schema, given, batches, table, facts, "
      "queries, views)"),
     ("1.50   | 2024-01-01", "2024-01-01", "batch 1: rows: '1  | 2024-01-01' has 2 cells; 3 columns are named"),
     ("1.50   |", "       |", "batch 1: rows: '1  |        | 2024-01-01': a cell is empty; write NULL or ''"),
