@@ -86,9 +86,8 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
             failure = difference
         except Exception as error:  # such as SQL whose translation is not known
             failure = Difference(_describe(case, translate_without_spec(error)))
-        lines = str(failure).splitlines()
-        message = lines[0] if lines else ""
-        if (failure.missing or failure.extra) and ": " not in message:
+        message = next(iter(str(failure).splitlines()), "")
+        if failure.missing or failure.extra:  # of which the message has only the place
             message += ": the rows are others"
         yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra)
 

@@ -34,7 +34,7 @@ _NO_FOLDER = "a file is where the table's folder should be; remove it, or name a
 
 # Pattern in the text of an error -> its line, with the pattern's groups in it; the first match wins. {where} is where
 # the spec has the name in the first group, {hint} the most similar of the names in the second group, {source} how the
-# caller passes rows.
+# caller passes rows, {value} the first group where it may hold values of rows.
 _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
@@ -62,7 +62,7 @@ _KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
      DataError, "two rows of one key and time are in the table; find them with `scdgen check`, and delete one"),
     (r"\[PYTHON_EXCEPTION\b.*?\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)",
-     DataError, "a Python function that the spec calls fails with {0}; fix it"),
+     DataError, "a Python function that the spec calls fails with {value}; fix it"),
     (r"(?:UnsupportedFileSystemException|No FileSystem for scheme).*?scheme \"?(\w+)\"?",
      DataError, "Spark knows no file system {0}; fix the path, or add the packages of this one with --conf "
      "spark.jars.packages=..."),
@@ -266,8 +266,8 @@ def _kind_and_line(
             parts = [_plain(part or "") for part in found.groups()]
             where = _where(spec, parts[0]) if spec is not None and "{where}" in line else ""
             source = option("--source", "source=")
-            values = tuple(parts) if pattern.startswith(r"\[PYTHON_EXCEPTION") else ()
-            return kind, line.format(*parts, where=where, hint=_hint(parts), source=source), values
+            value = parts[0] if "{value}" in line else ""
+            return kind, line.format(*parts, where=where, hint=_hint(parts), source=source, value=value), (value,)
     kind = DataError if _OF_USER.search(f"{type(error).__name__}: {text}") else EngineError
     line = _first_line(text)
     # Any of what follows the name of the condition.

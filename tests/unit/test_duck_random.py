@@ -5,6 +5,7 @@ To run one again: pytest tests/unit/test_duck_random.py --seed N --specs 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,12 +33,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", seeds(metafunc.config, _tiers(few, list(range(1, LONG + 1)))))
 
 
-def test_random_spec(seed: int) -> None:
+@pytest.fixture
+def side() -> Iterator[DuckSide]:
     side = DuckSide()
-    try:
-        play(side, make_case(seed, f"random.t{seed}", "none"))
-    finally:
-        side.database.close()
+    yield side
+    side.database.close()
+
+
+def test_random_spec(side: DuckSide, seed: int) -> None:
+    play(side, make_case(seed, f"random.t{seed}", "none"))
 
 
 @pytest.mark.parametrize("feed", ["changes", "snapshot"])
@@ -57,21 +61,13 @@ def test_random_scd0(feed: str) -> None:
     database.close()
 
 
-def test_random_combination(seed: int) -> None:
+def test_random_combination(side: DuckSide, seed: int) -> None:
     """More options at once, every pair of them: see tests/unit/test_random_specs.py."""
-    side = DuckSide()
-    try:
-        play(side, make_combined_case(seed, f"random.t{seed}", "none"))
-    finally:
-        side.database.close()
+    play(side, make_combined_case(seed, f"random.t{seed}", "none"))
 
 
-def test_random_change_feed(seed: int) -> None:
-    side = DuckSide()
-    try:
-        spec = play(side, make_cdc_case(seed, f"random.t{seed}", "none"))
-        if spec.quarantine is not None:
-            kept = side.read(f"SELECT rule, row_json FROM {spec.quarantine}")[1]
-            assert 0 < len(kept) == len(set(kept))
-    finally:
-        side.database.close()
+def test_random_change_feed(side: DuckSide, seed: int) -> None:
+    spec = play(side, make_cdc_case(seed, f"random.t{seed}", "none"))
+    if spec.quarantine is not None:
+        kept = side.read(f"SELECT rule, row_json FROM {spec.quarantine}")[1]
+        assert 0 < len(kept) == len(set(kept))
