@@ -5,6 +5,8 @@ Everything else is refused by default, because what DuckDB computes instead may 
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from scdgen.errors import UsageError
@@ -58,6 +60,10 @@ NAMES = frozenset((_CALLS + _CALLS_OF_QUERIES).split())
 """The functions that a user's expression may call."""
 WORDS = frozenset(_WORDS.split())
 """What may stand before a parenthesis without being a call."""
+TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
+"""A date or a time that both engines read alike."""
+JSON_PATH = re.compile(r"\$(\.\w+|\[\d+\])+")
+"""The path of a field of JSON that both read alike."""
 
 
 class UnknownError(UsageError):

@@ -16,7 +16,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from scdgen.duck.known import UnknownError, require_known
+from scdgen.duck.known import JSON_PATH, TIME_TEXT, UnknownError, require_known
 from scdgen.sql.tokens import DIALECT
 
 _WHOLE = {exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT}
@@ -141,8 +141,9 @@ def _is_plain(value: exp.Literal, kind: exp.DType) -> bool:
     if not value.is_string:
         digits = r"\d+" if kind in _WHOLE else r"\d+(\.\d+)?"
         return kind not in _TIMES and re.fullmatch(digits, value.name) is not None
-    form = r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?" if kind in _TIMES else r"[+-]?\d+"
-    return kind in _TEXTS or (kind in {*_TIMES, *_WHOLE, *_FRACTIONS} and bool(re.fullmatch(form, value.name)))
+    if kind in _TIMES:
+        return TIME_TEXT.fullmatch(value.name) is not None
+    return kind in _TEXTS or (kind in _WHOLE | _FRACTIONS and re.fullmatch(r"[+-]?\d+", value.name) is not None)
 
 
 def _add_interval(node: exp.Add | exp.Sub, times: Times) -> exp.Expr:
@@ -409,7 +410,7 @@ def _field(node: exp.JSONExtractScalar) -> exp.Expr:
     SELECT _SPARK_FIELD(a, '$.b')
     """
     path = node.expression.sql("duckdb").strip("'")
-    if not re.fullmatch(r"\$(\.\w+|\[\d+\])+", path):
+    if not JSON_PATH.fullmatch(path):
         raise UnknownError(f"GET_JSON_OBJECT with {path}")
     return call("_spark_field", node.this, exp.Literal.string(path))
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from scdgen import sql
-from scdgen.duck.known import NAMES, USERS, WORDS, UnknownError, require_known
+from scdgen.duck.known import JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
 from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.model import Spec
 from scdgen.spec.rules import sql_texts
@@ -51,7 +51,6 @@ _UNITS = {"YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECO
 _OF_ONE_TYPE = (exp.Coalesce, exp.Greatest, exp.Least, exp.Array)
 # DuckDB keeps decimals of up to so many digits in a whole number; the rules for the results differ above.
 _DIGITS = 18
-_TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 
 
 def require_known_spec(
@@ -128,7 +127,7 @@ def _require_spelling(text: str, node: exp.Expr) -> None:
             raise UnknownError(f"{name} to a unit that is not a literal")
         if name in {"NVL", "IFNULL"} and len(given) != 2:
             raise UnknownError(f"{name} of other than two values")
-        if isinstance(node, exp.JSONExtractScalar) and not re.fullmatch(r"\$(\.\w+|\[\d+\])+", literals[-1]):
+        if isinstance(node, exp.JSONExtractScalar) and not JSON_PATH.fullmatch(literals[-1]):
             raise UnknownError(f"{name} of this path")
     if isinstance(node, exp.Concat) and "start" not in node.meta:
         raise UnknownError("two texts side by side")
@@ -383,7 +382,7 @@ def _require_pair(one: exp.Expr, other: exp.Expr, reads_text: bool) -> None:
         return
     if reads_text and {first, second} == {_TEXT, _TIME}:
         text = one if first == _TEXT else other
-        if isinstance(text, exp.Literal) and _TIME_TEXT.fullmatch(text.name):
+        if isinstance(text, exp.Literal) and TIME_TEXT.fullmatch(text.name):
             return
     raise UnknownError(f"a cast between {first} and {second} that is not written")
 
