@@ -315,6 +315,8 @@ def translate_error(error: duckdb.Error) -> Exception:
         return UnknownError(found[1])
     if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text:
         return UnknownError("a value out of range")  # Spark may have room for it
+    if found := re.match(r"Catalog Error: Table with name (\S+) does not exist", text):
+        return EngineError(f"there are no rows of the table {found[1]}; give them under 'tables:'")
     line = text.splitlines()[0]
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
         return DataError(line, rule="cast")

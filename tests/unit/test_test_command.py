@@ -268,6 +268,15 @@ def test_drafts_pass_and_have_a_table(tmp_path: Path) -> None:
         assert played.message == "", path
 
 
+def test_table_without_rows_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = "{query: SELECT u.* FROM crm.updates AS u JOIN crm.other AS o ON u.id = o.id, effective_at: at}"
+    spec = SPEC.replace("{table: crm.updates, effective_at: at}", query)
+    case = {"name": "one", "tables": {"crm.updates": "id | city | at"}, "batches": [{"expect": "id"}]}
+    assert run(write_files(tmp_path, json.dumps({"spec": "customer.yml", "cases": [case]}), spec)) == 1
+    line = "  batch 1: there are no rows of the table other; give them under 'tables:'"
+    assert line in capsys.readouterr().out.splitlines()
+
+
 def test_draft_of_a_join_has_the_columns_that_it_reads(tmp_path: Path) -> None:
     (tmp_path / "both.yml").write_text("""
 target: crm.both
