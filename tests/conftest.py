@@ -36,7 +36,7 @@ SETTINGS = {
 # For every Spark that the tests start, in processes of their own too: two of them share two cores, and the threads of a
 # parallel collector would take from the other one. Java throws away compiled code, which it needs again, when the room
 # for it is full.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
