@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from scdgen.run.results import DiffResult, DiffRow
     from scdgen.spec.model import Spec
 
-TEMPLATE = "diff.html.j2"
-
 
 @click.command()
 @specs_argument
@@ -146,12 +144,12 @@ def as_object(found: DiffResult) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class DiffPage:
+class DiffPage(pages.PageFacts, template="diff.html.j2"):
     """The facts that the page's template prints.
 
     ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``kind`` is the type of the
     history's times, if the table keeps one. ``limit`` is the number of changes on the page if some were left out, else
-    ``None``. ``data`` is what the page's script reads, ``policy`` what a browser may use in the page.
+    ``None``. ``data`` is what the page's script reads.
     """
 
     target: str
@@ -161,7 +159,6 @@ class DiffPage:
     kind: str | None
     limit: int | None
     data: dict[str, Any]
-    policy: str = ""
 
 
 def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> str:
@@ -170,7 +167,7 @@ def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> 
     limit = len(found.rows) if found.is_cut else None
     kind = spec.history.type if spec.keeps_history else None
     page = DiffPage(found.target, spec.description, compared, counted, kind, limit, build_page_data(found, kind))
-    return pages.render(TEMPLATE, page, templates)
+    return pages.render(page, templates)
 
 
 def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError, nearest, option, quoted
-from scdgen.patterns.facts import Create, Rejects
+from scdgen.patterns.facts import Create, Facts, Rejects
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.members import Infer
-from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
+from scdgen.patterns.pattern import Lookups, Views, pattern_of
 from scdgen.patterns.queries import run_counts
-from scdgen.patterns.render import render_template
+from scdgen.patterns.render import render_facts
 from scdgen.patterns.variables import param_variables
 from scdgen.spec.model import Spec
 from scdgen.sql.literal import find_form
@@ -65,7 +65,7 @@ class Compiled:
 
     def hinted_merge(self) -> str:
         """Render the MERGE with the hint for a small batch, and the statements before it."""
-        return _text(pattern_of(self.spec).merge(self.spec, broadcasts=True), self.templates)
+        return render_facts(pattern_of(self.spec).merge(self.spec, broadcasts=True), self.templates)
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
@@ -107,25 +107,22 @@ def compile_spec(spec: Spec, templates: str | None = None) -> Compiled:
 def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
     pattern = pattern_of(spec)
     columns, history = pattern.columns(spec), pattern.history(spec)
-    create = Rendering("create.sql.j2", Create.of(spec, columns, history))
     infer = Infer.of(spec, history, columns) if history else None
-    checks = Rendering("checks.sql.j2", pattern.checks(spec))
     views = Views.of(spec, pattern.read(spec))
-    lookups = Rendering("lookups.sql.j2", Lookups.of(spec, views.read))
+
+    def text(facts: Facts | None) -> str:
+        return render_facts(facts, templates) if facts else ""
+
     return Scripts(
-        create=_text(create, templates),
-        merge=_text(pattern.merge(spec), templates),
-        plan=_text(pattern.plan(spec), templates),
-        checks=_text(checks, templates),
-        views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
-        lookups=_text(lookups, templates) if spec.lookups else "",
-        rejects=_text(Rendering("rejects.sql.j2", Rejects.of(spec)), templates) if spec.quarantine else "",
-        infer=_text(Rendering("infer.sql.j2", infer), templates) if infer else "",
+        create=text(Create.of(spec, columns, history)),
+        merge=text(pattern.merge(spec)),
+        plan=text(pattern.plan(spec)),
+        checks=text(pattern.checks(spec)),
+        views=text(views if views.any else None),
+        lookups=text(Lookups.of(spec, views.read) if spec.lookups else None),
+        rejects=text(Rejects.of(spec) if spec.quarantine else None),
+        infer=text(infer),
     )
-
-
-def _text(rendering: Rendering, templates: str | None = None) -> str:
-    return render_template(rendering.template, rendering.facts, templates)
 
 
 def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:

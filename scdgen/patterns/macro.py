@@ -9,7 +9,8 @@ import json
 from dataclasses import dataclass
 
 from scdgen.patterns.compile import render
-from scdgen.patterns.render import render_template
+from scdgen.patterns.facts import Facts
+from scdgen.patterns.render import render_facts
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import definition
@@ -32,7 +33,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Macro:
+class Macro(Facts, template="macro.sql.j2"):
     """The file of a model: ``create`` are statements, ``merge`` is one, all of them text that Jinja reads.
 
     ``facts`` is a literal of Jinja: the digest of the options, and the properties of the table that rows depend on.
@@ -55,7 +56,7 @@ def render_macro(model: Model, templates: str | None = None) -> str:
         create=tuple(map(_as_jinja, split_statements(scripts.create))),
         merge=_as_jinja(render_script(scripts.merge, templates).strip()),
     )
-    return render_template("macro.sql.j2", macro, templates)
+    return render_facts(macro, templates)
 
 
 def _as_jinja(text: str) -> str:

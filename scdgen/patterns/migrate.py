@@ -13,9 +13,9 @@ from typing import Literal
 from scdgen import sql
 from scdgen.errors import STATEMENT, UsageError
 from scdgen.patterns.columns import Target, hash_of, row_hash
-from scdgen.patterns.facts import keys_of
+from scdgen.patterns.facts import Facts, keys_of
 from scdgen.patterns.history import Times
-from scdgen.patterns.render import render_template
+from scdgen.patterns.render import render_facts
 from scdgen.patterns.sequence import sequence_type
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import TRACKED, names_as_json
@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Migrate:
+class Migrate(Facts, template="migrate.sql.j2"):
     """migrate.sql: the steps, and the keys and times of the table."""
 
     target: str
@@ -65,7 +65,7 @@ class Migrate:
 
 
 @dataclass(frozen=True)
-class StoredRows:
+class StoredRows(Facts, template="stored.sql.j2"):
     """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` follows from a version's neighbours."""
 
     target: str
@@ -107,7 +107,7 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
         sql.quote_parts(spec.target_parts), rows, (*values, *([action] if action else [])), tuple(values.values()),
         tuple(map(sql.quote, spec.keys)), Times(spec), action,
     )  # fmt: skip
-    return split_statements(render_template("stored.sql.j2", facts))[0]
+    return split_statements(render_facts(facts))[0]
 
 
 def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> str:
@@ -118,7 +118,7 @@ def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = 
     facts = Migrate(sql.quote_parts(spec.target_parts), tuple(steps), tuple(map(sql.quote, spec.keys)), Times(spec))
     if not facts.steps:
         return f"{line}; use {ADOPT}" if adopt else line
-    statements = split_statements(render_template("migrate.sql.j2", facts))
+    statements = split_statements(render_facts(facts))
     shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
     return "\n".join([f"{line}; {_PASTE}{f', then {ADOPT}' if adopt else ''}:", *shown])
 

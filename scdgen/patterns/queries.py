@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.patterns import source, variables
+from scdgen.patterns.checks import CheckCounts
 from scdgen.patterns.columns import Field, Target, field_of
-from scdgen.patterns.facts import Evolve, PlanShape, Unknown, literals
+from scdgen.patterns.facts import Evolve, Facts, PlanRows, PlanSample, PlanShape, Unknown, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
-from scdgen.patterns.pattern import Read, Rendering, pattern_of
+from scdgen.patterns.pattern import Read, pattern_of
 from scdgen.patterns.refusals import EXPECTATION
-from scdgen.patterns.render import render_template
+from scdgen.patterns.render import render_facts
 from scdgen.patterns.rows import Rows, left_out, read_rows
 from scdgen.patterns.source import SourceCast
 from scdgen.spec.model import Spec
@@ -25,21 +26,26 @@ from scdgen.spec.pattern import definition
 from scdgen.sql.tokens import split_statements
 
 
-def _query(rendering: Rendering, templates: str | None = None) -> str:
+def _query(facts: Facts, templates: str | None = None) -> str:
     """Render a single statement, without its semicolon."""
-    return render_template(rendering.template, rendering.facts, templates).strip().removesuffix(";")
+    return render_facts(facts, templates).strip().removesuffix(";")
 
 
 @dataclass(frozen=True)
-class Source:
-    """source_rows.sql and source_counts.sql."""
+class SourceRows(Facts, template="source_rows.sql.j2"):
+    """The typed rows of the source."""
 
     rows: Rows
 
 
+@dataclass(frozen=True)
+class SourceNumbers(SourceRows, template="source_counts.sql.j2"):
+    """The number of rows in the source, and of those that are left out."""
+
+
 def source_rows(spec: Spec) -> str:
     """Return the query of the source's typed rows, without the rules that stop a statement."""
-    return _query(Rendering("source_rows.sql.j2", Source(read_rows(spec, "incoming"))))
+    return _query(SourceRows(read_rows(spec, "incoming")))
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> str:
@@ -51,7 +57,7 @@ def source_counts(spec: Spec, wanted: bool = False) -> str:
     counts = wanted and spec.source.is_stored
     if spec.bad_rows != "skip" and not left_out(spec) and not counts:
         return ""
-    return _query(Rendering("source_counts.sql.j2", Source(read_rows(spec, "incoming"))))
+    return _query(SourceNumbers(read_rows(spec, "incoming")))
 
 
 def run_counts(spec: Spec) -> str | None:
@@ -59,8 +65,8 @@ def run_counts(spec: Spec) -> str | None:
 
     Runs after the statements before the MERGE, in the same session.
     """
-    rendering = pattern_of(spec).counts(spec)
-    return _query(rendering) if rendering else None
+    facts = pattern_of(spec).counts(spec)
+    return _query(facts) if facts else None
 
 
 def plan_shape(spec: Spec) -> PlanShape:
@@ -73,16 +79,16 @@ def plan_rows(spec: Spec) -> str:
 
     Runs after plan.sql has created its view, as :func:`plan_sample` does.
     """
-    return _query(Rendering("plan_rows.sql.j2", plan_shape(spec)))
+    return _query(PlanRows.like(plan_shape(spec)))
 
 
 def plan_sample(spec: Spec, limit: int) -> str:
     """Return the query of up to ``limit`` rows per action, in the order of plan.sql, with all columns of the view."""
-    return _query(Rendering("plan_sample.sql.j2", plan_shape(spec).sampling(limit)))
+    return _query(PlanSample.like(plan_shape(spec).sampling(limit)))
 
 
 @dataclass(frozen=True)
-class Show:
+class Show(Facts, template="show.sql.j2"):
     """show.sql: the rows of a table.
 
     ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
@@ -112,7 +118,7 @@ def versions_query(
     if as_of is not None and read.times is None:
         raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
     facts = Show(read, typed, None if as_of is None else str(as_of), current, deleted)
-    return _query(Rendering("show.sql.j2", facts), templates)
+    return _query(facts, templates)
 
 
 def name_key(column: str) -> str:
@@ -134,7 +140,7 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(Facts, template="given.sql.j2"):
     """given.sql: a text column per value, (text, type): NULL if it does not convert to its type.
 
     ``ordered`` adds a column: whether the second-last value is less than the last one.
@@ -146,7 +152,14 @@ class Given:
 
 def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> str:
     """Return the query that converts ``values``, (text, type) each, and with ``ordered`` compares the last two."""
-    return _query(Rendering("given.sql.j2", Given(tuple(values), ordered)))
+    return _query(Given(tuple(values), ordered))
+
+
+@dataclass(frozen=True)
+class TakenAt(Facts, template="taken_at.sql.j2"):
+    """taken_at.sql: the time of a snapshot; ``name`` is its variable."""
+
+    name: str
 
 
 def taken_query(spec: Spec) -> str | None:
@@ -155,11 +168,11 @@ def taken_query(spec: Spec) -> str | None:
     Runs after the statements before the MERGE, in the same session.
     """
     variable = variables.taken_at(spec)
-    return _query(Rendering("taken_at.sql.j2", variable)) if variable else None
+    return _query(TakenAt(variable.name)) if variable else None
 
 
 @dataclass(frozen=True)
-class DiffTimes:
+class DiffTimes(Facts, template="diff_times.sql.j2"):
     """diff_times.sql: the keys that differ between two times, or all keys if ``unchanged``.
 
     ``start`` and ``end`` are times as text; without ``end``, the open versions are compared. ``fields`` are the columns
@@ -194,7 +207,7 @@ def diff_times_query(
         )
     fields = tuple(field_of(spec, name) for name in spec.columns)
     facts = DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
-    return _query(Rendering("diff_times.sql.j2", facts), templates)
+    return _query(facts, templates)
 
 
 @dataclass(frozen=True)
@@ -206,7 +219,7 @@ class TableVersion:
 
 
 @dataclass(frozen=True)
-class DiffRun:
+class DiffRun(Facts, template="diff_run.sql.j2"):
     """diff_run.sql: the rows that differ between two versions of a table, or all rows if ``unchanged``.
 
     ``columns`` are the columns of the table that the spec has, ``keys`` as in :class:`Show`.
@@ -234,7 +247,7 @@ def diff_run_query(
     """
     pattern = pattern_of(spec)
     facts = DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
-    return _query(Rendering("diff_run.sql.j2", facts), templates)
+    return _query(facts, templates)
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
@@ -242,7 +255,7 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates:
     if not added and not adopt:
         return ""
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
-    text = render_template("evolve.sql.j2", facts, templates)
+    text = render_facts(facts, templates)
     with way_out(templates):
         judge(spec, {"evolve.sql": text})
     return text
@@ -252,10 +265,10 @@ def required_rows(spec: Spec, lacks: Callable[[str], bool], templates: str | Non
     """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
     condition, pattern = source.unknown_key(spec), pattern_of(spec)
     history = pattern.history(spec)
-    if condition is None or history is None or not lacks(condition):
+    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
+    if condition is None or unknown is None or not lacks(condition):
         return []
-    unknown = Unknown.of(spec, history, pattern.columns(spec))
-    return [_query(Rendering("unknown.sql.j2", unknown), templates)]
+    return [_query(unknown, templates)]
 
 
 @dataclass(frozen=True)
@@ -282,7 +295,8 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
     found = pattern.checks(spec)
     if relation is not None:
         found = replace(found, target=relation)
-    scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", found, templates) for name in ("check_all", "checks")}
+    counts = CheckCounts.like(found)
+    scripts = {"check_all.sql": render_facts(counts, templates), "checks.sql": render_facts(found, templates)}
     with way_out(templates):
         judge(spec, scripts)
     rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
@@ -302,7 +316,7 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
 
 
 @dataclass(frozen=True)
-class Diagnose:
+class Diagnose(Facts, template="diagnose.sql.j2"):
     """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that identify one of them.
 
     ``broken`` are the conditions for a single row that breaks it; ``content`` and ``flags_deletes`` are what two
@@ -338,11 +352,11 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
     facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
-    return _query(Rendering("diagnose.sql.j2", facts))
+    return _query(facts)
 
 
 @dataclass(frozen=True)
-class SourceTypes:
+class SourceTypes(Facts, template="source_types.sql.j2"):
     """source_types.sql: values without their casts, over the ``rows`` of the source, a ``table``, or neither."""
 
     casts: tuple[SourceCast, ...]
@@ -371,7 +385,7 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[TypedValues]:
     for facts in _typed_values(spec, infer):
         if facts.casts:
             view = facts.rows.view if facts.rows else None
-            yield TypedValues(facts.casts, _query(Rendering("source_types.sql.j2", facts)), view)
+            yield TypedValues(facts.casts, _query(facts), view)
 
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
@@ -394,7 +408,7 @@ def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
 
 
 @dataclass(frozen=True)
-class BadValues:
+class BadValues(Facts, template="bad_values.sql.j2"):
     """bad_values.sql: a query about the casts of a source; ``ask`` is ``count``, ``cast`` or ``sample``.
 
     A sample has the expressions ``texts`` as text, and the ``file`` of its row.
@@ -413,4 +427,4 @@ def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterabl
     ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
     """
     rows = read_rows(spec, "incoming")
-    return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))
+    return _query(BadValues(rows, ask, tuple(casts), tuple(texts), file))

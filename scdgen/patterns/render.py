@@ -26,6 +26,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
 from scdgen.paths import exists, read_bytes
 from scdgen.patterns.columns import aliased, equal, named, struct
+from scdgen.patterns.facts import Facts
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, remark, same, spread, when
@@ -115,17 +116,17 @@ def read_file(name: str) -> str:
     return _own().get_source(environment(), name)[0]
 
 
-def render_template(name: str, ctx: object, templates: str | None = None) -> str:
-    """Render a template, with one newline at the end. Raises :class:`UsageError` for a broken user template."""
+def render_facts(facts: Facts, templates: str | None = None) -> str:
+    """Render facts with one newline at the end. Raises :class:`UsageError` for a broken user template."""
     try:
-        text = environment(templates).get_template(name).render(ctx=ctx)
+        text = environment(templates).get_template(facts.template).render(ctx=facts)
     except ScdgenError:
         raise
     except Exception as error:  # an expression in a template may fail in any way
         if templates is None:
             raise
-        place = _place(name, error)
-        raise UsageError(f"{place}: {_what(error, ctx)}; fix the template or leave out --templates") from error
+        place = _place(facts.template, error)
+        raise UsageError(f"{place}: {_what(error, facts)}; fix the template or leave out --templates") from error
     return text.rstrip() + "\n"
 
 
@@ -144,7 +145,7 @@ def _shown(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _what(error: Exception, ctx: object) -> str:
+def _what(error: Exception, facts: Facts) -> str:
     if isinstance(error, TemplateNotFound):
         return f"no template '{error.name}'"
     if isinstance(error, UnicodeDecodeError):
@@ -155,7 +156,7 @@ def _what(error: Exception, ctx: object) -> str:
         return of_system(error, "it").split("; ")[0]
     said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
     if missing := re.search(r"object' has no attribute '(\w+)'", said):
-        return f"no attribute '{missing[1]}'{nearest(missing[1], vars(ctx))}"
+        return f"no attribute '{missing[1]}'{nearest(missing[1], vars(facts))}"
     if unclosed := re.search(r"looking for the following tags: (.*?)\. The innermost block .* is '(\w+)'", said):
         return f"'{unclosed[2]}' is never closed with {unclosed[1]}"
     line = (said.splitlines() or [type(error).__name__])[0]
