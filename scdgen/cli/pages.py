@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen.patterns.facts import Facts
-from scdgen.patterns.render import render_facts
+from scdgen.patterns.render import Compiler
 
 
 @dataclass(frozen=True)
@@ -20,12 +20,12 @@ class PageFacts(Facts):
     """What a browser may use in the page; :func:`render` sets it."""
 
 
-def render(page: PageFacts, templates: str | None = None) -> str:
+def render(page: PageFacts, compiler: Compiler) -> str:
     """Render a page with its policy. Raises :class:`UsageError` if a custom template is broken."""
     # Without any text of the table, so that none can be a style or a script that the policy allows.
     blank: dict[str, Any] = {name: _blank(value) for name, value in vars(page).items()}
-    bare = render_facts(replace(page, **blank), templates)
-    return render_facts(replace(page, policy=_policy(bare)), templates)
+    bare = compiler.render(replace(page, **blank))
+    return compiler.render(replace(page, policy=_policy(bare)))
 
 
 def _policy(page: str) -> str:

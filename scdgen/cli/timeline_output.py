@@ -17,6 +17,7 @@ from rich.text import Text
 from scdgen.cli import pages
 from scdgen.cli.output import escape_control, format_text, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
+from scdgen.patterns.render import Compiler
 
 # Lists show the first and last versions of a longer history, and the first columns of a change of more columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
@@ -279,7 +280,7 @@ class Page(pages.PageFacts, template="show.html.j2"):
     data: dict[str, Any]
 
 
-def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
+def render_page(timeline: Timeline, description: str | None, compiler: Compiler) -> str:
     """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     page = Page(
         target=timeline.target,
@@ -291,7 +292,7 @@ def render_page(timeline: Timeline, description: str | None = None, templates: s
         whole=timeline.whole,
         data=build_page_data(timeline),
     )
-    return pages.render(page, templates)
+    return pages.render(page, compiler)
 
 
 def build_page_data(timeline: Timeline) -> dict[str, Any]:

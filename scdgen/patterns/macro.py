@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from scdgen.patterns.compile import render
+from scdgen.patterns.compile import render_scripts
 from scdgen.patterns.facts import Facts
-from scdgen.patterns.render import render_facts
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import definition
@@ -46,17 +46,17 @@ class Macro(Facts, template="macro.sql.j2"):
     merge: str
 
 
-def render_macro(model: Model, templates: str | None = None) -> str:
+def render_macro(model: Model, compiler: Compiler) -> str:
     """Render the macros of a model. Raises :class:`SpecError` if the gate refuses its SQL."""
-    scripts = render(model.spec, templates)
+    scripts = render_scripts(model.spec, compiler)
     macro = Macro(
         name=model.name,
         origin=model.spec.origin,
         facts=json.dumps({"options": model.digest, "properties": definition(model.spec)}),
         create=tuple(map(_as_jinja, split_statements(scripts.create))),
-        merge=_as_jinja(render_script(scripts.merge, templates).strip()),
+        merge=_as_jinja(render_script(scripts.merge, compiler).strip()),
     )
-    return render_facts(macro, templates)
+    return compiler.render(macro)
 
 
 def _as_jinja(text: str) -> str:

@@ -125,7 +125,7 @@ def test_supported_or_null_option_of_plugin_is_accepted(plugged: None, option: s
 
 def test_plugin_check_is_rendered_and_reserved(plugged: None) -> None:
     spec = load_spec_text(SPEC)
-    queries = check_all(spec)
+    queries = check_all(spec, rendering.Compiler())
     assert queries.names == ("unique_key", "key_not_null", "name_given")
     assert queries.hints[-1] == "usually a form left blank"
     assert queries.rows[-1].endswith("FROM crm.t AS t\nWHERE t.name = ''")
