@@ -20,6 +20,7 @@ from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
+from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import source_counts, taken_query
 from scdgen.patterns.render import Compiler
@@ -260,7 +261,7 @@ class Runner:
         spec, compiled = job.spec, job.prepared.compiled
         if is_small_merge(self.spark, compiled, written_share(spec, job.record.planned)):
             merge = split_statements(compiled.hinted_merge())[-1]
-        with job.around_merge(), self._note_taken(spec, compiled.spec, noted):
+        with job.around_merge(), self._note_taken(spec, compiled, noted):
             rows = self.spark.sql(merge).collect()
         return rows[0].asDict() if rows else {}
 
@@ -271,10 +272,10 @@ class Runner:
         self._engine.declare(Variable(RUN, "STRING", sql.text_literal(run_id)))  # instead of the script's own id
         self._engine.execute([merge])
 
-    def _note_taken(self, spec: Spec, bound: Spec, noted: str) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block; custom templates may not have its variable."""
-        query = taken_query(bound)
-        if not noted or query is None or self.compiler.is_custom:
+    def _note_taken(self, spec: Spec, compiled: Compiled, noted: str) -> AbstractContextManager[object]:
+        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable."""
+        query = taken_query(compiled.spec)
+        if not noted or query is None or query.name not in compiled.scripts.merge:
             return contextlib.nullcontext()
         taken = self._engine.query(query).collect()[0][0]
         return delta.note_run(self.spark, spec, noted, taken=str(taken))
@@ -308,16 +309,16 @@ class Runner:
                 query = source_counts(bound)
                 counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
                 found = plan.summarize(spec.target, sample, counted.skipped)
-                newer = "" if plan.creates else own._find_newer_snapshot(spec, bound)
+                newer = "" if plan.creates else own._find_newer_snapshot(spec, prepared.compiled)
                 tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
                 return replace(found, rejected=counted.rejected, newer_snapshot=newer, added=tracked)
 
             return own._read_plan(read, spec, prepared)
 
-    def _find_newer_snapshot(self, spec: Spec, bound: Spec) -> str:
+    def _find_newer_snapshot(self, spec: Spec, compiled: Compiled) -> str:
         """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""
-        query = taken_query(bound)
-        if query is None or self.compiler.is_custom or not delta.compares_snapshots(spec):
+        query = taken_query(compiled.spec)
+        if query is None or query.name not in compiled.scripts.plan or not delta.compares_snapshots(spec):
             return ""
         taken = str(self._engine.query(query).collect()[0][0])
         return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
