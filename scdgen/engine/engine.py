@@ -207,6 +207,8 @@ def cause(engine: Engine, spec: Spec, error: Exception) -> Exception:
     if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
         try:
             engine.query(source_rows(spec)).schema  # noqa: B018 - analyzed, not run
+        except ScdgenError:  # a broken template of the user
+            return error
         except Exception as of_source:
             return of_source
     return error

@@ -277,3 +277,5 @@ def test_broken_template_does_not_hide_the_failure(tmp_path: Path) -> None:
     broken = RuntimeError("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: id is NULL")
     assert str(explained(engine, spec_of("scd2"), broken)).startswith("crm.t: id is NULL")
     assert bad_value(engine, spec_of("scd2")) is None
+    unknown = RuntimeError("[UNRESOLVED_COLUMN.WITH_SUGGESTION] with name `_scd_row`")
+    assert cause(engine, spec_of("scd2"), unknown) is unknown
