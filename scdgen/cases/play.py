@@ -13,6 +13,7 @@ from scdgen.errors import DataError, EngineError
 from scdgen.patterns.compile import render
 from scdgen.patterns.migrate import store_rows
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.render import Compiler
 from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
@@ -132,7 +133,7 @@ def stored_statements(spec: Spec, given: Given) -> list[str]:
     create = split_statements(render(spec).create)
     return [
         *(create[:-1] if spec.members.unknown else create),
-        store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED),
+        Compiler().render_query(store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)),
     ]
 
 

@@ -41,7 +41,7 @@ class SparkWorld:
     def store(self, spec: Spec, given: Given) -> None:
         """See :class:`scdgen.cases.play.World`."""
         self.put(STORED, given)
-        with table_zone(Engine(self.spark), spec) as zoned:
+        with table_zone(Engine(self.spark, self.runner.compiler), spec) as zoned:
             for statement in stored_statements(zoned, given):
                 self.spark.sql(statement)
 

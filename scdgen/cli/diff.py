@@ -22,10 +22,9 @@ from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
+    from scdgen.patterns.render import Compiler
     from scdgen.run.results import DiffResult, DiffRow
     from scdgen.spec.model import Spec
-
-TEMPLATE = "diff.html.j2"
 
 
 @click.command()
@@ -67,11 +66,11 @@ def diff(
     (spec,) = loaded
     kind = choose_kind(loaded, kind, html)
     wanted = DiffFilter(from_time, to_time, run_id, parse_keys(key))
-    wanted.render_query(spec, templates=engine.templates)  # refuses invalid options before Spark starts
+    engine.compiler.render_query(wanted.query(spec))  # refuses invalid options before Spark starts
     with open_tables(loaded, engine) as read:
-        found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit, templates=engine.templates))
+        found = read(spec, partial(read_diff, spec=spec, wanted=wanted, limit=limit))
     if kind == "html":
-        write_page(Path(str(html)), render_page(found, spec, engine.templates))
+        write_page(Path(str(html)), render_page(found, spec, engine.compiler))
         output.say(f"wrote {html}: {describe_diff(found)}")
     else:
         if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
@@ -146,12 +145,12 @@ def as_object(found: DiffResult) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class DiffPage:
+class DiffPage(pages.PageFacts, template="diff.html.j2"):
     """The facts that the page's template prints.
 
     ``compared`` are the compared sides and ``counted`` the counts of changes, as text. ``kind`` is the type of the
     history's times, if the table keeps one. ``limit`` is the number of changes on the page if some were left out, else
-    ``None``. ``data`` is what the page's script reads, ``policy`` what a browser may use in the page.
+    ``None``. ``data`` is what the page's script reads.
     """
 
     target: str
@@ -161,16 +160,15 @@ class DiffPage:
     kind: str | None
     limit: int | None
     data: dict[str, Any]
-    policy: str = ""
 
 
-def render_page(found: DiffResult, spec: Spec, templates: str | None = None) -> str:
+def render_page(found: DiffResult, spec: Spec, compiler: Compiler) -> str:
     """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     compared, counted = _describe_sides(found), _describe_counts(found)
     limit = len(found.rows) if found.is_cut else None
     kind = spec.history.type if spec.keeps_history else None
     page = DiffPage(found.target, spec.description, compared, counted, kind, limit, build_page_data(found, kind))
-    return pages.render(TEMPLATE, page, templates)
+    return pages.render(page, compiler)
 
 
 def build_page_data(found: DiffResult, kind: str | None) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from scdgen.cli.charts import chart_lineage, format_lineage
 from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code, escape_control
 from scdgen.errors import UsageError
-from scdgen.patterns.compile import render
+from scdgen.patterns.compile import render_scripts
 from scdgen.patterns.lineage import Lineage, lineage
+from scdgen.patterns.render import Compiler
 from scdgen.spec.model import Spec, choose_feeds
 from scdgen.spec.reference import Option, options
 from scdgen.spec.resolved import resolve
@@ -68,7 +69,7 @@ class Step:
 @click.option("--verbose", is_flag=True, help="Also the meaning of each default, and each step.")
 @feed_option
 def explain(
-    specs: tuple[str, ...], templates: str | None, kind: str, verbose: bool, feed: str | None, debug: bool
+    specs: tuple[str, ...], compiler: Compiler, kind: str, verbose: bool, feed: str | None, debug: bool
 ) -> None:  # fmt: skip
     """Explain a spec for a review: what its MERGE does, its options, and where its columns come from.
 
@@ -88,7 +89,7 @@ def explain(
             click.echo(chart_lineage(lineage(spec)))
             continue
         shown = as_markdown if kind == "markdown" else as_text if verbose else as_summary
-        click.echo(("\n" if number else "") + shown(spec, render(spec, templates).merge))
+        click.echo(("\n" if number else "") + shown(spec, render_scripts(spec, compiler).merge))
 
 
 def settings(spec: Spec) -> list[Setting]:

@@ -23,6 +23,7 @@ from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render_feeds
 from scdgen.patterns.macro import render_macro
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
@@ -60,7 +61,7 @@ _INTRODUCTIONS = {
 @specs_argument
 @templates_option
 @jobs_option
-def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, debug: bool) -> None:
+def validate(specs: tuple[str, ...], compiler: Compiler, jobs: int | None, debug: bool) -> None:
     """Report all errors of the specs at once. Needs no Spark and no Java.
 
     \b
@@ -69,7 +70,7 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
     found = find_specs(specs)
     with map_specs(len(found), jobs) as each:
         loaded = load_specs(found, each)
-        for spec, _ in zip(loaded, each(partial(render_feeds, templates=templates), loaded), strict=True):
+        for spec, _ in zip(loaded, each(partial(render_feeds, compiler=compiler), loaded), strict=True):
             say(f"{spec.origin}: ok ({spec.target})")
 
 
@@ -92,7 +93,7 @@ def validate(specs: tuple[str, ...], templates: str | None, jobs: int | None, de
 @click.option("--diff", is_flag=True, help="Like --check, and print what the changed options mean for stored rows.")
 def generate(
     specs: tuple[str, ...],
-    templates: str | None,
+    compiler: Compiler,
     jobs: int | None,
     out: str,
     kind: str,
@@ -113,7 +114,7 @@ def generate(
     if (check or diff) and (described := describe_file_options()):
         log.note(printable(described))  # also with a quiet = true of the file, because they decide what is compared
     if kind == DBT:
-        _generate_macros(specs, templates, out, check, diff)
+        _generate_macros(specs, compiler, out, check, diff)
         return
     changed, dry, found = 0, check or diff, find_specs(specs)
     with map_specs(len(found), jobs) as each:
@@ -130,13 +131,13 @@ def generate(
             for format_, names in ADDED.items()
             if kind == format_ or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
         )
-        made = each(partial(render_files, templates=templates, added=added), shown)
+        made = each(partial(render_files, compiler=compiler, added=added), shown)
         for spec, files in zip(shown, made, strict=True):
             differ, folder = 0, Path(out, spec.folder)
             for name in _list_names(spec, folder):
                 differ += _write_file(folder / name, files.get(name), dry, Path(out))
             if diff and differ:
-                _print_meanings(spec, folder)
+                _print_meanings(spec, folder, compiler)
             changed += differ
     if dry:
         _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind)
@@ -151,7 +152,7 @@ def _require_none(changed: int, given: Sequence[str], kind: str) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _generate_macros(projects: Sequence[str], templates: str | None, out: str, check: bool, diff: bool) -> None:
+def _generate_macros(projects: Sequence[str], compiler: Compiler, out: str, check: bool, diff: bool) -> None:
     """Write the macros of the models of dbt projects, or compare them with those on disk."""
     from scdgen.init.manifest import find_manifest
     from scdgen.init.models import read_models
@@ -164,7 +165,7 @@ def _generate_macros(projects: Sequence[str], templates: str | None, out: str, c
         manifest = find_manifest(Path(project))
         folder = Path(out) if chosen else manifest.parent.parent / _MACROS
         for model in read_models(manifest, read_text(manifest)):
-            changed += _write_file(folder / f"{model.name}.sql", render_macro(model, templates), check, folder)
+            changed += _write_file(folder / f"{model.name}.sql", render_macro(model, compiler), check, folder)
     if check:
         _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT)
 
@@ -211,12 +212,10 @@ def _read_stored(folder: Path) -> str:
     return paths.read_bytes(file, root=root).decode("utf-8", "replace") if paths.exists(file, root) else ""
 
 
-def render_files(
-    spec: Spec, templates: str | None = None, added: Collection[tuple[str, str]] = frozenset()
-) -> dict[str, str]:
+def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
     """Render the files of a spec: name -> text. ``added`` are (folder, format) of notebooks and scripts to write."""
     found: dict[str, str] = {}
-    for feed, scripts in render_feeds(spec, templates):
+    for feed, scripts in render_feeds(spec, compiler):
         files = scripts.files()
         more = {}
         if (spec.folder, "notebook") in added:
@@ -224,7 +223,7 @@ def render_files(
         if (spec.folder, "script") in added:
             for name, script in _SCRIPTS.items():
                 if name in files:
-                    more[script] = render_script(files[name], templates, feed.file_name(name))
+                    more[script] = render_script(files[name], compiler, feed.file_name(name))
         files |= more
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
     found[SPEC_JSON] = to_json(spec)
@@ -272,12 +271,12 @@ def _format_markdown(lines: Sequence[str]) -> str:
     return "\n".join(f"{_MAGIC} {remark(line)}".rstrip() for line in ("%md", *lines))
 
 
-def _print_meanings(spec: Spec, place: Path) -> None:
+def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
     """Print what the changes between the ``spec.json`` on disk and the spec mean for the stored rows."""
     file, old = place / SPEC_JSON, from_json(_read_stored(place))
     unknown = "what the difference means for stored rows is not known"
     if old is not None:
-        lines = explain_changes(old, spec) or ["no option that stored rows depend on has changed"]
+        lines = explain_changes(old, spec, compiler) or ["no option that stored rows depend on has changed"]
     elif file.is_file():
         lines = [f"{file} is not as scdgen writes it; {unknown}"]
     elif place.is_dir():

@@ -24,6 +24,7 @@ from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_va
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
+from scdgen.patterns.render import Compiler
 from scdgen.spec.load import Lines, fill_joins, is_case_file, read_spec
 from scdgen.spec.model import Spec
 from scdgen.url import Url
@@ -69,10 +70,15 @@ def specs_argument(command: F) -> F:
     return specs(common_options(command))
 
 
-def templates_option(command: F) -> F:
-    """--templates."""
+def templates_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--templates, as an argument ``compiler``."""
     text = "A folder with templates; each replaces scdgen's template of that name."
-    return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(command)
+
+    @functools.wraps(command)
+    def call(templates: str | None, **given: object) -> object:
+        return command(compiler=Compiler(templates), **given)
+
+    return click.option("--templates", type=click.Path(exists=True, file_okay=False), help=text)(call)
 
 
 def jobs_option(command: F) -> F:
@@ -90,12 +96,12 @@ def _limit_jobs(_context: click.Context, _param: click.Parameter, jobs: int | No
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """The Spark to use, its settings, and the folder of custom templates."""
+    """The Spark to use, its settings, and what renders the SQL."""
 
     remote: Url | None
     warehouse: str
     conf: tuple[str, ...]
-    templates: str | None = None
+    compiler: Compiler
 
     def with_settings(self, settings: Mapping[str, str]) -> EngineOptions:
         """Return the options with settings that those of the user override."""
@@ -107,9 +113,9 @@ def session_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def call(
-        remote: Url | None, warehouse: str, conf: tuple[str, ...], templates: str | None = None, **given: object
+        remote: Url | None, warehouse: str, conf: tuple[str, ...], compiler: Compiler | None = None, **given: object
     ) -> object:  # fmt: skip
-        return command(engine=EngineOptions(remote, warehouse, conf, templates), **given)
+        return command(engine=EngineOptions(remote, warehouse, conf, compiler or Compiler()), **given)
 
     for option in (
         click.option("--conf", multiple=True, metavar="K=V", help="A Spark setting; may be repeated."),
@@ -388,7 +394,7 @@ def open_runner(
     with open_session(options, names, needs_tables, merges) as spark:
         if metrics is not None:
             metrics.prepare(spark)
-        yield Runner(spark, options.templates, run_id=new_run_id(), metrics=metrics, **limits)
+        yield Runner(spark, options.compiler.templates, run_id=new_run_id(), metrics=metrics, **limits)
 
 
 def are_small(paths: Iterable[str]) -> bool:
@@ -421,14 +427,15 @@ def open_tables(specs: Sequence[Spec], options: EngineOptions) -> Iterator[Read]
         def read(spec: Spec, ask: Callable[[Tables], Any]) -> Any:
             if not (options.remote or options.conf or started):
                 try:
-                    return ask(LocalTables(options.warehouse))
+                    return ask(LocalTables(options.warehouse, options.compiler))
                 except ScdgenError:
                     raise
                 except Exception as error:
                     logging.getLogger(__name__).debug("%s: Spark reads it: %s", spec.target, error)
             if not started:
                 looking = options if options.remote else options.with_settings(QUICK)
-                started.append(SparkTables(stack.enter_context(open_runner(specs, looking, needs_tables=True)).spark))
+                runner = stack.enter_context(open_runner(specs, looking, needs_tables=True))
+                started.append(SparkTables(runner.spark, runner.compiler))
             with output.progress(f"reading {spec.target}"):
                 return ask(started[0])
 
@@ -540,7 +547,7 @@ def _load_or_error(path: Path) -> Spec | SpecError:
 
 @contextlib.contextmanager
 def open_source(
-    spark: SparkSession, spec: Spec, path: str | None, params: Mapping[str, object], options: Mapping[str, str]
+    runner: Runner, spec: Spec, path: str | None, params: Mapping[str, object], options: Mapping[str, str]
 ) -> Iterator[DataFrame | None]:
     """Yield the rows of a CSV (header), JSON lines, Parquet or Delta path, or ``None`` without a path.
 
@@ -555,12 +562,13 @@ def open_source(
     from scdgen.engine.engine import Engine
     from scdgen.run.table import table_zone
 
-    with table_zone(Engine(spark), spec):  # in which texts become times
-        source = files_errors.open_files(spark, spec, path, options)
+    engine = Engine(runner.spark, runner.compiler)
+    with table_zone(engine, spec):  # in which texts become times
+        source = files_errors.open_files(runner.spark, spec, path, options)
     try:
         yield source.rows
     except ScdgenError as error:
-        located = files_errors.explained(spark, spec, source, params, error)
+        located = files_errors.explained(engine, spec, source, params, error)
         if located is None:
             raise
         raise located from error

@@ -5,22 +5,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scdgen.patterns.render import render_template
+from scdgen.patterns.facts import Facts
+from scdgen.patterns.render import Compiler
 
 
-def render(template: str, page: Any, templates: str | None = None) -> str:
-    """Render a page from its facts, a dataclass with a ``policy``, which this sets.
+@dataclass(frozen=True)
+class PageFacts(Facts):
+    """The facts of a page."""
 
-    Raises :class:`UsageError` if a custom template is broken.
-    """
+    policy: str = field(default="", kw_only=True)
+    """What a browser may use in the page; :func:`render` sets it."""
+
+
+def render(page: PageFacts, compiler: Compiler) -> str:
+    """Render a page with its policy. Raises :class:`UsageError` if a custom template is broken."""
     # Without any text of the table, so that none can be a style or a script that the policy allows.
-    bare = render_template(
-        template, replace(page, **{name: _blank(value) for name, value in vars(page).items()}), templates
-    )
-    return render_template(template, replace(page, policy=_policy(bare)), templates)
+    blank: dict[str, Any] = {name: _blank(value) for name, value in vars(page).items()}
+    bare = compiler.render(replace(page, **blank))
+    return compiler.render(replace(page, policy=_policy(bare)))
 
 
 def _policy(page: str) -> str:

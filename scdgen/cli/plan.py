@@ -78,7 +78,7 @@ def plan(
             values = first.params[spec.target]
             with (
                 output.progress(f"planning {spec.target}"),
-                open_source(runner.spark, spec, first.source, values, options) as given,
+                open_source(runner, spec, first.source, values, options) as given,
             ):
                 planned = runner.plan_counted(spec, given, values, 0 if hides_values() else sample)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))

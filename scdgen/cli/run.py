@@ -109,7 +109,7 @@ def run(
             with (
                 report_run(events, spec, str(runner.run_id), given.source, infer) as reported,
                 output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
-                open_source(runner.spark, spec, given.source, values, options) as rows,
+                open_source(runner, spec, given.source, values, options) as rows,
             ):
                 counts = runner.run_counted(spec, rows, values, adopt, infer and spec.members.inferred is not None)
                 reported.counts = counts

@@ -24,6 +24,7 @@ from scdgen.cli.options import (
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
+    from scdgen.patterns.render import Compiler
     from scdgen.run.versions import VersionFilter, VersionRows
     from scdgen.spec.model import Spec
 
@@ -73,16 +74,14 @@ def show(
     # A timeline shows deletes too; a list of rows does not.
     wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
-        wanted.render_query(spec, engine.templates)  # refuses unknown keys and times before Spark starts
+        engine.compiler.render_query(wanted.query(spec))  # refuses unknown keys and times before Spark starts
     with open_tables(loaded, engine) as read:
         for place, spec in enumerate(loaded):
-            found = read(
-                spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit, templates=engine.templates)
-            )
+            found = read(spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit))
             if found.as_of is not None:
                 click.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if kind == "html":
-                _write_timelines(Path(str(html)), spec, wanted, found, engine.templates)
+                _write_timelines(Path(str(html)), spec, wanted, found, engine.compiler)
             elif kind == "timeline":
                 click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
             elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec)):
@@ -133,12 +132,12 @@ def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> s
     return output.render_for_terminal(text, wrap=False) if is_terminal else text.plain
 
 
-def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, templates: str | None) -> None:
+def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, compiler: Compiler) -> None:
     from scdgen.cli.timeline import build_timeline
     from scdgen.cli.timeline_output import render_page
 
     timeline = build_timeline(spec, wanted, found)
-    write_page(file, render_page(timeline, spec.description, templates))
+    write_page(file, render_page(timeline, spec.description, compiler))
     output.say(f"wrote {file}: {spec.target}, {timeline.counted}")
 
 

@@ -86,7 +86,9 @@ def stream(
         else:
             output.say(output.describe_batch(done))
 
-    make_runner = partial(Runner, templates=engine.templates, retries=retries, metrics=measured, retry_for=retry_for)
+    make_runner = partial(
+        Runner, templates=engine.compiler.templates, retries=retries, metrics=measured, retry_for=retry_for
+    )
     batch = build_micro_batch(loaded, make_runner, checkpoint, parse_pairs(param, "--param"), report)
     if engine.remote is None and "://" not in batch.checkpoint:
         batch.checkpoint = Path(batch.checkpoint).absolute().as_uri()

@@ -17,13 +17,12 @@ from rich.text import Text
 from scdgen.cli import pages
 from scdgen.cli.output import escape_control, format_text, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
+from scdgen.patterns.render import Compiler
 
 # Lists show the first and last versions of a longer history, and the first columns of a change of more columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8
 _LONGEST_VALUE = 40
 _LEAST_CHART = 20
-
-TEMPLATE = "show.html.j2"
 
 # Zoom factors of the page; each has its own ticks, for an axis of that many times the width.
 _ZOOMS = (1, 2, 4, 8, 16, 32)
@@ -264,11 +263,11 @@ def _pack(parts: Sequence[str], width: int, between: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Page:
+class Page(pages.PageFacts, template="show.html.j2"):
     """The facts that the page's template prints.
 
     ``kind``, ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history
-    the limit cut, ``data`` what the page's script reads, ``policy`` what a browser may use in the page.
+    the limit cut, ``data`` what the page's script reads.
     """
 
     target: str
@@ -279,10 +278,9 @@ class Page:
     cut: str | None
     whole: bool
     data: dict[str, Any]
-    policy: str = ""
 
 
-def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
+def render_page(timeline: Timeline, description: str | None, compiler: Compiler) -> str:
     """Render the page. Raises :class:`UsageError` if a custom template is broken."""
     page = Page(
         target=timeline.target,
@@ -294,7 +292,7 @@ def render_page(timeline: Timeline, description: str | None = None, templates: s
         whole=timeline.whole,
         data=build_page_data(timeline),
     )
-    return pages.render(TEMPLATE, page, templates)
+    return pages.render(page, compiler)
 
 
 def build_page_data(timeline: Timeline) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from scdgen.errors import DataError, EngineError
 from scdgen.patterns.compile import Compiled, bind, compile_spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import CheckAll, check_all, source_rows, typed_values
-from scdgen.patterns.render import read_file
+from scdgen.patterns.render import Compiler, read_file
 from scdgen.patterns.rows import left_out
 from scdgen.patterns.sequence import SEQUENCE
 from scdgen.patterns.steps import Part, Step, Stored, run_steps
@@ -67,7 +67,7 @@ class Database:
     def __init__(self) -> None:
         self._db = duckdb.connect(config={"threads": 1})  # for few rows, more cost time
         self._db.execute(read_file("duckdb/macros.sql"))
-        self._translator = Translator()
+        self._translator, self._compiler = Translator(), Compiler()
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
         self._checks: dict[str, CheckAll] = {}
@@ -166,7 +166,7 @@ class Database:
             require_known_spec(bound, self._describe, view, self._translator.translate_expression)
             self._judged.add(key)
             if key not in self._compiled:
-                self._compiled[key] = compile_spec(bound)
+                self._compiled[key] = compile_spec(bound, self._compiler)
         return self._compiled[key]
 
     def run(
@@ -247,7 +247,7 @@ class Database:
         """Run the checks of a table, and return the names of those that fail, as Spark's runner does."""
         self._aim(spec)
         key = repr(spec)
-        queries = self._checks[key] = self._checks.get(key) or check_all(spec)
+        queries = self._checks[key] = self._checks.get(key) or check_all(spec, self._compiler)
         counts = self.execute(queries.counts)[0]
         failed = [name for name, count in zip(queries.names, counts, strict=True) if count]
         self._translator.times = Times()
@@ -280,7 +280,7 @@ class Database:
             self.execute(f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}")
         for values in typed_values(spec, infer):
             try:
-                kinds = list(self.query(f"{values.query} LIMIT 0")[0].values())
+                kinds = list(self.query(f"{self._compiler.render_query(values)} LIMIT 0")[0].values())
             except (DataError, EngineError):  # the run fails as well
                 continue
             for cast, found, wanted in zip(values.casts, kinds[::2], kinds[1::2], strict=False):
@@ -295,7 +295,8 @@ class Database:
         """
         ordered = {name for name, column in spec.columns.items() if column.merge in ("min", "max")}
         with suppress(DataError, EngineError):  # the run fails as well
-            for name, kind in self.query(f"{source_rows(spec)} LIMIT 0")[0].items():
+            query = self._compiler.render_query(source_rows(spec))
+            for name, kind in self.query(f"{query} LIMIT 0")[0].items():
                 if (name in ordered or name.startswith(SEQUENCE)) and re.search(r"STRUCT|MAP|\[", kind):
                     raise UnknownError(f"an order of values of {kind}")
 

@@ -20,8 +20,10 @@ from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while, strict
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
 from scdgen.patterns import source
-from scdgen.patterns.queries import bad_values, broken_rows, source_rows
+from scdgen.patterns.facts import Facts
+from scdgen.patterns.queries import BadValues, bad_values, broken_rows, source_rows
 from scdgen.patterns.refusals import YEAR, advise
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.rows import left_out
 from scdgen.patterns.source import SourceCast, source_casts
 from scdgen.patterns.variables import Variable
@@ -51,10 +53,13 @@ _locks_guard = threading.Lock()
 
 
 class Engine:
-    """One session. ``lock`` is held while its variables are in use; all engines on the session share it."""
+    """One session. ``lock`` is held while its variables are in use; all engines on the session share it.
 
-    def __init__(self, spark: SparkSession):
-        self.spark = spark
+    ``compiler`` renders the queries that explain a failure.
+    """
+
+    def __init__(self, spark: SparkSession, compiler: Compiler):
+        self.spark, self.compiler = spark, compiler
         with _locks_guard:
             self.lock = _locks.setdefault(session_of(spark), threading.RLock())
 
@@ -81,6 +86,10 @@ class Engine:
         for statement in split_statements(script) if isinstance(script, str) else script:
             self.spark.sql(statement).collect()
 
+    def query(self, facts: Facts) -> DataFrame:
+        """Return the rows of a query, which Spark has not run yet."""
+        return self.spark.sql(self.compiler.render_query(facts))
+
     def declare(self, variable: Variable, is_set: bool = True) -> None:
         """Declare a variable of the session, and set it to its value if ``is_set``."""
         self.execute([f"DECLARE OR REPLACE VARIABLE {variable.name} {variable.type}"])
@@ -102,8 +111,8 @@ class Engine:
         except ScdgenError:
             raise
         except Exception as error:
-            known = cause(self.spark, spec, error)
-            raise explained(self.spark, spec, known) from known
+            known = cause(self, spec, error)
+            raise explained(self, spec, known) from known
 
 
 @dataclass(frozen=True)
@@ -168,19 +177,19 @@ class BadValue:
         return f", or write {' or '.join(calls)} in the spec" if calls else ""
 
 
-def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
+def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
     """Translate an error of Spark's; for a broken rule, with the count and a sample."""
     broken = rule_name(str(error))
     if broken is None:
-        return value_error(spark, spec, error) or translate(spec, error)
-    if is_cast_error(str(error)) and (found := value_error(spark, spec, error)):
+        return value_error(engine, spec, error) or translate(spec, error)
+    if is_cast_error(str(error)) and (found := value_error(engine, spec, error)):
         return found
     rule, message = broken
     message, count, sample = _with_user_names(spec, advise(spec, rule, message)), None, None
     query = broken_rows(spec, rule)
     if query is not None:
         try:
-            count, sample = spark.sql(query).collect()[0]
+            count, sample = engine.query(query).collect()[0]
             sample = _with_user_names(spec, str(sample))
             shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
             message += f" ({count} found{shown})" if count else ""
@@ -190,14 +199,16 @@ def explained(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError:
     return DataError(message, rule=rule, count=count, sample=sample, values=values)
 
 
-def cause(spark: SparkSession, spec: Spec, error: Exception) -> Exception:
+def cause(engine: Engine, spec: Spec, error: Exception) -> Exception:
     """Return the source's error if Spark names a column of scdgen's instead; any other error as it is.
 
     If a step reads a missing table or column, Spark reports the column that a later step explodes.
     """
     if re.search(r"\[UNRESOLVED_COLUMN[A-Z_.]*\][^\n]*with name `_scd_\w+`", str(error)):
         try:
-            spark.sql(source_rows(spec)).schema  # noqa: B018 - analyzed, not run
+            engine.query(source_rows(spec)).schema  # noqa: B018 - analyzed, not run
+        except ScdgenError:  # a broken template of the user
+            return error
         except Exception as of_source:
             return of_source
     return error
@@ -236,13 +247,13 @@ def is_cast_error(text: str) -> bool:
     return re.search(_CAST_ERRORS, text) is not None or (broken is not None and broken[0] == YEAR)
 
 
-def value_error(spark: SparkSession, spec: Spec, error: Exception) -> ScdgenError | None:
+def value_error(engine: Engine, spec: Spec, error: Exception) -> ScdgenError | None:
     """Return an error that names the value of a param or of the source that does not convert."""
     if not is_cast_error(str(error)):
         return None
-    if param := _bad_param(spark, spec):
+    if param := _bad_param(engine.spark, spec):
         return param
-    found = bad_value(spark, spec)
+    found = bad_value(engine, spec)
     if found is None:
         return None
     message = found.message(spec.target, "the source")
@@ -253,32 +264,40 @@ def _bad_param(spark: SparkSession, spec: Spec) -> UsageError | None:
     """Find the first param whose value, given as text, does not convert to its type."""
     for name, param in spec.params.items():
         text = re.fullmatch(r"'(.*)'", str(param.default), re.DOTALL)
-        if text and not _rows(spark, f"SELECT CAST({text[0]} AS {param.type})"):
+        if text and not _converts(spark, text[0], param.type):
             value = text[1].replace("\\'", "'").replace("\\\\", "\\")
             what = f"the param '{name}': {quoted(value)} is not a valid {param.type}; give another one"
             return UsageError(f"{spec.origin}: {what}")
     return None
 
 
-def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
+def _converts(spark: SparkSession, value: str, kind: str) -> bool:
+    try:
+        spark.sql(f"SELECT CAST({value} AS {kind})").collect()
+    except Exception:
+        return False
+    return True
+
+
+def bad_value(engine: Engine, spec: Spec) -> BadValue | None:
     """Find the first column of the spec with a value that does not convert, and a row with one.
 
     ``None`` if no column has one, or if the rows cannot be read.
     """
     casts = source_casts(spec)
     simple = [cast for cast in casts if cast.required or not cast.nested]
-    counts = _rows(spark, bad_values(spec, "count", simple))
+    counts = _rows(engine, bad_values(spec, "count", simple))
     for cast, count in zip(simple, counts[0] if counts else (), strict=False):
         if count:
-            return _sampled(spark, spec, cast, count)
+            return _sampled(engine, spec, cast, count)
     # TRY_CAST does not find a value inside another one, or a cast in a user's expression.
     for cast in casts:
         try:
-            spark.sql(bad_values(spec, "cast", [cast])).collect()
+            engine.query(bad_values(spec, "cast", [cast])).collect()
         except Exception as error:
-            counts = _rows(spark, bad_values(spec, "count", [cast])) if cast in simple else []
+            counts = _rows(engine, bad_values(spec, "count", [cast])) if cast in simple else []
             if counts and counts[0][0]:
-                return _sampled(spark, spec, cast, counts[0][0])
+                return _sampled(engine, spec, cast, counts[0][0])
             found = re.search(r"The value (.+?) of the type .*? cannot be cast to \"(.+?)\"", str(error), re.DOTALL)
             found = found or re.search(r"Text ('.+?')() could not be parsed", str(error), re.DOTALL)
             if found:
@@ -286,13 +305,13 @@ def bad_value(spark: SparkSession, spec: Spec) -> BadValue | None:
     return None
 
 
-def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> BadValue:
+def _sampled(engine: Engine, spec: Spec, cast: SourceCast, count: int) -> BadValue:
     """Find one of the rows in which a cast fails."""
     keys = [(name, source.fragment(spec, name)) for name in spec.keys]
     values = (SourceCast.of(name, read, "").conversion.value for name, read in keys)
     texts = [cast.conversion.value, *values, *map(quote, cast.reads)]
-    found = _rows(spark, bad_values(spec, "sample", [cast], texts, FILE))
-    found = found or _rows(spark, bad_values(spec, "sample", [cast], texts))
+    found = _rows(engine, bad_values(spec, "sample", [cast], texts, FILE))
+    found = found or _rows(engine, bad_values(spec, "sample", [cast], texts))
     if not found:
         return BadValue(cast.place, "a value", cast.type, count, computed=not cast.bare)
     value, *others, file = found[0]
@@ -306,9 +325,9 @@ def _sampled(spark: SparkSession, spec: Spec, cast: SourceCast, count: int) -> B
     return BadValue(cast.place, value, kind, count, listed, file, row, cast.text if cast.bare else "", not cast.bare)
 
 
-def _rows(spark: SparkSession, query: str) -> list[Row]:
+def _rows(engine: Engine, query: BadValues) -> list[Row]:
     """Return the rows of a query, none if it fails: it would only add details to an error that is already there."""
     try:
-        return spark.sql(query).collect()
+        return engine.query(query).collect()
     except Exception:
         return []

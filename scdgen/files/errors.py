@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.engine.engine import BadValue, bad_value, is_cast_error
+from scdgen.engine.engine import BadValue, Engine, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
 from scdgen.errors import DataError, ScdgenError, UsageError, find_values, of_system, quoted
@@ -94,7 +94,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
 
 
 def explained(
-    spark: SparkSession, spec: Spec, source: Opened, params: Mapping[str, object], error: ScdgenError
+    engine: Engine, spec: Spec, source: Opened, params: Mapping[str, object], error: ScdgenError
 ) -> DataError | None:
     """Translate the error of a run to one that names the place in the files; ``None`` if they did not cause it."""
     text = str(error.__cause__ or error)
@@ -110,10 +110,10 @@ def explained(
         return None
     source.texts.createOrReplaceTempView(_VIEW)
     try:
-        with strict(spark):
-            found = bad_value(spark, bind(spec, _VIEW, params))
+        with strict(engine.spark):
+            found = bad_value(engine, bind(spec, _VIEW, params))
     finally:
-        spark.catalog.dropTempView(_VIEW)
+        engine.spark.catalog.dropTempView(_VIEW)
     if found is None:
         return None
     message = found.message(_locate(source.files, found), _FIX)

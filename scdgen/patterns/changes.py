@@ -5,7 +5,7 @@ The old spec is read from ``spec.json`` next to the generated SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import sqlglot
 
@@ -13,6 +13,7 @@ from scdgen import sql
 from scdgen.patterns.history import Times
 from scdgen.patterns.migrate import (
     ADOPT,
+    Line,
     Step,
     add_history_column,
     begin_history,
@@ -23,7 +24,9 @@ from scdgen.patterns.migrate import (
     rewrite_ends,
     set_tracked,
     with_statements,
+    write_lines,
 )
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.sequence import sequence_type
 from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec, locate_history_column
 from scdgen.spec.pattern import TIME_ZONE
@@ -37,8 +40,12 @@ _REWRITE = "to move its rows over, see docs/how-to/layout.md"
 _NEW_TABLES = "create.sql says so to new tables only; a table that is there stays as it is"
 
 
-def explain_changes(old: Spec, new: Spec) -> list[str]:
+def explain_changes(old: Spec, new: Spec, compiler: Compiler) -> list[str]:
     """Return a line for each changed option that stored rows depend on."""
+    return write_lines(_explain_changes(old, new), compiler)
+
+
+def _explain_changes(old: Spec, new: Spec) -> list[Line]:
     if old.pattern != new.pattern:
         if new.keeps_history and not old.keeps_history:
             line = _line("pattern", old.pattern, new.pattern, "stored rows have no versions; every run stops")
@@ -46,13 +53,15 @@ def explain_changes(old: Spec, new: Spec) -> list[str]:
         what = "stored rows are versions, many of a key" if old.keeps_history else "stored rows mean something else"
         return [_line("pattern", old.pattern, new.pattern, f"{what}; every run stops; name another target")]
     change = _Changes(old, new)
-    parts = (change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
-             change.values, change.members, change.table)  # fmt: skip
+    parts: tuple[Callable[[], Iterator[Line]], ...] = (
+        change.keys, change.flag, change.times, change.tracked, change.history, change.columns, change.rows,
+        change.values, change.members, change.table,
+    )  # fmt: skip
     lines = [line for part in parts for line in part()]
     return [*lines, *_explain_feeds(old, new, lines)]
 
 
-def _explain_feeds(old: Spec, new: Spec, known: Sequence[str]) -> Iterator[str]:
+def _explain_feeds(old: Spec, new: Spec, known: Sequence[Line]) -> Iterator[str]:
     """Yield lines about the sources that were added or removed, and those about another than the default.
 
     ``known`` are the lines about the default one.
@@ -100,7 +109,7 @@ class _Changes:
         self.names = [name for name in names if (name in old.keys) == (name in new.keys)]
         self.both = [name for name in self.names if name in old.columns and name in new.columns]
 
-    def keys(self) -> Iterator[str]:
+    def keys(self) -> Iterator[Line]:
         """Yield lines about keys: with other keys, other rows belong together."""
         old, new = self.old.keys, self.new.keys
         if set(old) != set(new):
@@ -124,7 +133,7 @@ class _Changes:
             why = f"the order is part of {self.new.history.surrogate_key}, which stored rows have of the old one"
             yield with_statements(_line("keys", old, new, why), self.new, rehash(self.new, "surrogate_key"))
 
-    def times(self) -> Iterator[str]:
+    def times(self) -> Iterator[Line]:
         """Yield lines about how starts and ends are written."""
         old, new = self.old.history, self.new.history
         if not self.new.keeps_history:
@@ -154,7 +163,7 @@ class _Changes:
             return self.old
         return _with_history(self.old, is_current=now.model_copy(update={"name": was.name}))
 
-    def flag(self) -> Iterator[str]:
+    def flag(self) -> Iterator[Line]:
         """Yield a line if the flag has other values."""
         was, now = self.old.history.is_current, self.new.history.is_current
         if not self.new.keeps_history or was is None or now is None:
@@ -166,7 +175,7 @@ class _Changes:
             line = _line("history.is_current", before, after, why)
             yield with_statements(line, self.new, [Step("update", sql.quote(was.name), value)])
 
-    def tracked(self) -> Iterator[str]:
+    def tracked(self) -> Iterator[Line]:
         """Yield lines about columns whose ``track`` changed; :meth:`columns` covers new and removed ones."""
         if not self.new.keeps_history:
             return
@@ -182,7 +191,7 @@ class _Changes:
                 why = f"stored versions that differ only in it {_FOLDS}; every run stops"
             yield with_statements(_line(f"columns.{name}.track", was, now, why), self.new, [set_tracked(self.new)])
 
-    def history(self) -> Iterator[str]:
+    def history(self) -> Iterator[Line]:
         """Yield lines about history columns that were renamed, added or removed."""
         old, new = _added_columns(self.old), _added_columns(self.new)
         for option in dict.fromkeys([*old, *new]):
@@ -211,7 +220,7 @@ class _Changes:
             why = f"{old['row_hash']} of stored rows is of the old tracked columns (see the check hash_matches)"
             yield with_statements(f"history.row_hash: {why}", self.new, rehash(self.new))
 
-    def _sequence(self) -> Iterator[str]:
+    def _sequence(self) -> Iterator[Line]:
         """Yield lines about the column that keeps ``sequence_by``, if both specs have it."""
         old, new = self.old.stored_sequence, self.new.stored_sequence
         if old is None or new is None:
@@ -230,7 +239,7 @@ class _Changes:
             return
         yield with_statements(line, self.new, [retype_column(new.name, was, now)])
 
-    def columns(self) -> Iterator[str]:
+    def columns(self) -> Iterator[Line]:
         """Yield lines about the spec's columns."""
         old, new = self.old.columns, self.new.columns
         renamed = self._find_renamed()
@@ -392,7 +401,7 @@ class _Changes:
                 shown, wanted = (_mapping(one), _mapping(other)) if option == "keys" else (one, other)
                 yield _line(f"members.inferred.{option}", shown, wanted, "what was inferred by the old one stays")
 
-    def table(self) -> Iterator[str]:
+    def table(self) -> Iterator[Line]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
         if not same_zone(self.old.time_zone, self.new.time_zone):
             why = "stored times were read in the old one; every run stops; name another target, or if no value depends "

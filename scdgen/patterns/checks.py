@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.patterns.facts import Head
+from scdgen.patterns.facts import Facts, Head
 from scdgen.patterns.history import Times
 from scdgen.spec.model import Spec
 
@@ -117,7 +117,7 @@ VERSION_CHECKS = (
 
 
 @dataclass(frozen=True)
-class Checks:
+class Checks(Facts, template="checks.sql.j2"):
     """The checks of a table.
 
     ``times`` is ``None`` for a table without versions. ``required`` are the columns that may not be NULL, ``state``
@@ -137,6 +137,11 @@ class Checks:
     flag: str | None = None
     hash_column: str | None = None
     row_hash: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckCounts(Checks, template="check_all.sql.j2"):
+    """The query of one row with a count per built-in check."""
 
 
 def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:

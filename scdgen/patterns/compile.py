@@ -12,12 +12,11 @@ from typing import TypeVar
 
 from scdgen import sql
 from scdgen.errors import Problem, SpecError, UsageError, nearest, option, quoted
-from scdgen.patterns.facts import Create, Rejects
+from scdgen.patterns.facts import Create, Facts, Rejects
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.members import Infer
-from scdgen.patterns.pattern import Lookups, Rendering, Views, pattern_of
-from scdgen.patterns.queries import run_counts
-from scdgen.patterns.render import render_template
+from scdgen.patterns.pattern import Lookups, Views, pattern_of
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.variables import param_variables
 from scdgen.spec.model import Spec
 from scdgen.sql.literal import find_form
@@ -49,14 +48,14 @@ class Scripts:
 class Compiled:
     """A spec with its source and params filled in, and its checked SQL.
 
-    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can count it; ``templates`` is
-    the folder whose templates replaced those of the package.
+    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can count it. It counts the rows
+    of each action, and the unchanged keys, after the statements before the MERGE, in the same session.
     """
 
     spec: Spec
     scripts: Scripts
     counts: str | None
-    templates: str | None = None
+    compiler: Compiler
 
     @property
     def can_hint(self) -> bool:
@@ -65,12 +64,12 @@ class Compiled:
 
     def hinted_merge(self) -> str:
         """Render the MERGE with the hint for a small batch, and the statements before it."""
-        return _text(pattern_of(self.spec).merge(self.spec, broadcasts=True), self.templates)
+        return self.compiler.render(pattern_of(self.spec).merge(self.spec, broadcasts=True))
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
         spec = with_target(self.spec, name)
-        return Compiled(spec, _render_scripts(spec, self.templates), run_counts(spec), self.templates)
+        return Compiled(spec, _render_texts(spec, self.compiler), _render_counts(spec, self.compiler), self.compiler)
 
 
 def render(spec: Spec, templates: str | None = None) -> Scripts:
@@ -78,19 +77,24 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
 
     ``templates`` is a folder with templates that replace single ones of the package.
     """
-    scripts = _render_scripts(spec, templates)
-    with way_out(templates):
+    return render_scripts(spec, Compiler(templates))
+
+
+def render_scripts(spec: Spec, compiler: Compiler) -> Scripts:
+    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it."""
+    scripts = _render_texts(spec, compiler)
+    with way_out(compiler.is_custom):
         judge(spec, scripts.files())
     return scripts
 
 
-def render_feeds(spec: Spec, templates: str | None = None) -> list[tuple[Spec, Scripts]]:
+def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts]]:
     """Render the SQL for each source of a spec, the default first. Raises :class:`SpecError` as :func:`render` does.
 
     Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
     source.
     """
-    found = [(feed, render(feed, templates)) for feed in spec.feeds]
+    found = [(feed, render_scripts(feed, compiler)) for feed in spec.feeds]
     (first, own), *others = found
     for feed, scripts in others:
         if scripts.create != own.create:
@@ -99,33 +103,35 @@ def render_feeds(spec: Spec, templates: str | None = None) -> list[tuple[Spec, S
     return found
 
 
-def compile_spec(spec: Spec, templates: str | None = None) -> Compiled:
+def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
     """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
-    return Compiled(spec, render(spec, templates), run_counts(spec), templates)
+    return Compiled(spec, render_scripts(spec, compiler), _render_counts(spec, compiler), compiler)
 
 
-def _render_scripts(spec: Spec, templates: str | None) -> Scripts:
+def _render_counts(spec: Spec, compiler: Compiler) -> str | None:
+    counts = pattern_of(spec).counts(spec)
+    return compiler.render_query(counts) if counts else None
+
+
+def _render_texts(spec: Spec, compiler: Compiler) -> Scripts:
     pattern = pattern_of(spec)
     columns, history = pattern.columns(spec), pattern.history(spec)
-    create = Rendering("create.sql.j2", Create.of(spec, columns, history))
     infer = Infer.of(spec, history, columns) if history else None
-    checks = Rendering("checks.sql.j2", pattern.checks(spec))
     views = Views.of(spec, pattern.read(spec))
-    lookups = Rendering("lookups.sql.j2", Lookups.of(spec, views.read))
+
+    def text(facts: Facts | None) -> str:
+        return compiler.render(facts) if facts else ""
+
     return Scripts(
-        create=_text(create, templates),
-        merge=_text(pattern.merge(spec), templates),
-        plan=_text(pattern.plan(spec), templates),
-        checks=_text(checks, templates),
-        views=_text(Rendering("views.sql.j2", views), templates) if views.any else "",
-        lookups=_text(lookups, templates) if spec.lookups else "",
-        rejects=_text(Rendering("rejects.sql.j2", Rejects.of(spec)), templates) if spec.quarantine else "",
-        infer=_text(Rendering("infer.sql.j2", infer), templates) if infer else "",
+        create=text(Create.of(spec, columns, history)),
+        merge=text(pattern.merge(spec)),
+        plan=text(pattern.plan(spec)),
+        checks=text(pattern.checks(spec)),
+        views=text(views if views.any else None),
+        lookups=text(Lookups.of(spec, views.read) if spec.lookups else None),
+        rejects=text(Rejects.of(spec) if spec.quarantine else None),
+        infer=text(infer),
     )
-
-
-def _text(rendering: Rendering, templates: str | None = None) -> str:
-    return render_template(rendering.template, rendering.facts, templates)
 
 
 def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:

@@ -1,13 +1,14 @@
 """Facts for the templates of several patterns: names, types, flags and fragments of SQL, never whole clauses.
 
-Each template has a frozen dataclass. Those here are for the templates that every pattern has, and for macros; a macro's
-parameter is named after the dataclass that it takes.
+Each template has a frozen dataclass, which names it. Those here are for the templates that every pattern has, and for
+macros; a macro's parameter is named after the dataclass that it takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, TypeVar
 
 from scdgen import sql
 from scdgen.errors import printable
@@ -22,6 +23,30 @@ from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
 from scdgen.spec.pattern import definition
 from scdgen.sql.layout import all_true, named_as, negated
 from scdgen.sql.types import parse_type
+
+F = TypeVar("F", bound="Facts")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a template reads as ``ctx``: the base of a frozen dataclass, which names its template.
+
+    ``class Create(Facts, template="create.sql.j2")``. Without a template it is a base of others, or has that of its
+    own base.
+    """
+
+    template: ClassVar[str]
+    """The file, below the folder of templates."""
+
+    def __init_subclass__(cls, template: str | None = None) -> None:
+        """Bind the class to its template."""
+        if template is not None:
+            cls.template = template
+
+    @classmethod
+    def like(cls: type[F], other: Facts) -> F:
+        """Return the facts of another template for the one of this class; ``other`` has all of its fields."""
+        return cls(**{field.name: getattr(other, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -114,7 +139,7 @@ def _scope(spec: Spec, snapshot: Snapshot) -> str | None:
 
 
 @dataclass(frozen=True)
-class VersionSteps:
+class VersionSteps(Facts):
     """Facts that the steps of scd2 share, for changes and for snapshots."""
 
     target: str
@@ -165,7 +190,7 @@ class VersionSteps:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(Facts, template="unknown.sql.j2"):
     """unknown.sql: ``key`` are the names of the member's key, ``values`` its columns, each with its name.
 
     ``columns`` are the names of all columns of the table, ``version`` those of the steps' rows and of the history,
@@ -200,7 +225,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Create:
+class Create(Facts, template="create.sql.j2"):
     """create.sql: the table, and the unknown member if the spec has one.
 
     ``separates_open``: the partitions are those of ``table.layout``.
@@ -258,7 +283,7 @@ def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]
 
 
 @dataclass(frozen=True)
-class Rejects:
+class Rejects(Facts, template="rejects.sql.j2"):
     """rejects.sql: the rows that break the expectations ``rules``, whose columns are ``content``."""
 
     head: Head
@@ -286,7 +311,7 @@ class Rejects:
 
 
 @dataclass(frozen=True)
-class Evolve:
+class Evolve(Facts, template="evolve.sql.j2"):
     """evolve.sql: the columns to add to a table, and the properties to set."""
 
     target: str
@@ -339,7 +364,7 @@ SAMPLE = 5  # rows per action that plan.sql shows
 
 
 @dataclass(frozen=True)
-class PlanShape:
+class PlanShape(Facts):
     """The view of a plan.
 
     ``on`` joins the stored rows (``t``) to the staged ones (``s``), ``current`` are the conditions on a current row,
@@ -398,7 +423,17 @@ class PlanShape:
 
 
 @dataclass(frozen=True)
-class PlanFacts:
+class PlanRows(PlanShape, template="plan_rows.sql.j2"):
+    """The query of the rows of a plan, without the unchanged keys."""
+
+
+@dataclass(frozen=True)
+class PlanSample(PlanShape, template="plan_sample.sql.j2"):
+    """The query of up to ``sample`` rows per action of a plan."""
+
+
+@dataclass(frozen=True)
+class PlanFacts(Facts):
     """plan.sql; a pattern adds the facts of its MERGE."""
 
     shape: PlanShape

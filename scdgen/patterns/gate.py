@@ -64,9 +64,9 @@ def judge(spec: Spec, files: dict[str, str]) -> None:
 
 
 @contextmanager
-def way_out(templates: str | None) -> Iterator[None]:
-    """Add the fix to the errors of :func:`judge`; ``templates`` is the user's folder of templates, if there is one."""
-    hint = "fix the template or leave out --templates" if templates else "fix the spec's expression at that place"
+def way_out(custom: bool) -> Iterator[None]:
+    """Add the fix to the errors of :func:`judge`; ``custom``: a template may be one of the user's."""
+    hint = "fix the template or leave out --templates" if custom else "fix the spec's expression at that place"
     try:
         yield
     except SpecError as error:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from scdgen.patterns.compile import render
-from scdgen.patterns.render import render_template
+from scdgen.patterns.compile import render_scripts
+from scdgen.patterns.facts import Facts
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.script import render_script
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import definition
@@ -32,7 +33,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Macro:
+class Macro(Facts, template="macro.sql.j2"):
     """The file of a model: ``create`` are statements, ``merge`` is one, all of them text that Jinja reads.
 
     ``facts`` is a literal of Jinja: the digest of the options, and the properties of the table that rows depend on.
@@ -45,17 +46,17 @@ class Macro:
     merge: str
 
 
-def render_macro(model: Model, templates: str | None = None) -> str:
+def render_macro(model: Model, compiler: Compiler) -> str:
     """Render the macros of a model. Raises :class:`SpecError` if the gate refuses its SQL."""
-    scripts = render(model.spec, templates)
+    scripts = render_scripts(model.spec, compiler)
     macro = Macro(
         name=model.name,
         origin=model.spec.origin,
         facts=json.dumps({"options": model.digest, "properties": definition(model.spec)}),
         create=tuple(map(_as_jinja, split_statements(scripts.create))),
-        merge=_as_jinja(render_script(scripts.merge, templates).strip()),
+        merge=_as_jinja(render_script(scripts.merge, compiler).strip()),
     )
-    return render_template("macro.sql.j2", macro, templates)
+    return compiler.render(macro)
 
 
 def _as_jinja(text: str) -> str:

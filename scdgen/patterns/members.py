@@ -8,14 +8,14 @@ from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.columns import Target, cast, names_of
 from scdgen.patterns.environment import Environment
-from scdgen.patterns.facts import Head, fields_of
+from scdgen.patterns.facts import Facts, Head, fields_of
 from scdgen.patterns.history import History
 from scdgen.spec.model import Spec
 from scdgen.sql.layout import named_as, negated
 
 
 @dataclass(frozen=True)
-class Infer:
+class Infer(Facts, template="infer.sql.j2"):
     """infer.sql: a version for each key that ``facts`` name and the table lacks.
 
     ``given`` are the keys of a fact, ``at`` is its time; ``environment`` are the rules for the session. A fact from the

@@ -13,9 +13,9 @@ from typing import Literal
 from scdgen import sql
 from scdgen.errors import STATEMENT, UsageError
 from scdgen.patterns.columns import Target, hash_of, row_hash
-from scdgen.patterns.facts import keys_of
+from scdgen.patterns.facts import Facts, keys_of
 from scdgen.patterns.history import Times
-from scdgen.patterns.render import render_template
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.sequence import sequence_type
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import TRACKED, names_as_json
@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Migrate:
+class Migrate(Facts, template="migrate.sql.j2"):
     """migrate.sql: the steps, and the keys and times of the table."""
 
     target: str
@@ -65,7 +65,7 @@ class Migrate:
 
 
 @dataclass(frozen=True)
-class StoredRows:
+class StoredRows(Facts, template="stored.sql.j2"):
     """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` follows from a version's neighbours."""
 
     target: str
@@ -77,7 +77,7 @@ class StoredRows:
     action: str | None
 
 
-def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows: str) -> str:
+def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows: str) -> StoredRows:
     """Return the statement that puts rows into a new table of a spec.
 
     Args:
@@ -103,24 +103,46 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
             raise UsageError(f"has no column '{name}', which does not follow from the others; add it")
         elif name in spec.columns:
             values[column.name] = column.name
-    facts = StoredRows(
+    return StoredRows(
         sql.quote_parts(spec.target_parts), rows, (*values, *([action] if action else [])), tuple(values.values()),
         tuple(map(sql.quote, spec.keys)), Times(spec), action,
     )  # fmt: skip
-    return split_statements(render_template("stored.sql.j2", facts))[0]
 
 
-def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> str:
-    """Return a line of a message and, indented below it, the statements of the steps.
+@dataclass(frozen=True)
+class Advice:
+    """A line of a message, and the steps whose statements are below it, if there are any."""
+
+    line: str
+    facts: Migrate
+    adopt: bool
+    """Whether the table has to be taken over by the spec after them."""
+
+    def write(self, compiler: Compiler) -> str:
+        """Write the line and, indented below it, the statements."""
+        if not self.facts.steps:
+            return f"{self.line}; use {ADOPT}" if self.adopt else self.line
+        statements = split_statements(compiler.render(self.facts))
+        shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
+        return "\n".join([f"{self.line}; {_PASTE}{f', then {ADOPT}' if self.adopt else ''}:", *shown])
+
+
+Line = str | Advice
+"""A line of a message about a stored table."""
+
+
+def write_lines(lines: Iterable[Line], compiler: Compiler) -> list[str]:
+    """Write lines of a message as text."""
+    return [line.write(compiler) if isinstance(line, Advice) else line for line in lines]
+
+
+def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> Advice:
+    """Return a line of a message, and below it the statements of the steps.
 
     ``adopt``: the table has to be taken over by the spec after them.
     """
     facts = Migrate(sql.quote_parts(spec.target_parts), tuple(steps), tuple(map(sql.quote, spec.keys)), Times(spec))
-    if not facts.steps:
-        return f"{line}; use {ADOPT}" if adopt else line
-    statements = split_statements(render_template("migrate.sql.j2", facts))
-    shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
-    return "\n".join([f"{line}; {_PASTE}{f', then {ADOPT}' if adopt else ''}:", *shown])
+    return Advice(line, facts, adopt)
 
 
 def rename_column(old: str, new: str) -> Step:

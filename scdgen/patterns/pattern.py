@@ -9,26 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.patterns.columns import Field, Target, cast, field_of
-from scdgen.patterns.facts import Head, PlanFacts, PlanShape
+from scdgen.patterns.facts import Facts, Head, PlanFacts, PlanShape
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.words import REFRESHED, Counts
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import PatternRules, rules_of
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """A template and its facts, an instance of the template's dataclass."""
-
-    template: str
-    facts: object
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ class Overlay:
 
 
 @dataclass(frozen=True)
-class Views:
+class Views(Facts, template="views.sql.j2"):
     """views.sql: the views ``current`` and ``overlay`` and the table function ``as_of``, by their quoted names."""
 
     head: Head
@@ -123,7 +114,7 @@ class Lookup:
 
 
 @dataclass(frozen=True)
-class Lookups:
+class Lookups(Facts, template="lookups.sql.j2"):
     """lookups.sql: a view of facts with the version of their key, for each lookup of the spec."""
 
     head: Head
@@ -160,8 +151,6 @@ def _operand(text: str) -> str:
 class Pattern(PatternRules, ABC):
     """The SQL of one value of ``pattern``. Subclass this to add a pattern."""
 
-    contexts: ClassVar[Mapping[str, type]] = MappingProxyType({})
-    """Template -> the frozen dataclass that it reads as ``ctx``."""
     written_actions: ClassVar[tuple[str, ...]]
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice.
 
@@ -194,12 +183,12 @@ class Pattern(PatternRules, ABC):
         """Return every column of the target, in the table's order."""
 
     @abstractmethod
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
-        """Return the template of merge.sql; ``broadcasts`` adds the hint for a small batch, if the pattern has one."""
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Facts:
+        """Return the facts of merge.sql; ``broadcasts`` adds the hint for a small batch, if the pattern has one."""
 
     @abstractmethod
-    def plan(self, spec: Spec) -> Rendering:
-        """Return the template of plan.sql, whose facts are :class:`PlanFacts`."""
+    def plan(self, spec: Spec) -> PlanFacts:
+        """Return the facts of plan.sql."""
 
     def history(self, spec: Spec) -> History | None:
         """Return the history columns; ``None`` if the table has no versions."""
@@ -207,11 +196,9 @@ class Pattern(PatternRules, ABC):
 
     def plan_shape(self, spec: Spec) -> PlanShape:
         """Return the view that plan.sql creates."""
-        facts = self.plan(spec).facts
-        assert isinstance(facts, PlanFacts)
-        return facts.shape
+        return self.plan(spec).shape
 
-    def counts(self, spec: Spec) -> Rendering | None:
+    def counts(self, spec: Spec) -> Facts | None:
         """Return the query of one row with a count per action; ``None`` if only plan.sql can count them."""
         return None
 

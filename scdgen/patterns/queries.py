@@ -1,6 +1,6 @@
-"""Queries that commands send to Spark besides the files: counts, plan rows, source rows, versions, checks, errors.
+"""Queries that commands send to Spark besides the files: plan rows, source rows, versions, checks, errors.
 
-None of them is written to a file. Each has a template and a dataclass of its facts.
+None of them is written to a file. Each has a template and a dataclass of its facts, which a compiler renders.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.patterns import source, variables
+from scdgen.patterns.checks import CheckCounts
 from scdgen.patterns.columns import Field, Target, field_of
-from scdgen.patterns.facts import Evolve, PlanShape, Unknown, literals
+from scdgen.patterns.facts import Evolve, Facts, PlanRows, PlanSample, PlanShape, Unknown, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
-from scdgen.patterns.pattern import Read, Rendering, pattern_of
+from scdgen.patterns.pattern import Read, pattern_of
 from scdgen.patterns.refusals import EXPECTATION
-from scdgen.patterns.render import render_template
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.rows import Rows, left_out, read_rows
 from scdgen.patterns.source import SourceCast
 from scdgen.spec.model import Spec
@@ -25,42 +26,33 @@ from scdgen.spec.pattern import definition
 from scdgen.sql.tokens import split_statements
 
 
-def _query(rendering: Rendering, templates: str | None = None) -> str:
-    """Render a single statement, without its semicolon."""
-    return render_template(rendering.template, rendering.facts, templates).strip().removesuffix(";")
-
-
 @dataclass(frozen=True)
-class Source:
-    """source_rows.sql and source_counts.sql."""
+class SourceRows(Facts, template="source_rows.sql.j2"):
+    """The typed rows of the source."""
 
     rows: Rows
 
 
-def source_rows(spec: Spec) -> str:
+@dataclass(frozen=True)
+class SourceNumbers(SourceRows, template="source_counts.sql.j2"):
+    """The number of rows in the source, and of those that are left out."""
+
+
+def source_rows(spec: Spec) -> SourceRows:
     """Return the query of the source's typed rows, without the rules that stop a statement."""
-    return _query(Rendering("source_rows.sql.j2", Source(read_rows(spec, "incoming"))))
+    return SourceRows(read_rows(spec, "incoming"))
 
 
-def source_counts(spec: Spec, wanted: bool = False) -> str:
+def source_counts(spec: Spec, wanted: bool = False) -> SourceNumbers | None:
     """Return the query that counts the rows of the source, and those that ``bad_rows: skip`` or a rule leaves out.
 
-    It is '' if no row is skipped, unless the number is ``wanted`` and the source is not a query or a join, which would
-    be evaluated again. Runs after the statements before the MERGE, in the same session.
+    It is ``None`` if no row is skipped, unless the number is ``wanted`` and the source is not a query or a join, which
+    would be evaluated again. Runs after the statements before the MERGE, in the same session.
     """
     counts = wanted and spec.source.is_stored
     if spec.bad_rows != "skip" and not left_out(spec) and not counts:
-        return ""
-    return _query(Rendering("source_counts.sql.j2", Source(read_rows(spec, "incoming"))))
-
-
-def run_counts(spec: Spec) -> str | None:
-    """Return the query that counts the rows of each action, and the unchanged keys; ``None`` if only plan.sql can.
-
-    Runs after the statements before the MERGE, in the same session.
-    """
-    rendering = pattern_of(spec).counts(spec)
-    return _query(rendering) if rendering else None
+        return None
+    return SourceNumbers(read_rows(spec, "incoming"))
 
 
 def plan_shape(spec: Spec) -> PlanShape:
@@ -68,21 +60,21 @@ def plan_shape(spec: Spec) -> PlanShape:
     return pattern_of(spec).plan_shape(spec)
 
 
-def plan_rows(spec: Spec) -> str:
+def plan_rows(spec: Spec) -> PlanRows:
     """Return the query of a plan's rows except unchanged keys: action, and the new (or removed) values.
 
     Runs after plan.sql has created its view, as :func:`plan_sample` does.
     """
-    return _query(Rendering("plan_rows.sql.j2", plan_shape(spec)))
+    return PlanRows.like(plan_shape(spec))
 
 
-def plan_sample(spec: Spec, limit: int) -> str:
+def plan_sample(spec: Spec, limit: int) -> PlanSample:
     """Return the query of up to ``limit`` rows per action, in the order of plan.sql, with all columns of the view."""
-    return _query(Rendering("plan_sample.sql.j2", plan_shape(spec).sampling(limit)))
+    return PlanSample.like(plan_shape(spec).sampling(limit))
 
 
 @dataclass(frozen=True)
-class Show:
+class Show(Facts, template="show.sql.j2"):
     """show.sql: the rows of a table.
 
     ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
@@ -96,14 +88,7 @@ class Show:
     deleted: bool
 
 
-def versions_query(
-    spec: Spec,
-    keys: Mapping[str, object],
-    as_of: object,
-    current: bool,
-    deleted: bool = False,
-    templates: str | None = None,
-) -> str:
+def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, current: bool, deleted: bool = False) -> Show:
     """Return the query of a table's rows in order; versions that are deletes only if ``deleted``.
 
     Raises :class:`UsageError` for a key or history that the spec does not have.
@@ -111,8 +96,7 @@ def versions_query(
     read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
     if as_of is not None and read.times is None:
         raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
-    facts = Show(read, typed, None if as_of is None else str(as_of), current, deleted)
-    return _query(Rendering("show.sql.j2", facts), templates)
+    return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
 
 
 def name_key(column: str) -> str:
@@ -134,7 +118,7 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(Facts, template="given.sql.j2"):
     """given.sql: a text column per value, (text, type): NULL if it does not convert to its type.
 
     ``ordered`` adds a column: whether the second-last value is less than the last one.
@@ -144,22 +128,29 @@ class Given:
     ordered: bool
 
 
-def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> str:
+def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Given:
     """Return the query that converts ``values``, (text, type) each, and with ``ordered`` compares the last two."""
-    return _query(Rendering("given.sql.j2", Given(tuple(values), ordered)))
+    return Given(tuple(values), ordered)
 
 
-def taken_query(spec: Spec) -> str | None:
+@dataclass(frozen=True)
+class TakenAt(Facts, template="taken_at.sql.j2"):
+    """taken_at.sql: the time of a snapshot; ``name`` is its variable."""
+
+    name: str
+
+
+def taken_query(spec: Spec) -> TakenAt | None:
     """Return the query of the time of a snapshot as text; ``None`` if the MERGE does not use it.
 
     Runs after the statements before the MERGE, in the same session.
     """
     variable = variables.taken_at(spec)
-    return _query(Rendering("taken_at.sql.j2", variable)) if variable else None
+    return TakenAt(variable.name) if variable else None
 
 
 @dataclass(frozen=True)
-class DiffTimes:
+class DiffTimes(Facts, template="diff_times.sql.j2"):
     """diff_times.sql: the keys that differ between two times, or all keys if ``unchanged``.
 
     ``start`` and ``end`` are times as text; without ``end``, the open versions are compared. ``fields`` are the columns
@@ -180,8 +171,7 @@ def diff_times_query(
     start: object,
     end: object,
     unchanged: bool = False,
-    templates: str | None = None,
-) -> str:
+) -> DiffTimes:
     """Return the query of the changes between two times: ``_scd_change``, ``_scd_since``, ``_scd_old``, ``_scd_new``.
 
     Its rows are ordered by key. Raises :class:`UsageError` for a key or history that the spec does not have.
@@ -193,8 +183,7 @@ def diff_times_query(
             f"with {option('--run', 'run_id')} instead of times"
         )
     fields = tuple(field_of(spec, name) for name in spec.columns)
-    facts = DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
-    return _query(Rendering("diff_times.sql.j2", facts), templates)
+    return DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
 
 
 @dataclass(frozen=True)
@@ -206,7 +195,7 @@ class TableVersion:
 
 
 @dataclass(frozen=True)
-class DiffRun:
+class DiffRun(Facts, template="diff_run.sql.j2"):
     """diff_run.sql: the rows that differ between two versions of a table, or all rows if ``unchanged``.
 
     ``columns`` are the columns of the table that the spec has, ``keys`` as in :class:`Show`.
@@ -226,36 +215,34 @@ def diff_run_query(
     before: TableVersion,
     after: TableVersion,
     unchanged: bool = False,
-    templates: str | None = None,
-) -> str:
+) -> DiffRun:
     """Return the query of the changes between two versions of a table, with the columns of :func:`diff_times_query`.
 
     Its rows are ordered by key and start. ``_scd_since`` is the start of a version; a table without history lacks it.
     """
     pattern = pattern_of(spec)
-    facts = DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
-    return _query(Rendering("diff_run.sql.j2", facts), templates)
+    return DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
 
 
-def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, templates: str | None = None) -> str:
+def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> str:
     """Return the ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
     if not added and not adopt:
         return ""
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
-    text = render_template("evolve.sql.j2", facts, templates)
-    with way_out(templates):
+    text = compiler.render(facts)
+    with way_out(compiler.is_custom):
         judge(spec, {"evolve.sql": text})
     return text
 
 
-def required_rows(spec: Spec, lacks: Callable[[str], bool], templates: str | None = None) -> list[str]:
+def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
     """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
     condition, pattern = source.unknown_key(spec), pattern_of(spec)
     history = pattern.history(spec)
-    if condition is None or history is None or not lacks(condition):
+    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
+    if condition is None or unknown is None or not lacks(condition):
         return []
-    unknown = Unknown.of(spec, history, pattern.columns(spec))
-    return [_query(Rendering("unknown.sql.j2", unknown), templates)]
+    return [unknown]
 
 
 @dataclass(frozen=True)
@@ -272,18 +259,18 @@ class CheckAll:
     hints: tuple[str, ...]
 
 
-def check_all(spec: Spec, relation: str | None = None, templates: str | None = None) -> CheckAll:
+def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> CheckAll:
     """Return the queries of the built-in checks, for another ``relation`` than the table if given.
 
-    ``templates`` is a folder with templates that replace single ones of the package; raises :class:`UsageError` if
-    they produce another number of queries.
+    Raises :class:`UsageError` if templates of the user produce another number of queries.
     """
     pattern = pattern_of(spec)
     found = pattern.checks(spec)
     if relation is not None:
         found = replace(found, target=relation)
-    scripts = {f"{name}.sql": render_template(f"{name}.sql.j2", found, templates) for name in ("check_all", "checks")}
-    with way_out(templates):
+    counts = CheckCounts.like(found)
+    scripts = {"check_all.sql": compiler.render(counts), "checks.sql": compiler.render(found)}
+    with way_out(compiler.is_custom):
         judge(spec, scripts)
     rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
     if len(rows) != number:
@@ -302,7 +289,7 @@ def check_all(spec: Spec, relation: str | None = None, templates: str | None = N
 
 
 @dataclass(frozen=True)
-class Diagnose:
+class Diagnose(Facts, template="diagnose.sql.j2"):
     """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that identify one of them.
 
     ``broken`` are the conditions for a single row that breaks it; ``content`` and ``flags_deletes`` are what two
@@ -320,7 +307,7 @@ class Diagnose:
     inferred: str | None
 
 
-def broken_rows(spec: Spec, rule: str) -> str | None:
+def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
     """Return a query of (count, sample) for a broken rule; ``None`` if the message has all of it.
 
     Runs in the session of the failed statement, whose variables are still set.
@@ -337,12 +324,11 @@ def broken_rows(spec: Spec, rule: str) -> str | None:
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
     target = sql.quote_parts(spec.target_parts)
     content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
-    facts = Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
-    return _query(Rendering("diagnose.sql.j2", facts))
+    return Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
 
 
 @dataclass(frozen=True)
-class SourceTypes:
+class SourceTypes(Facts, template="source_types.sql.j2"):
     """source_types.sql: values without their casts, over the ``rows`` of the source, a ``table``, or neither."""
 
     casts: tuple[SourceCast, ...]
@@ -350,28 +336,18 @@ class SourceTypes:
     table: str | None = None
     alias: str | None = None
 
-
-@dataclass(frozen=True)
-class TypedValues:
-    """Values that are cast, and the query of two columns for each: the value, and a NULL of the type.
-
-    ``view`` is the statement that first creates what the query reads, if that is a view of files.
-    """
-
-    casts: tuple[SourceCast, ...]
-    query: str
-    view: str | None
+    @property
+    def view(self) -> str | None:
+        """Return the statement that first creates what the query reads, if that is a view of files."""
+        return self.rows.view if self.rows else None
 
 
-def typed_values(spec: Spec, infer: bool = False) -> Iterator[TypedValues]:
-    """Yield the values that a run casts to times, with the queries whose schemas have their types.
+def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
+    """Yield the values that a run casts to times, whose query has two columns for each: the value, a NULL of the type.
 
     The params must be declared as variables. ``infer``: the run infers members.
     """
-    for facts in _typed_values(spec, infer):
-        if facts.casts:
-            view = facts.rows.view if facts.rows else None
-            yield TypedValues(facts.casts, _query(Rendering("source_types.sql.j2", facts)), view)
+    return (values for values in _typed_values(spec, infer) if values.casts)
 
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
@@ -394,7 +370,7 @@ def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
 
 
 @dataclass(frozen=True)
-class BadValues:
+class BadValues(Facts, template="bad_values.sql.j2"):
     """bad_values.sql: a query about the casts of a source; ``ask`` is ``count``, ``cast`` or ``sample``.
 
     A sample has the expressions ``texts`` as text, and the ``file`` of its row.
@@ -407,10 +383,11 @@ class BadValues:
     file: str = "NULL"
 
 
-def bad_values(spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL") -> str:
+def bad_values(
+    spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL"
+) -> BadValues:
     """Return a query of values that do not convert: how often each of ``casts`` fails, or a row where the first does.
 
     ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
     """
-    rows = read_rows(spec, "incoming")
-    return _query(Rendering("bad_values.sql.j2", BadValues(rows, ask, tuple(casts), tuple(texts), file)))
+    return BadValues(read_rows(spec, "incoming"), ask, tuple(casts), tuple(texts), file)

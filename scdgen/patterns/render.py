@@ -6,6 +6,7 @@ import functools
 import re
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import (
@@ -26,30 +27,61 @@ from jinja2.sandbox import SandboxedEnvironment
 from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
 from scdgen.paths import exists, read_bytes
 from scdgen.patterns.columns import aliased, equal, named, struct
+from scdgen.patterns.facts import Facts
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, remark, same, spread, when
 
 
-def environment(templates: str | None = None) -> SandboxedEnvironment:
-    """Return the Jinja environment; ``templates`` is a folder whose files replace those of the package.
+@dataclass(frozen=True)
+class Compiler:
+    """Renders facts with their templates, each from a user's folder if that has it, or else from this package."""
+
+    templates: str | None = None
+    """The user's folder, if there is one."""
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether a template may be one of the user's."""
+        return self.templates is not None
+
+    def render(self, facts: Facts) -> str:
+        """Render facts with one newline at the end. Raises :class:`UsageError` for a broken template of the user."""
+        try:
+            text = environment(self.templates).get_template(facts.template).render(ctx=facts)
+        except ScdgenError:
+            raise
+        except Exception as error:  # an expression in a template may fail in any way
+            if not self.is_custom:
+                raise
+            place = _place(facts.template, error)
+            raise UsageError(f"{place}: {_what(error, facts)}; fix the template or leave out --templates") from error
+        return text.rstrip() + "\n"
+
+    def render_query(self, facts: Facts) -> str:
+        """Render a single statement, without its semicolon."""
+        return self.render(facts).strip().removesuffix(";")
+
+
+def environment(own: str | None = None) -> SandboxedEnvironment:
+    """Return the Jinja environment; ``own`` is a user's folder, whose files replace those of the package.
 
     Raises :class:`UsageError` if none of them replaces one of the package.
     """
-    if templates is None:
+    if own is None:
         return _environment(None, ())
-    folder = Path(templates).absolute()
+    folder = Path(own).absolute()
     try:
         files = [file for file in folder.rglob("*.j2") if file.is_file()]
         found = tuple(sorted((file.relative_to(folder).as_posix(), file.stat().st_mtime_ns) for file in files))
     except OSError as error:
-        raise UsageError(of_system(error, templates)) from error
+        raise UsageError(of_system(error, own)) from error
     known = sorted(name for name in _own().list_templates() if name.endswith(".j2"))
     if not any(name in known for name, _ in found):
         hint = next(
             filter(None, (nearest(name, known) for name, _ in found)), "; name it as one, such as create.sql.j2"
         )
-        raise UsageError(f"--templates {templates}: no file has the name of one of scdgen's templates{hint}")
+        raise UsageError(f"--templates {own}: no file has the name of one of scdgen's templates{hint}")
     return _environment(str(folder), found)
 
 
@@ -95,10 +127,10 @@ def _own() -> BaseLoader:
 
 
 @functools.lru_cache(maxsize=8)
-def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
+def _environment(own: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
     """Cache one environment per folder and state of its files, because Jinja does not notice new files."""
     environment = SandboxedEnvironment(
-        loader=ChoiceLoader([_OwnFolder(templates), _own()]) if templates else _own(),
+        loader=ChoiceLoader([_OwnFolder(own), _own()]) if own else _own(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -113,20 +145,6 @@ def _environment(templates: str | None, _files: tuple[tuple[str, int], ...]) -> 
 def read_file(name: str) -> str:
     """Return the text of a file of the package's templates that is not a template."""
     return _own().get_source(environment(), name)[0]
-
-
-def render_template(name: str, ctx: object, templates: str | None = None) -> str:
-    """Render a template, with one newline at the end. Raises :class:`UsageError` for a broken user template."""
-    try:
-        text = environment(templates).get_template(name).render(ctx=ctx)
-    except ScdgenError:
-        raise
-    except Exception as error:  # an expression in a template may fail in any way
-        if templates is None:
-            raise
-        place = _place(name, error)
-        raise UsageError(f"{place}: {_what(error, ctx)}; fix the template or leave out --templates") from error
-    return text.rstrip() + "\n"
 
 
 def _place(name: str, error: Exception) -> str:
@@ -144,7 +162,7 @@ def _shown(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _what(error: Exception, ctx: object) -> str:
+def _what(error: Exception, facts: Facts) -> str:
     if isinstance(error, TemplateNotFound):
         return f"no template '{error.name}'"
     if isinstance(error, UnicodeDecodeError):
@@ -155,7 +173,7 @@ def _what(error: Exception, ctx: object) -> str:
         return of_system(error, "it").split("; ")[0]
     said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
     if missing := re.search(r"object' has no attribute '(\w+)'", said):
-        return f"no attribute '{missing[1]}'{nearest(missing[1], vars(ctx))}"
+        return f"no attribute '{missing[1]}'{nearest(missing[1], vars(facts))}"
     if unclosed := re.search(r"looking for the following tags: (.*?)\. The innermost block .* is '(\w+)'", said):
         return f"'{unclosed[2]}' is never closed with {unclosed[1]}"
     line = (said.splitlines() or [type(error).__name__])[0]

@@ -10,6 +10,7 @@ from scdgen import sql
 from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, equal, names_of
 from scdgen.patterns.facts import (
+    Facts,
     Head,
     PlanFacts,
     PlanShape,
@@ -19,14 +20,14 @@ from scdgen.patterns.facts import (
     refuse_empty,
     values_of,
 )
-from scdgen.patterns.pattern import Pattern, Rendering
+from scdgen.patterns.pattern import Pattern
 from scdgen.patterns.rows import Rows, read_rows
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import register
 
 
 @dataclass(frozen=True)
-class Scd0Rows:
+class Scd0Rows(Facts, template="scd0/rows.sql.j2"):
     """templates/scd0/rows.sql.j2: the first row of each key. ``conflict`` is ``None`` if any of them may be taken."""
 
     rows: Rows
@@ -47,7 +48,7 @@ class Scd0Rows:
 
 
 @dataclass(frozen=True)
-class Scd0Merge:
+class Scd0Merge(Facts, template="scd0/merge.sql.j2"):
     """merge.sql of scd0."""
 
     head: Head
@@ -59,7 +60,7 @@ class Scd0Merge:
 
 
 @dataclass(frozen=True)
-class Scd0Plan(PlanFacts):
+class Scd0Plan(PlanFacts, template="scd0/plan.sql.j2"):
     """plan.sql of scd0."""
 
     merge: Scd0Merge
@@ -91,24 +92,21 @@ class Scd0(Pattern):
     )  # fmt: skip
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)
     written_actions: ClassVar[tuple[str, ...]] = ("new",)
-    contexts = MappingProxyType(
-        {"scd0/rows.sql.j2": Scd0Rows, "scd0/merge.sql.j2": Scd0Merge, "scd0/plan.sql.j2": Scd0Plan}
-    )
 
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return the columns of the spec."""
         return Target.of(spec)
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Scd0Merge:
         """Return a MERGE that inserts keys that the table does not have."""
-        return Rendering("scd0/merge.sql.j2", _merge(spec))
+        return _merge(spec)
 
-    def plan(self, spec: Spec) -> Rendering:
+    def plan(self, spec: Spec) -> Scd0Plan:
         """Return a view of the rows that would be inserted, a row per key of the source."""
         merge = _merge(spec)
         keys = merge.staging.keys
         shape = PlanShape(merge.target, keys, self.columns(spec), merge.on, place=keys)
-        return Rendering("scd0/plan.sql.j2", Scd0Plan(shape, merge))
+        return Scd0Plan(shape, merge)
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
         """Return the columns that are not keys."""

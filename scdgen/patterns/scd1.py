@@ -16,6 +16,7 @@ from scdgen import sql
 from scdgen.patterns import source, variables
 from scdgen.patterns.columns import Field, Target, equal, names_of
 from scdgen.patterns.facts import (
+    Facts,
     Guards,
     Head,
     PlanFacts,
@@ -27,7 +28,7 @@ from scdgen.patterns.facts import (
     refuse_empty,
     values_of,
 )
-from scdgen.patterns.pattern import Pattern, Rendering
+from scdgen.patterns.pattern import Pattern
 from scdgen.patterns.refusals import refuse_rows
 from scdgen.patterns.rows import Rows, read_rows
 from scdgen.patterns.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
@@ -141,7 +142,7 @@ def _order_time(fields: tuple[Field, ...], updated_at: str | None) -> tuple[Fiel
 
 
 @dataclass(frozen=True)
-class Scd1Changes:
+class Scd1Changes(Facts, template="scd1/changes.sql.j2"):
     """templates/scd1/changes.sql.j2. ``truncates``: a row may empty the table; ``tied`` refuses a row of its time.
 
     ``tied`` is ``None`` if such a row is left out.
@@ -154,7 +155,7 @@ class Scd1Changes:
 
 
 @dataclass(frozen=True)
-class Scd1Snapshot:
+class Scd1Snapshot(Facts, template="scd1/snapshot.sql.j2"):
     """templates/scd1/snapshot.sql.j2: a full extract compared with the table. ``early`` refuses an old snapshot."""
 
     batch: Scd1Batch
@@ -165,17 +166,21 @@ class Scd1Snapshot:
 
 
 @dataclass(frozen=True)
-class Scd1Merge:
-    """merge.sql and counts.sql of scd1. ``staging`` are the facts of the template ``steps``."""
+class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
+    """merge.sql of scd1. ``staging`` are the facts of its steps."""
 
     head: Head
     session: Session
     target: str
     batch: Scd1Batch
     staging: Scd1Changes | Scd1Snapshot
-    steps: str
     on: tuple[str, ...]
     columns: tuple[str, ...]
+
+    @property
+    def steps(self) -> str:
+        """Return the template of the steps."""
+        return self.staging.template
 
     @property
     def reads_snapshot(self) -> bool:
@@ -189,7 +194,12 @@ class Scd1Merge:
 
 
 @dataclass(frozen=True)
-class Scd1Plan(PlanFacts):
+class Scd1Counts(Scd1Merge, template="scd1/counts.sql.j2"):
+    """The counts of a run of scd1."""
+
+
+@dataclass(frozen=True)
+class Scd1Plan(PlanFacts, template="scd1/plan.sql.j2"):
     """plan.sql of scd1."""
 
     merge: Scd1Merge
@@ -223,16 +233,6 @@ class Scd1(Pattern):
     deletes = ("remove", "ignore")
     written_actions = ROW_CHANGES
     deleting_action = "deleted"
-    contexts = MappingProxyType(
-        {
-            "scd1/changes.sql.j2": Scd1Changes,
-            "scd1/snapshot.sql.j2": Scd1Snapshot,
-            "scd1/merge.sql.j2": Scd1Merge,
-            "scd1/counts.sql.j2": Scd1Merge,
-            "scd1/plan.sql.j2": Scd1Plan,
-            "scd1/_when.sql.j2": Scd1Merge,
-        }
-    )
 
     def added_columns(self, spec: Spec) -> Iterable[str]:
         """Return ``updated_at``, if it is not a column of the spec, and ``sequence``."""
@@ -249,15 +249,15 @@ class Scd1(Pattern):
         ]
         return (*Target.of(spec), *added)
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Scd1Merge:
         """Return a MERGE of one row per key."""
-        return Rendering("scd1/merge.sql.j2", _merge(spec))
+        return _merge(spec)
 
-    def counts(self, spec: Spec) -> Rendering | None:
+    def counts(self, spec: Spec) -> Scd1Counts | None:
         """Return the counts of a snapshot; for changes only a plan reads what is stored before the MERGE."""
-        return Rendering("scd1/counts.sql.j2", _merge(spec)) if spec.reads_snapshot else None
+        return Scd1Counts.like(_merge(spec)) if spec.reads_snapshot else None
 
-    def plan(self, spec: Spec) -> Rendering:
+    def plan(self, spec: Spec) -> Scd1Plan:
         """Return a view of the rows that would be written, a row per key."""
         merge = _merge(spec)
         batch = merge.batch
@@ -272,7 +272,7 @@ class Scd1(Pattern):
             joins_extract=spec.reads_snapshot,
             scope=Guards.of(spec).scope,
         )
-        return Rendering("scd1/plan.sql.j2", Scd1Plan(shape, merge))
+        return Scd1Plan(shape, merge)
 
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
         """Return the columns for which the order of the rows matters."""
@@ -320,21 +320,18 @@ def _merge(spec: Spec) -> Scd1Merge:
         early = refuse_early(spec, "row that it removes", "_scd_updated_at")
         early_if_timed = early if removes and variables.taken_at(spec) else None
         staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
-        steps = "scd1/snapshot.sql.j2"
     else:
         rows = read_rows(spec, "changes")
         batch = Scd1Batch.of(spec, rows)
         tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time(spec))
         taken = spec.conflicts == "any"
         staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
-        steps = "scd1/changes.sql.j2"
     return Scd1Merge(
         head=Head.of_feed(spec),
         session=Session.of(spec, rows),
         target=target,
         batch=batch,
         staging=staging,
-        steps=steps,
         on=(*equal(batch.keys, "t", "s"), *variables.in_partitions(spec)),
         columns=tuple(names_of(batch.columns)),
     )

@@ -12,9 +12,9 @@ from scdgen import sql
 from scdgen.patterns import source, variables
 from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, field_of, names_of
-from scdgen.patterns.facts import Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
+from scdgen.patterns.facts import Facts, Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
-from scdgen.patterns.pattern import Pattern, Read, Rendering
+from scdgen.patterns.pattern import Pattern, Read
 from scdgen.patterns.rows import read_rows
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
@@ -36,10 +36,10 @@ GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")
 
 
 @dataclass(frozen=True)
-class Scd2Merge:
-    """merge.sql and counts.sql of scd2.
+class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
+    """merge.sql of scd2.
 
-    ``staging`` are the facts of the template ``steps``, which ends in the step "staged". ``on`` identifies a version,
+    ``staging`` are the facts of its steps, which end in the step "staged". ``on`` identifies a version,
     ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets. ``broadcasts``:
     with a hint that the batch is small.
     """
@@ -48,13 +48,17 @@ class Scd2Merge:
     session: Session
     target: str
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
-    steps: str
     times: Times
     on: tuple[str, ...]
     columns: tuple[str, ...]
     updated: tuple[str, ...]
     closed: tuple[str, ...]
     broadcasts: bool = False
+
+    @property
+    def steps(self) -> str:
+        """Return the template of the steps."""
+        return self.staging.template
 
     @property
     def deletes(self) -> str:
@@ -90,7 +94,12 @@ class Scd2Merge:
 
 
 @dataclass(frozen=True)
-class Scd2Plan(PlanFacts):
+class Scd2Counts(Scd2Merge, template="scd2/counts.sql.j2"):
+    """The counts of a run of scd2."""
+
+
+@dataclass(frozen=True)
+class Scd2Plan(PlanFacts, template="scd2/plan.sql.j2"):
     """plan.sql of scd2. ``deleted`` is the column that marks a delete; ``fills``: earlier versions may get values."""
 
     merge: Scd2Merge
@@ -118,16 +127,6 @@ class Scd2(Pattern):
     written_actions = VERSIONS
     closing_action = "closed"
     check_names = tuple(check.name for check in (*VERSION_CHECKS, KEY_NOT_NULL))
-    contexts = MappingProxyType(
-        {
-            "scd2/changes.sql.j2": Scd2Changes,
-            "scd2/snapshot.sql.j2": Scd2Snapshot,
-            "scd2/versions.sql.j2": Scd2Versions,
-            "scd2/merge.sql.j2": Scd2Merge,
-            "scd2/counts.sql.j2": Scd2Merge,
-            "scd2/plan.sql.j2": Scd2Plan,
-        }
-    )
 
     def needs_time(self, spec: Spec) -> bool:
         """Changes and whole histories need ``effective_at``; a snapshot has the time at which it was taken."""
@@ -188,20 +187,20 @@ class Scd2(Pattern):
         """Return the history columns."""
         return _history(spec)
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
+    def merge(self, spec: Spec, broadcasts: bool = False) -> Scd2Merge:
         """Return a MERGE of the versions to write."""
-        return Rendering("scd2/merge.sql.j2", replace(_merge(spec), broadcasts=broadcasts))
+        return replace(_merge(spec), broadcasts=broadcasts)
 
-    def counts(self, spec: Spec) -> Rendering | None:
+    def counts(self, spec: Spec) -> Scd2Counts | None:
         """Return the counts of a run.
 
         Only a plan can count a snapshot that fills: one UPDATE may close a version and write a value back.
         """
         if spec.reads_snapshot and variables.fills(spec):
             return None
-        return Rendering("scd2/counts.sql.j2", _merge(spec))
+        return Scd2Counts.like(_merge(spec))
 
-    def plan(self, spec: Spec) -> Rendering:
+    def plan(self, spec: Spec) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
         merge = _merge(spec)
         deleted = merge.staging.deleted
@@ -227,7 +226,7 @@ class Scd2(Pattern):
             joins_extract=spec.reads_snapshot,
             scope=Guards.of(spec).scope,
         )
-        return Rendering("scd2/plan.sql.j2", Scd2Plan(shape, merge, deleted, variables.fills(spec)))
+        return Scd2Plan(shape, merge, deleted, variables.fills(spec))
 
     def read(self, spec: Spec) -> Read:
         """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
@@ -330,13 +329,13 @@ def _merge(spec: Spec) -> Scd2Merge:
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
         rows = read_rows(spec, "given")
-        staging, steps = Scd2Versions.of(spec, rows, history), "scd2/versions.sql.j2"
+        staging = Scd2Versions.of(spec, rows, history)
     elif spec.reads_snapshot:
         rows = read_rows(spec, "extract", empty=refuse_empty(spec))
-        staging, steps = Scd2Snapshot.of(spec, rows, history), "scd2/snapshot.sql.j2"
+        staging = Scd2Snapshot.of(spec, rows, history)
     else:
         rows = read_rows(spec, "changes")
-        staging, steps = Scd2Changes.of(spec, rows, history, bounds), "scd2/changes.sql.j2"
+        staging = Scd2Changes.of(spec, rows, history, bounds)
     # A version that is corrected by a row without a sequence keeps its own.
     kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()
     written = {option: name for option, name in columns.items() if option not in kept}
@@ -353,7 +352,6 @@ def _merge(spec: Spec) -> Scd2Merge:
         session=Session.of(spec, rows),
         target=staging.target,
         staging=staging,
-        steps=steps,
         times=times,
         on=(
             *equal(staging.keys, "t", "s"),

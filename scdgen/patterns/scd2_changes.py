@@ -15,7 +15,7 @@ from scdgen.spec.model import Spec
 
 
 @dataclass(frozen=True)
-class Scd2Changes(VersionSteps):
+class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     """The steps from a batch of changes to the versions to write.
 
     ``partial``: a row says which columns it sets. ``reachable`` are the conditions on a stored version that the batch

@@ -15,7 +15,7 @@ from scdgen.spec.model import Spec
 
 
 @dataclass(frozen=True)
-class Scd2Snapshot(VersionSteps):
+class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
     """The steps from a full extract to the versions to write.
 
     ``reachable`` is the condition on a stored version that the snapshot can affect. ``own_time``: each row has an

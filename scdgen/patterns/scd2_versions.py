@@ -15,7 +15,7 @@ from scdgen.spec.model import Spec
 
 
 @dataclass(frozen=True)
-class Scd2Versions(VersionSteps):
+class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     """The steps from whole histories to the versions to write.
 
     ``closes_missing``: a gap between two rows is a delete; if not, the version before it lasts until the next one.

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
-from scdgen.patterns.render import render_template
+from scdgen.patterns.facts import Facts
+from scdgen.patterns.render import Compiler
 from scdgen.sql.tokens import tokens
 
 _PARAM = "_scd_param_"  # a local variable has no qualifier, so that a column would hide one with the name of the param
 
 
 @dataclass(frozen=True)
-class Script:
+class Script(Facts, template="script.sql.j2"):
     """A file: its name, its head (comments), its variables (name and type), its statements without semicolons."""
 
     file: str
@@ -26,7 +27,7 @@ class Script:
     statements: tuple[str, ...]
 
 
-def render_script(text: str, templates: str | None = None, file: str = "merge.sql") -> str:
+def render_script(text: str, compiler: Compiler, file: str = "merge.sql") -> str:
     """Render the script of the SQL ``text``, which is in ``file``.
 
     Spark declares local variables before any other statement of a block. A param without a default stays a session
@@ -47,7 +48,7 @@ def render_script(text: str, templates: str | None = None, file: str = "merge.sq
         else:
             declaration = text[found[place].start : found[-1].end + 1]
             variables.append(f"{_PARAM}{declaration}" if found[place].text in params else declaration)
-    return render_template("script.sql.j2", Script(file, head, tuple(variables), tuple(statements)), templates)
+    return compiler.render(Script(file, head, tuple(variables), tuple(statements)))
 
 
 def _split(script: str) -> Iterator[tuple[int, list[Token]]]:

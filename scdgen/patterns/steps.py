@@ -61,12 +61,13 @@ def run_steps(compiled: Compiled, stored: Stored | None, infer: bool = False, co
 
 
 def _steps(compiled: Compiled, stored: Stored | None, infer: bool, counts: bool) -> Iterator[Step]:
-    spec, scripts, templates = compiled.spec, compiled.scripts, compiled.templates
+    spec, scripts, compiler = compiled.spec, compiled.scripts, compiled.compiler
     if stored is None:
         yield Step(Part.TABLE, _split(scripts.create))
     else:
-        changes = _split(evolve_script(spec, stored.additions, stored.adopt, templates))
-        yield Step(Part.TABLE, (*changes, *required_rows(spec, stored.lacks, templates)))
+        changes = _split(evolve_script(spec, stored.additions, stored.adopt, compiler))
+        added = map(compiler.render_query, required_rows(spec, stored.lacks))
+        yield Step(Part.TABLE, (*changes, *added))
     if infer:
         yield Step(Part.MEMBERS, _split(scripts.infer)[:1])
     yield Step(Part.PLAN)
@@ -76,7 +77,7 @@ def _steps(compiled: Compiled, stored: Stored | None, infer: bool, counts: bool)
     *before, merge = _split(scripts.merge)
     yield Step(Part.VARIABLES, tuple(before))
     if query := source_counts(spec, wanted=counts):
-        yield Step(Part.COUNTS, (query,))
+        yield Step(Part.COUNTS, (compiler.render_query(query),))
     if scripts.rejects:
         yield Step(Part.REJECTS, _split(scripts.rejects))
     yield Step(Part.MERGE, (merge,))

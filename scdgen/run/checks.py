@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
+from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
 from scdgen.patterns.queries import check_all
@@ -15,10 +16,10 @@ from scdgen.run.table import TargetTable, find_missing
 from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
-def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | None) -> list[CheckResult]:
+def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
     """Run the built-in checks, then those of the spec, which read the table directly.
 
     The built-in checks see NULL in a column that the table lacks, as the next run will add it.
@@ -27,7 +28,7 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
         DataError: the table lacks a key or a column of the pattern.
         ScdgenError: a check cannot be computed.
     """
-    table = TargetTable(spark, spec)
+    spark, table = engine.spark, TargetTable(engine.spark, spec)
     missing = find_missing(spec, spark.table(table.name).columns)
     names = (sql.unquote(column.name) for column in missing)
     if needed := [f"'{name}'" for name in names if name not in spec.columns or name in spec.keys]:
@@ -36,7 +37,7 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
             "was it made from another spec?"
         )
     with table.view_with_columns(missing) as relation:
-        results = _run_built_in(spark, spec, relation, limit, templates)
+        results = _run_built_in(engine, spec, relation, limit)
     for check in spec.checks:
         try:
             frame = spark.sql(sql.query(check.query).text)
@@ -47,10 +48,8 @@ def run_checks(spark: SparkSession, spec: Spec, limit: int, templates: str | Non
     return results
 
 
-def _run_built_in(
-    spark: SparkSession, spec: Spec, relation: str | None, limit: int, templates: str | None
-) -> list[CheckResult]:
-    queries = check_all(spec, relation, templates)
+def _run_built_in(engine: Engine, spec: Spec, relation: str | None, limit: int) -> list[CheckResult]:
+    spark, queries = engine.spark, check_all(spec, engine.compiler, relation)
     counted = spark.sql(queries.counts)
     if tuple(counted.columns) != queries.names:
         raise UsageError(

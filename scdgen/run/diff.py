@@ -12,7 +12,7 @@ from typing import Any
 from scdgen import sql
 from scdgen.errors import DataError, UsageError, option
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import TableVersion, diff_run_query, diff_times_query
+from scdgen.patterns.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query
 from scdgen.patterns.words import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
@@ -45,53 +45,50 @@ class DiffFilter:
     run_id: str | None = None
     keys: Mapping[str, object] = field(default_factory=dict)
 
-    def render_query(
+    def query(
         self,
         spec: Spec,
         versions: tuple[TableVersion, TableVersion] = (_ANY, _ANY),
         unchanged: bool = False,
-        templates: str | None = None,
-    ) -> str:
-        """Render the SQL; of a run, for the table ``versions`` before and after it. ``unchanged`` includes equal rows.
+    ) -> DiffRun | DiffTimes:
+        """Return the query; of a run, for the ``versions`` before and after it. ``unchanged`` includes equal rows.
 
         Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
         if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
             raise UsageError(f"{_run()}: goes without {_from()} and {_to()}; give a run, or the times to compare")
         if self.run_id is not None:
-            return diff_run_query(spec, self.keys, *versions, unchanged, templates)
+            return diff_run_query(spec, self.keys, *versions, unchanged)
         if self.from_time is None:
             raise UsageError(f"{_from()}: is missing; give the time to compare with, or a run with {_run()}")
-        text = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged, templates)
+        query = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged)
         given = self.list_given(spec)
         require_forms(given)
         times = [text for name, text, _ in given if name in {_from(), _to()}]
         if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
             raise wrong_order(given)  # times in other forms are compared by the engine
-        return text
+        return query
 
     def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
-        """(option, text, type) of each given value, for :func:`require_valid`."""
+        """(option, text, type) of each given value, for :meth:`Tables.require_valid`."""
         times, kind = {_from(): self.from_time, _to(): self.to_time}, spec.history.type.upper()
         given = [(name, str(time), kind) for name, time in times.items() if time is not None]
         return [*list_keys(spec, self.keys), *given]
 
 
-def read_diff(
-    tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0, templates: str | None = None
-) -> DiffResult:
+def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) -> DiffResult:
     """Read up to ``limit`` rows (0: all), and count all of them.
 
     Raises:
         UsageError: the options exclude each other, a value is invalid, or the spec does not have the key or history.
         DataError, EngineError: the table, the key or the run does not exist, or the engine failed.
     """
-    wanted.render_query(spec, templates=templates)
+    wanted.query(spec)
     given = wanted.list_given(spec)
     versions, vacuumed = (_ANY, _ANY), contextlib.ExitStack()
 
     def select(unchanged: bool) -> Rows:
-        return tables.select(spec, wanted.render_query(spec, versions, unchanged, templates), {})
+        return tables.select(spec, wanted.query(spec, versions, unchanged), {})
 
     with tables.reading(spec) as spec:
         values = tables.require_valid(given, ordered=wanted.to_time is not None)

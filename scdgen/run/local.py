@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scdgen.patterns.facts import Facts
+from scdgen.patterns.render import Compiler
 from scdgen.run.delta import Commit
 from scdgen.spec.model import Spec
 from scdgen.spec.pattern import TIME_ZONE
@@ -50,8 +52,8 @@ class UnreadableError(Exception):
 class LocalTables:
     """The tables below ``folder``, the warehouse of the embedded Spark."""
 
-    def __init__(self, folder: str | Path):
-        self._folder = Path(folder)
+    def __init__(self, folder: str | Path, compiler: Compiler):
+        self._folder, self._compiler = Path(folder), compiler
 
     @contextmanager
     def reading(self, spec: Spec) -> Iterator[Spec]:
@@ -90,9 +92,10 @@ class LocalTables:
                 raise UnreadableError("the times are not in order")
         return [text for _, text, _ in given]
 
-    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> LocalRows:
+    def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> LocalRows:
         """Prepare a query of the spec's table in Spark's SQL, with ``more`` expressions: name -> text."""
-        return LocalRows(lambda: self._execute(spec, query, more))
+        text = self._compiler.render_query(query)
+        return LocalRows(lambda: self._execute(spec, text, more))
 
     def _execute(self, spec: Spec, query: str, more: Mapping[str, str]) -> Any:
         from deltalake import QueryBuilder

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
 from scdgen.patterns.compile import Compiled
-from scdgen.patterns.facts import VIEW, Guards
+from scdgen.patterns.facts import VIEW, Facts, Guards
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import plan_rows, plan_sample, plan_shape
 from scdgen.patterns.words import CHANGES, OLD, REFRESHED
@@ -59,6 +59,9 @@ class PlanView:
             self._exists = True
         return self.spark.sql(query)
 
+    def _read(self, facts: Facts) -> list[Row]:
+        return self._query(self.compiled.compiler.render_query(facts)).collect()
+
     def count(self, *names: str) -> dict[str, int]:
         """Run the counts of plan.sql, or only those with ``names``: Spark does not compute the others."""
         frame = self._query(self._counts)
@@ -81,12 +84,12 @@ class PlanView:
 
     def rows(self) -> list[Row]:
         """Read every version (scd1: row) that a run would write or remove: its action and its new values."""
-        return self._query(plan_rows(self.spec)).collect()
+        return self._read(plan_rows(self.spec))
 
     def summarize(self, target: str, limit: int, skipped: int) -> PlanResult:
         """Read the counts, and up to ``limit`` rows of each action."""
         counts, pattern = self.count(), pattern_of(self.spec)
-        rows = self._query(plan_sample(self.spec, limit)).collect() if limit else []
+        rows = self._read(plan_sample(self.spec, limit)) if limit else []
         guards = Guards.of(self.spec)
         return PlanResult(
             target=target,

@@ -20,8 +20,10 @@ from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError, option
 from scdgen.patterns.columns import Target
+from scdgen.patterns.compile import Compiled
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import source_counts, taken_query
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.source import RUN
 from scdgen.patterns.steps import Part, Stored, run_steps
 from scdgen.patterns.variables import Variable
@@ -38,7 +40,7 @@ from scdgen.run.source import Prepared, is_small_merge, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions, table_zone
 from scdgen.run.times import require_times
-from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table, select_versions
+from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table
 from scdgen.spec.model import Spec, choose_feeds
 from scdgen.sql.tokens import split_statements
 from scdgen.sql.zones import UTC_NAMES
@@ -94,13 +96,13 @@ class Runner:
             openlineage: a file or the URL of a server that gets the events of each run; streams have none.
         """
         self.spark = with_variables(spark)
-        self.templates = templates
+        self.compiler = Compiler(templates)
         self.retries = retries
         self.retry_for = retry_for.total_seconds() if isinstance(retry_for, dt.timedelta) else float(retry_for)
         self.run_id = run_id
         self._metrics = Metrics(metrics) if isinstance(metrics, str) else metrics
         self._openlineage = OpenLineage(openlineage) if isinstance(openlineage, str) else openlineage
-        self._engine = Engine(self.spark)
+        self._engine = Engine(self.spark, self.compiler)
 
     def run(
         self,
@@ -159,7 +161,7 @@ class Runner:
         """
         if source is None or source.sparkSession is session_of(self.spark):
             return self
-        given = (self.templates, self.retries, self.run_id, self._metrics, self.retry_for, self._openlineage)
+        given = (self.compiler.templates, self.retries, self.run_id, self._metrics, self.retry_for, self._openlineage)
         return Runner(source.sparkSession, *given)
 
     @contextmanager
@@ -170,7 +172,7 @@ class Runner:
             what = option("--infer", "infer=True")
             raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
         require_types(self.spark, spec)
-        with prepare(self._engine, spec, source, params, self.templates) as prepared:
+        with prepare(self._engine, spec, source, params) as prepared:
             require_times(self._engine, prepared, infer)
             yield prepared
 
@@ -219,7 +221,7 @@ class Runner:
                                 job.record.planned = job.count(plan)
                         planned = job.record.planned
                         # If the plan found no changes, a MERGE at that time would have written nothing.
-                        lean = self.templates is None
+                        lean = not self.compiler.is_custom
                         needless = bool(planned) and lean and pattern_of(spec).is_needless(spec, planned)
                     case Part.VIEWS:
                         create_views(spec.columns.keys() - added, always=created)
@@ -259,7 +261,7 @@ class Runner:
         spec, compiled = job.spec, job.prepared.compiled
         if is_small_merge(self.spark, compiled, written_share(spec, job.record.planned)):
             merge = split_statements(compiled.hinted_merge())[-1]
-        with job.around_merge(), self._note_taken(spec, compiled.spec, noted):
+        with job.around_merge(), self._note_taken(spec, compiled, noted):
             rows = self.spark.sql(merge).collect()
         return rows[0].asDict() if rows else {}
 
@@ -270,12 +272,12 @@ class Runner:
         self._engine.declare(Variable(RUN, "STRING", sql.text_literal(run_id)))  # instead of the script's own id
         self._engine.execute([merge])
 
-    def _note_taken(self, spec: Spec, bound: Spec, noted: str) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block; custom templates may not have its variable."""
-        query = taken_query(bound)
-        if not noted or query is None or self.templates is not None:
+    def _note_taken(self, spec: Spec, compiled: Compiled, noted: str) -> AbstractContextManager[object]:
+        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable."""
+        query = taken_query(compiled.spec)
+        if not noted or query is None or query.name not in compiled.scripts.merge:
             return contextlib.nullcontext()
-        taken = self.spark.sql(query).collect()[0][0]
+        taken = self._engine.query(query).collect()[0][0]
         return delta.note_run(self.spark, spec, noted, taken=str(taken))
 
     def plan(
@@ -304,20 +306,21 @@ class Runner:
 
             def read(plan: PlanView) -> PlanResult:
                 bound = prepared.compiled.spec
-                counted = own._engine.count_source(bound, source_counts(bound))
+                query = source_counts(bound)
+                counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
                 found = plan.summarize(spec.target, sample, counted.skipped)
-                newer = "" if plan.creates else own._find_newer_snapshot(spec, bound)
+                newer = "" if plan.creates else own._find_newer_snapshot(spec, prepared.compiled)
                 tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
                 return replace(found, rejected=counted.rejected, newer_snapshot=newer, added=tracked)
 
             return own._read_plan(read, spec, prepared)
 
-    def _find_newer_snapshot(self, spec: Spec, bound: Spec) -> str:
+    def _find_newer_snapshot(self, spec: Spec, compiled: Compiled) -> str:
         """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""
-        query = taken_query(bound)
-        if query is None or self.templates is not None or not delta.compares_snapshots(spec):
+        query = taken_query(compiled.spec)
+        if query is None or query.name not in compiled.scripts.plan or not delta.compares_snapshots(spec):
             return ""
-        taken = str(self.spark.sql(query).collect()[0][0])
+        taken = str(self._engine.query(query).collect()[0][0])
         return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
 
     def run_counted(
@@ -336,7 +339,7 @@ class Runner:
         rows of the MERGE. With ``infer``, ``inferred`` counts the members that it added or moved before the plan.
         """
         begin = time.monotonic()
-        lean, late = self.templates is None, self._metrics is not None
+        lean, late = not self.compiler.is_custom, self._metrics is not None
         own, spec = self._on_session_of(source), spec.for_feed(feed)
         with (
             own._record(spec) as record,
@@ -360,7 +363,7 @@ class Runner:
         wanted = VersionFilter(keys or {}, as_of, current)
         with table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
-            return select_versions(self.spark, zoned, wanted, self.templates)
+            return SparkTables(self.spark, self.compiler).select_versions(zoned, wanted)
 
     def diff(
         self,
@@ -386,7 +389,7 @@ class Runner:
             DataError, EngineError: the table, the key, the run or its versions do not exist, or the engine failed.
         """
         wanted = DiffFilter(from_time, to_time, run_id, keys or {})
-        return read_diff(SparkTables(self.spark), spec, wanted, limit, self.templates)
+        return read_diff(SparkTables(self.spark, self.compiler), spec, wanted, limit)
 
     def check(self, spec: Spec, limit: int = 5) -> list[CheckResult]:
         """Run the built-in checks, counted in one scan, and the spec's own; ``limit`` bounds each sample.
@@ -396,7 +399,7 @@ class Runner:
         """
         with self._engine.lock, table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
             require_table(self.spark, spec)
-            return run_checks(self.spark, zoned, limit, self.templates)
+            return run_checks(self._engine, zoned, limit)
 
     def stream(
         self,
@@ -425,7 +428,11 @@ class Runner:
         """
         given = choose_feeds([spec] if isinstance(spec, Spec) else spec, feed)
         runner = partial(
-            Runner, templates=self.templates, retries=self.retries, metrics=self._metrics, retry_for=self.retry_for
+            Runner,
+            templates=self.compiler.templates,
+            retries=self.retries,
+            metrics=self._metrics,
+            retry_for=self.retry_for,
         )
         batch = build_micro_batch(given, runner, checkpoint, params, report)
         if self._metrics is not None:
@@ -436,7 +443,7 @@ class Runner:
 
     def history(self, spec: Spec, limit: int | None = None) -> list[Commit]:
         """Read the versions of the table, newest first, with the runs that wrote them."""
-        return read_history(SparkTables(self.spark), spec, limit)
+        return read_history(SparkTables(self.spark, self.compiler), spec, limit)
 
     def plan_undo(self, spec: Spec, run_id: str) -> Undo:
         """Plan an :meth:`undo`, and raise the errors that it would raise; writes nothing."""
@@ -494,7 +501,9 @@ class Runner:
                 missing = pattern_of(spec).columns(spec)
             else:
                 found = table.read_existing()
-                missing = find_additions(_with_zone(spec, compiled.spec), found, adopt or not found.adopted)
+                missing = find_additions(
+                    _with_zone(spec, compiled.spec), found, self.compiler, adopt or not found.adopted
+                )
             added = () if creates else tuple(sql.unquote(column.name) for column in missing)
             with (
                 table.view_with_columns(missing) as name,
@@ -504,7 +513,7 @@ class Runner:
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
         """The columns that a table lacks. Raises :class:`DataError` if it does not fit its spec."""
-        additions = find_additions(spec, table.read_existing(), adopt)
+        additions = find_additions(spec, table.read_existing(), self.compiler, adopt)
         if adopt:
             require_passed(spec, self.check(spec))
         return additions

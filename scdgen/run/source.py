@@ -58,7 +58,6 @@ def prepare(
     spec: Spec,
     given: DataFrame | None,
     params: Mapping[str, object] | None,
-    templates: str | None = None,
 ) -> Iterator[Prepared]:
     """Compile a spec with its params, and with a view instead of its source if rows are ``given``.
 
@@ -69,17 +68,17 @@ def prepare(
     values = params or {}
     reads_by_name = given is None and (spec.source.query is None or _reads_own_target(spec))
     view = None if reads_by_name else f"_scd_source_{next(_numbers)}"
-    compiled = compile_spec(bind(spec, view, values), templates)
+    compiled = compile_spec(bind(spec, view, values), engine.compiler)
     with table_zone(engine, spec) as zoned:
         if zoned.time_zone != spec.time_zone:
-            compiled = compile_spec(bind(zoned, view, values), templates)
+            compiled = compile_spec(bind(zoned, view, values), engine.compiler)
         if reads_by_name or given is not None:
             yield Prepared(compiled, given)
             return
         own = bind(zoned, None, values)
         with engine.lock:  # sets the variables of the params, which are shared by the session
             rows = _compute_rows(engine, own)
-            yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, templates), None)
+            yield Prepared(compiled, rows) if rows is not None else Prepared(compile_spec(own, engine.compiler), None)
 
 
 def _compute_rows(engine: Engine, bound: Spec) -> DataFrame | None:
@@ -129,7 +128,9 @@ def is_small_merge(spark: SparkSession, compiled: Compiled, share: float | None 
     snapshot is not small, because its size does not show how many rows differ.
     """
     share = share if compiled.spec.reads_snapshot else 1.0
-    return compiled.can_hint and share is not None and is_small(spark, source_rows(compiled.spec), share)
+    if not compiled.can_hint or share is None:
+        return False
+    return is_small(spark, compiled.compiler.render_query(source_rows(compiled.spec)), share)
 
 
 def is_small(spark: SparkSession, query: str, share: float = 1.0) -> bool:

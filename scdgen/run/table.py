@@ -22,6 +22,7 @@ from scdgen.errors import DataError
 from scdgen.patterns.columns import Target
 from scdgen.patterns.migrate import (
     ADOPT,
+    Line,
     Step,
     add_history_column,
     begin_history,
@@ -31,8 +32,10 @@ from scdgen.patterns.migrate import (
     rewrite_ends,
     set_tracked,
     with_statements,
+    write_lines,
 )
 from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.render import Compiler
 from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
 from scdgen.spec.model import Spec, locate_history_column
 from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRACKED, definition
@@ -206,7 +209,7 @@ def find_missing(spec: Spec, stored: Iterable[str]) -> list[Target]:
     return [column for column in pattern_of(spec).columns(spec) if sql.unquote(column.name).lower() not in present]
 
 
-def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Target, ...]:
+def find_additions(spec: Spec, table: Existing, compiler: Compiler, adopt: bool = False) -> tuple[Target, ...]:
     """The columns that the spec has and the table lacks. With ``adopt`` the table's properties are not compared.
 
     Raises :class:`DataError` with a line for each mismatch between the table and its spec.
@@ -220,17 +223,18 @@ def find_additions(spec: Spec, table: Existing, adopt: bool = False) -> tuple[Ta
     added = tuple(c for c in missing if (name := sql.unquote(c.name)) in spec.columns and name not in spec.keys)
     was = table.properties.get(PATTERN)
     if not adopt and was not in (None, spec.pattern):
-        problems = [_describe_pattern(spec, str(was), missing)]
+        problems: list[Line] = [_describe_pattern(spec, str(was), missing)]
     else:
         problems = list(_find_problems(spec, table, missing, added, adopt))
     if problems:
-        raise DataError("\n".join(f"{spec.target}: {line}" for line in problems), rule="drift", count=len(problems))
+        lines = (f"{spec.target}: {line}" for line in write_lines(problems, compiler))
+        raise DataError("\n".join(lines), rule="drift", count=len(problems))
     return added
 
 
 def _find_problems(
     spec: Spec, table: Existing, missing: list[Target], added: tuple[Target, ...], adopt: bool
-) -> Iterator[str]:
+) -> Iterator[Line]:
     """Yield the mismatches of a table with the pattern of its spec."""
     stored = {name.lower(): kind for name, kind in table.columns.items()}
     unknown = _find_unknown(spec, table)
@@ -278,7 +282,7 @@ def _history_options(spec: Spec) -> dict[str, str]:
     return {name: option for option, name in spec.history_columns}
 
 
-def _describe_pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
+def _describe_pattern(spec: Spec, was: str, missing: Iterable[Target]) -> Line:
     line = f"the table was made with pattern: {was}, the spec says {spec.pattern}"
     if HISTORY in definition(spec):
         return with_statements(f"{line}; its rows have no versions", spec, begin_history(spec), adopt=True)
@@ -289,7 +293,7 @@ def _describe_pattern(spec: Spec, was: str, missing: Iterable[Target]) -> str:
 
 def _check_missing(
     spec: Spec, table: Existing, missing: list[Target], added: tuple[Target, ...], renamed: Mapping[str, str]
-) -> Iterator[str]:
+) -> Iterator[Line]:
     needed = _read_names(table.properties.get(KEYS)) | _read_names(table.properties.get(TRACKED))
     grows = spec.schema_evolution == "add_columns"
     for column in missing:
@@ -318,7 +322,7 @@ def _rename(spec: Spec, old: str, name: str) -> Iterator[Step]:
         yield from rehash(spec, "row_hash" if name in spec.tracked else "surrogate_key")
 
 
-def _describe_needed(spec: Spec, column: Target, line: str) -> str:
+def _describe_needed(spec: Spec, column: Target, line: str) -> Line:
     """Describe a missing column that stored rows need, with the statements that add it."""
     name = sql.unquote(column.name)
     option = _history_options(spec).get(name)
@@ -331,7 +335,7 @@ def _describe_needed(spec: Spec, column: Target, line: str) -> str:
     return with_statements(message, spec, [Step("add", column.name, type=column.type)])
 
 
-def _check_types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[str]:
+def _check_types(spec: Spec, stored: Mapping[str, tuple[str, bool]]) -> Iterator[Line]:
     for column in pattern_of(spec).columns(spec):
         name = sql.unquote(column.name)
         kind, _ = stored.get(name.lower(), (column.type, True))
@@ -363,14 +367,14 @@ def _as_stored(kind: str) -> str:
 
 def _check_unknown(
     spec: Spec, unknown: Mapping[str, tuple[str, bool]], renamed: Mapping[str, str]
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[Line]:  # fmt: skip
     for name, (_, nullable) in unknown.items():
         if not nullable and name not in renamed.values():
             line = f"the table's column '{name}' is NOT NULL, and the spec has no value for it; add it to the columns"
             yield with_statements(f"{line} or let it be NULL", spec, [Step("nullable", sql.quote(name))])
 
 
-def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[str]:
+def _check_properties(spec: Spec, table: Existing, added: set[str], renamed: Mapping[str, str]) -> Iterator[Line]:
     wanted, new_name = definition(spec), {old: new for new, old in renamed.items()}
     zone = table.properties.get(TIME_ZONE)
     if zone and spec.table.time_zone and not same_zone(zone, spec.table.time_zone):

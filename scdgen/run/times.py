@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError
-from scdgen.patterns.queries import TypedValues, typed_values
+from scdgen.patterns.queries import SourceTypes, typed_values
 from scdgen.patterns.source import SourceCast
 from scdgen.patterns.variables import param_variables
 from scdgen.run.source import Prepared
@@ -41,11 +41,11 @@ def require_times(engine: Engine, prepared: Prepared, infer: bool = False) -> No
         raise DataError("\n".join(f"{spec.target}: {line}" for line in found), rule="number_as_time", count=len(found))
 
 
-def _find_problems(engine: Engine, values: TypedValues) -> Iterator[str]:
+def _find_problems(engine: Engine, values: SourceTypes) -> Iterator[str]:
     try:
         if values.view:  # one of the name may be left from another spec
             engine.execute([values.view])
-        schema: StructType = engine.spark.sql(values.query).schema
+        schema: StructType = engine.query(values).schema
     except Exception:  # the run fails as well, and its error is explained
         return
     kinds = [field.dataType for field in schema.fields]

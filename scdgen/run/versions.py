@@ -19,8 +19,10 @@ from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, UsageError, quoted
 from scdgen.files.read import missing_column
+from scdgen.patterns.facts import Facts
 from scdgen.patterns.history import Times
-from scdgen.patterns.queries import given_query, name_key, versions_query
+from scdgen.patterns.queries import Show, given_query, name_key, versions_query
+from scdgen.patterns.render import Compiler
 from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable, table_zone
 from scdgen.spec.model import Spec
@@ -53,14 +55,14 @@ class VersionFilter:
         """Whether every version of a selected key is selected."""
         return self.as_of is None and not self.current
 
-    def render_query(self, spec: Spec, templates: str | None = None) -> str:
-        """Render the SQL. Raises :class:`UsageError` for an invalid key or time, or one that the spec does not have."""
-        text = versions_query(spec, self.keys, self.as_of, self.current, self.deleted, templates)
+    def query(self, spec: Spec) -> Show:
+        """Return the query. Raises :class:`UsageError` for a wrong key or time, or one that the spec does not have."""
+        query = versions_query(spec, self.keys, self.as_of, self.current, self.deleted)
         require_forms(self.list_given(spec))
-        return text
+        return query
 
     def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
-        """(option, text, type) of each given value, for :func:`require_valid`."""
+        """(option, text, type) of each given value, for :meth:`Tables.require_valid`."""
         time = [] if self.as_of is None else [("--as-of", str(self.as_of), spec.history.type.upper())]
         return list_keys(spec, self.keys) + time
 
@@ -113,9 +115,14 @@ class Tables(Protocol):
         """
 
     def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
-        """Convert the texts of ``given`` as :func:`require_valid` does."""
+        """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
 
-    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> Rows:
+        Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not
+        less than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail
+        or return NULL.
+        """
+
+    def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> Rows:
         """Prepare a query, with ``more`` expressions over its table ``t``: name -> text."""
 
     def read_columns(self, spec: Spec, version: int) -> list[str]:
@@ -128,13 +135,13 @@ class Tables(Protocol):
 class SparkTables:
     """The tables of a session."""
 
-    def __init__(self, spark: SparkSession):
-        self._spark = spark
+    def __init__(self, spark: SparkSession, compiler: Compiler):
+        self._spark, self._engine = spark, Engine(spark, compiler)
 
     @contextmanager
     def reading(self, spec: Spec) -> Iterator[Spec]:
         """Give the spec with the time zone of its table, which the session has in this block."""
-        engine = Engine(self._spark)
+        engine = self._engine
         with engine.translated(spec), table_zone(engine, spec) as zoned, set_while(self._spark, _QUICK_PLAN):
             require_table(self._spark, spec)
             try:
@@ -146,12 +153,28 @@ class SparkTables:
                 raise missing_column(spec.target, name, names) from error
 
     def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
-        """Convert the texts of ``given`` as :func:`require_valid` does."""
-        return require_valid(self._spark, given, ordered)
+        """See :meth:`Tables.require_valid`."""
+        if not given:
+            return []
+        require_forms(given)  # Spark's CAST also reads years after 9999
+        row = self._engine.query(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
+        values = list(row)[: len(given)]
+        for (option, text, kind), value in zip(given, values, strict=True):
+            if value is None:
+                raise _invalid(option, text, kind)
+        if ordered and not row[-1]:
+            raise wrong_order(given)
+        return values
 
-    def select(self, spec: Spec, query: str, more: Mapping[str, str]) -> SparkRows:
+    def select_versions(self, spec: Spec, wanted: VersionFilter) -> DataFrame:
+        """Select rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
+        wanted.query(spec)
+        values = self.require_valid(wanted.list_given(spec))
+        return self._engine.query(wanted.resolve(values).query(spec))
+
+    def select(self, spec: Spec, query: Facts, more: Mapping[str, str]) -> SparkRows:
         """Prepare a query, with ``more`` expressions over its rows ``t``: name -> text."""
-        frame = self._spark.sql(query)
+        frame = self._engine.query(query)
         names = [f"{text} AS {name}" for name, text in more.items()]
         return SparkRows(frame.alias("t").selectExpr("*", *names) if names else frame)
 
@@ -193,15 +216,8 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
 
 
 def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, str]]:
-    """(option, text, type) of each key, for :func:`require_valid`."""
+    """(option, text, type) of each key, for :meth:`Tables.require_valid`."""
     return [(name_key(name), str(value), spec.columns[name].type) for name, value in keys.items()]
-
-
-def select_versions(spark: SparkSession, spec: Spec, wanted: VersionFilter, templates: str | None = None) -> DataFrame:
-    """Select the rows in order. Raises :class:`UsageError` for an unknown key column, or an invalid key or time."""
-    wanted.render_query(spec, templates)
-    values = require_valid(spark, wanted.list_given(spec))
-    return spark.sql(wanted.resolve(values).render_query(spec, templates))
 
 
 def resolve_word(given: object, value: str) -> object:
@@ -214,7 +230,7 @@ def resolve_word(given: object, value: str) -> object:
 
 
 def require_forms(given: Sequence[tuple[str, str, str]]) -> None:
-    """Raise the :class:`UsageError` of :func:`require_valid` for texts that are no values of their types."""
+    """Raise the :class:`UsageError` of :meth:`Tables.require_valid` for texts that are no values of their types."""
     for name, text, kind in given:
         if find_form(text, kind):
             raise _invalid(name, text, kind)
@@ -224,47 +240,25 @@ def _invalid(name: str, text: str, kind: str) -> UsageError:
     return UsageError(f"{name}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
 
 
-def require_valid(spark: SparkSession, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
-    """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
-
-    Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not less
-    than the last one. Call it before the query: depending on the ANSI mode, the CAST in the query would fail or return
-    NULL.
-    """
-    if not given:
-        return []
-    require_forms(given)  # Spark's CAST also reads years after 9999
-    row = spark.sql(given_query(((text, kind) for _, text, kind in given), ordered)).collect()[0]
-    values = list(row)[: len(given)]
-    for (option, text, kind), value in zip(given, values, strict=True):
-        if value is None:
-            raise _invalid(option, text, kind)
-    if ordered and not row[-1]:
-        raise wrong_order(given)
-    return values
-
-
 def wrong_order(given: Sequence[tuple[str, str, str]]) -> UsageError:
     """The error of a second-last value that is not less than the last one."""
     (option, text, _), (other, bound, _) = given[-2:]
     return UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
 
 
-def read_versions(
-    tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0, templates: str | None = None
-) -> VersionRows:
+def read_versions(tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0) -> VersionRows:
     """Read up to ``limit`` rows (0: all).
 
     Raises:
         UsageError: the spec does not have the key column, or the key or time is invalid.
         DataError, EngineError: the table does not exist, or the engine failed.
     """
-    wanted.render_query(spec, templates)
+    wanted.query(spec)
     with tables.reading(spec) as spec:
         times = Times(spec)
         more = {UNTIL: times.until(), OPEN: times.is_open()} if spec.keeps_history else {}
         resolved = wanted.resolve(tables.require_valid(wanted.list_given(spec)))
-        found = tables.select(spec, resolved.render_query(spec, templates), more)
+        found = tables.select(spec, resolved.query(spec), more)
         rows = found.read(limit + 1 if limit else 0)
         columns = tuple(name for name in found.columns if name not in more)
     cut = bool(limit) and len(rows) > limit

@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, render
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, spec_of
@@ -31,7 +32,7 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
     specs = {way: spec_of(size, f"t_{way}", f"{SCHEMA}.{BATCH}") for way in ways}
     texts = {
         "statements": split_statements(render(specs["statements"]).merge),
-        "script": [render_script(render(specs["script"]).merge)],
+        "script": [render_script(render(specs["script"]).merge, Compiler())],
     }
     found = {way: Measured() for way in ways}
     for number in range(rounds + 1):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text, render
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
@@ -77,7 +78,7 @@ def as_file(session: Any, spec: Spec) -> None:
 
 
 def as_script(session: Any, spec: Spec) -> None:
-    session.sql(render_script(render(spec).merge)).collect()
+    session.sql(render_script(render(spec).merge, Compiler())).collect()
 
 
 @pytest.mark.parametrize("form", [as_file, as_script])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from scdgen import Runner, load_spec_text
+from scdgen.patterns.render import Compiler
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, read_versions
@@ -107,7 +108,7 @@ def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name
     spec = spec_of(name, "updated_at: seen", "scd1") if name == "scd1" else spec_of(name, HISTORIES[name])
     for batch in (0, 1):
         merge(spark, spec, batch)
-    local, ours = LocalTables(warehouse), SparkTables(spark)
+    local, ours = LocalTables(warehouse, Compiler()), SparkTables(spark, Compiler())
     for wanted in looks(spec):
         read: Any = read_versions if isinstance(wanted, VersionFilter) else read_diff
         for limit in (0, 2) if wanted in (VersionFilter(), DiffFilter(run_id=f"{name}-1")) else (0,):
@@ -119,7 +120,7 @@ def test_rows_without_spark_are_those_of_spark(spark: Any, warehouse: Path, name
 
 
 def test_what_might_differ_is_left_to_spark(spark: Any, warehouse: Path) -> None:
-    local = LocalTables(warehouse)
+    local = LocalTables(warehouse, Compiler())
     maps = load_spec_text(
         "target: look.maps\npattern: scd1\nsource: {table: nowhere}\nkeys: [id]\n"
         "columns: {id: 'decimal(4,1)', by_day: 'map<date,int>'}\n"

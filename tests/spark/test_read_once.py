@@ -10,6 +10,7 @@ from scdgen import EngineError, Runner, Spec, load_spec_text
 from scdgen.engine.engine import Engine
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import gate
+from scdgen.patterns.render import Compiler
 from scdgen.run.source import prepare
 from tests.conftest import rows_of
 
@@ -83,9 +84,9 @@ def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "itself").replace(
         "FROM RANGE(40) WHERE", "FROM RANGE(40) LEFT ANTI JOIN once.itself USING (id) WHERE"
     )
-    with prepare(Engine(spark), load_spec_text(text), None, DAY) as prepared:
+    with prepare(Engine(spark, Compiler()), load_spec_text(text), None, DAY) as prepared:
         assert prepared.rows is None
-    with prepare(Engine(spark), load_spec_text(SPEC), None, DAY) as prepared:
+    with prepare(Engine(spark, Compiler()), load_spec_text(SPEC), None, DAY) as prepared:
         assert prepared.rows is not None
         assert prepared.rows.collect() == prepared.rows.collect()
 

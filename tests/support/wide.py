@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.patterns import queries
+from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.refusals import EXPECTATION
+from scdgen.patterns.render import Compiler
 from scdgen.sql.tokens import split_statements
 from tests.support.spec_variations import text_of
 
@@ -137,30 +139,31 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
 
     Runs the statements before each, which set variables and create views.
     """
+    text = Compiler().render_query
     *before, view, counts, sample = split_statements(render(spec).plan)
     for statement in (*before, view):
         spark.sql(statement)
     yield "plan.sql: counts", counts
     yield "plan.sql: sample", sample
-    yield "Runner.plan", queries.plan_rows(spec)
-    yield "scdgen plan", queries.plan_sample(spec, 5)
+    yield "Runner.plan", text(queries.plan_rows(spec))
+    yield "scdgen plan", text(queries.plan_sample(spec, 5))
     yield "one key of plan.sql's view", "SELECT * FROM _scd_plan WHERE id = 1"
-    if lean := queries.run_counts(spec):
-        yield "scdgen run: counts", lean
+    if lean := pattern_of(spec).counts(spec):
+        yield "scdgen run: counts", text(lean)
     if counted := queries.source_counts(spec, wanted=True):
-        yield "count of the source", counted
+        yield "count of the source", text(counted)
     rules = ["conflict", "late", "null_key", f"{EXPECTATION}short"]
     for rule in [*rules, "overlap"] if spec.source.feed == "versions" else rules:
         if broken := queries.broken_rows(spec, rule):
-            yield f"broken rule {rule}", broken
-    checks = queries.check_all(spec)
+            yield f"broken rule {rule}", text(broken)
+    checks = queries.check_all(spec, Compiler())
     yield "scdgen check", checks.counts
     for check, rows in zip(checks.names, checks.rows, strict=True):
         yield f"checks.sql: {check}", rows
-    yield "scdgen show", queries.versions_query(spec, {"id": 1}, None, False)
+    yield "scdgen show", text(queries.versions_query(spec, {"id": 1}, None, False))
     if spec.keeps_history:
-        yield "scdgen show --as-of", queries.versions_query(spec, {}, "2025-01-01", False)
-        yield "scdgen diff", queries.diff_times_query(spec, {}, "2025-01-01", "2025-02-01")
+        yield "scdgen show --as-of", text(queries.versions_query(spec, {}, "2025-01-01", False))
+        yield "scdgen diff", text(queries.diff_times_query(spec, {}, "2025-01-01", "2025-02-01"))
     views = [name for name in (spec.views.current, spec.views.overlay, *spec.lookups) if name]
     for view in views:
         yield f"view {view}", f"SELECT * FROM {view} WHERE id = 1"

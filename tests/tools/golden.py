@@ -16,6 +16,7 @@ from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import queries
+from scdgen.patterns.facts import Facts
 from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.queries import (
     TableVersion,
@@ -25,11 +26,11 @@ from scdgen.patterns.queries import (
     evolve_script,
     plan_rows,
     plan_sample,
-    run_counts,
     source_counts,
     source_rows,
     versions_query,
 )
+from scdgen.patterns.render import Compiler
 from scdgen.sql import quote, unquote
 from tests.support.random_specs import make_case, make_cdc_case, make_members_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture
@@ -69,19 +70,23 @@ def texts(spec: Spec) -> dict[str, str]:
     added = tuple(
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
     )
-    return {
-        **render(spec).files(),
-        "evolve.sql": evolve_script(spec, added, adopt=True),
-        "check_all.sql": check_all(spec).counts,
-        "counts.sql": run_counts(spec) or "",
+    queries: dict[str, Facts | None] = {
+        "counts.sql": pattern_of(spec).counts(spec),
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
-        "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else "",
-        "diff_times.sql": diff_times_query(spec, {}, "2024-01-01", "2024-02-01") if spec.pattern == "scd2" else "",
+        "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else None,
+        "diff_times.sql": diff_times_query(spec, {}, "2024-01-01", "2024-02-01") if spec.pattern == "scd2" else None,
         "diff_run.sql": diff_run_query(spec, {spec.keys[0]: 1}, _before(spec), TableVersion(4)),
         "plan_rows.sql": plan_rows(spec),
         "plan_sample.sql": plan_sample(spec, 5),
         "source_rows.sql": source_rows(spec),
         "source_counts.sql": source_counts(spec, wanted=True),
+    }
+    compiler = Compiler()
+    return {
+        **render(spec).files(),
+        "evolve.sql": evolve_script(spec, added, adopt=True, compiler=compiler),
+        "check_all.sql": check_all(spec, compiler).counts,
+        **{name: compiler.render_query(facts) if facts else "" for name, facts in queries.items()},
     }
 
 

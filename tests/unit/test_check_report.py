@@ -17,6 +17,7 @@ from scdgen.cli.main import main
 from scdgen.errors import DataError, EngineError, UsageError
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
 from scdgen.patterns.queries import check_all
+from scdgen.patterns.render import Compiler
 from scdgen.run.results import CheckResult
 from tests.conftest import ROOT
 
@@ -143,15 +144,15 @@ def spec() -> Spec:
 def test_custom_template_is_validated(spec: Spec, tmp_path: Path) -> None:
     template = tmp_path / "check_all.sql.j2"
     template.write_text("SELECT 0 AS unique_key, 0 AS key_not_null FROM {{ ctx.target }};\n")
-    queries = check_all(spec, templates=str(tmp_path))
+    queries = check_all(spec, Compiler(str(tmp_path)))
     assert queries.counts == "SELECT 0 AS unique_key, 0 AS key_not_null FROM crm.t"
     assert (queries.names, len(queries.rows)) == (("unique_key", "key_not_null"), 2)
     template.write_text("{{ ctx.nothing }}\n")
     with pytest.raises(UsageError, match=r"check_all\.sql\.j2"):
-        check_all(spec, templates=str(tmp_path))
+        check_all(spec, Compiler(str(tmp_path)))
 
 
 def test_custom_template_with_missing_query_is_refused(spec: Spec, tmp_path: Path) -> None:
     (tmp_path / "checks.sql.j2").write_text("SELECT * FROM {{ ctx.target }};\n")
     with pytest.raises(UsageError, match=r"^crm\.t: the number of queries in checks\.sql\.j2 is 1, not 2; "):
-        check_all(spec, templates=str(tmp_path))
+        check_all(spec, Compiler(str(tmp_path)))

@@ -16,6 +16,7 @@ from scdgen import SpecError, load_spec_text, render
 from scdgen.cli.main import main
 from scdgen.init.models import read_models
 from scdgen.patterns.macro import ROWS, THIS, render_macro
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.script import render_script
 from scdgen.spec.pattern import definition
 from scdgen.sql.tokens import split_statements
@@ -63,7 +64,7 @@ def squeezed(statement: str) -> str:
 
 def written(options: Any = OPTIONS, **node: Any) -> str:
     (model,) = read_models(Path("target/manifest.json"), manifest(options, **node))
-    return render_macro(model)
+    return render_macro(model, Compiler())
 
 
 def test_file_has_the_statements_of_the_spec() -> None:
@@ -71,7 +72,7 @@ def test_file_has_the_statements_of_the_spec() -> None:
     scripts, found = render(spec), rendered(written())
     create = [text for text in split_statements(scripts.create) if "CREATE SCHEMA" not in text]
     assert len(create) == 2 and found["create"] == [squeezed(text) for text in create]
-    assert found["main"] == [squeezed(render_script(scripts.merge))]
+    assert found["main"] == [squeezed(render_script(scripts.merge, Compiler()))]
     assert found["properties"] == definition(spec)
     dumped = json.dumps(OPTIONS, sort_keys=True)
     assert found["options"] == hashlib.md5(dumped.encode()).hexdigest(), "dbt: local_md5(tojson(..., sort_keys=true))"
@@ -92,7 +93,7 @@ def test_file_has_the_statements_for_each_option(kind: str, monkeypatch: pytest.
             continue
         spec = load({**document, "target": "crm.customer", "source": {**options["source"], **ROWS_OF}})
         found = rendered(file)
-        assert found["main"] == [squeezed(render_script(render(spec).merge))], option
+        assert found["main"] == [squeezed(render_script(render(spec).merge, Compiler()))], option
         assert not {THIS, ROWS} & {*re.findall(r"\w+", file)}, option
         compared += 1
     assert compared > 20
@@ -156,7 +157,7 @@ def test_each_wrong_model_is_reported() -> None:
 
 def test_versioned_model_has_its_own_macros() -> None:
     (model,) = read_models(Path("m.json"), manifest(key="model.shop.customer.v2"))
-    assert "macro scdgen_customer_v2_merge(this, rows)" in render_macro(model)
+    assert "macro scdgen_customer_v2_merge(this, rows)" in render_macro(model, Compiler())
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:

@@ -15,6 +15,7 @@ import pytest
 from scdgen import load_spec_text
 from scdgen.cli.diff import format_diff, render_page
 from scdgen.errors import UsageError
+from scdgen.patterns.render import Compiler
 from scdgen.run.diff import DiffFilter
 from scdgen.run.results import DiffResult, DiffRow
 from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained
@@ -155,7 +156,7 @@ def test_csv_has_a_column_for_each_side() -> None:
 )
 def test_invalid_options_are_refused(wanted: DiffFilter, says: str) -> None:
     with pytest.raises(UsageError) as refused:
-        wanted.render_query(SPEC)
+        wanted.query(SPEC)
     assert str(refused.value).startswith(says)
 
 
@@ -165,9 +166,9 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
         f"target: a.b\npattern: {pattern}\nsource: {{table: c.d, effective_at: at}}\nkeys: [id]\ncolumns: {{id: int}}\n"
     )
     spec = load_spec_text(text)
-    assert "FULL OUTER JOIN" in DiffFilter(run_id="r1").render_query(spec)
+    assert "FULL OUTER JOIN" in Compiler().render_query(DiffFilter(run_id="r1").query(spec))
     with pytest.raises(UsageError) as refused:
-        DiffFilter("2024-01-01").render_query(spec)
+        DiffFilter("2024-01-01").query(spec)
     assert str(refused.value) == (
         f"from_time: a.b is {pattern}, which keeps no history; give a run with run_id instead of times"
     )
@@ -175,19 +176,19 @@ def test_table_without_history_compares_only_runs(pattern: str) -> None:
 
 def test_custom_template(tmp_path: Path) -> None:
     (tmp_path / "diff.html.j2").write_text("<p>{{ ctx.target }}, {{ ctx.compared }}: {{ ctx.counted }}</p>")
-    assert render_page(OF_RUN, SPEC, str(tmp_path)) == (
+    assert render_page(OF_RUN, SPEC, Compiler(str(tmp_path))) == (
         "<p>crm.customer, run r2, version 3 to 4: 0 opened, 1 closed, 0 corrected, 0 folded</p>\n"
     )
 
 
 def test_page_keeps_escapes_and_filters_values(tmp_path: Path) -> None:
     spec = SPEC.model_copy(update={"description": NASTY})
-    page = render_page(replace(OF_TIMES, rows=(*OF_TIMES.rows, nasty())), spec)
+    page = render_page(replace(OF_TIMES, rows=(*OF_TIMES.rows, nasty())), spec, Compiler())
     require_self_contained(page)
     assert [tag for tag, _ in Read(page).elements].count("script") == 2
     assert "since 2024-01-15" in Read(page).texts["p"] and "{{ 7 * 7 }}" in Read(page).texts["p"]
-    assert "Only the first 3 changes" not in render_page(OF_TIMES, SPEC)
-    cut = render_page(replace(OF_TIMES, counts=OF_TIMES.counts | {"new": 5}), SPEC)
+    assert "Only the first 3 changes" not in render_page(OF_TIMES, SPEC, Compiler())
+    cut = render_page(replace(OF_TIMES, counts=OF_TIMES.counts | {"new": 5}), SPEC, Compiler())
     assert "Only the first 3 changes are shown" in cut
     found = data_of(page)
     assert found["changes"] == [["new", 1], ["changed", 1], ["deleted", 1], ["returned", 0]], "in this order"

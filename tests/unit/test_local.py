@@ -18,6 +18,7 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 from scdgen import DataError, load_spec_text
 from scdgen.cli.main import main
 from scdgen.errors import UsageError
+from scdgen.patterns.render import Compiler
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import VersionFilter, read_history, read_versions
 
@@ -162,7 +163,7 @@ def test_error_about_the_table_does_not_start_spark(folder: Path, capsys: pytest
 
 
 def test_what_might_differ_is_left_to_spark(folder: Path) -> None:
-    tables, spec = LocalTables("warehouse"), load_spec_text(SPEC)
+    tables, spec = LocalTables("warehouse", Compiler()), load_spec_text(SPEC)
     with pytest.raises(UnreadableError, match="may not be a INT"):
         read_versions(tables, spec, VersionFilter({"id": " 1"}))
     for text in ("1.0", "99999999999", "one"):

@@ -18,6 +18,7 @@ import pytest
 from scdgen import DataError
 from scdgen.cli import output
 from scdgen.cli.show import _render_timeline
+from scdgen.patterns.render import Compiler
 from scdgen.run.versions import SparkTables, VersionFilter, VersionRows
 from tests.conftest import ROOT
 from tests.support.timelines import row, spec_of
@@ -162,7 +163,7 @@ def test_missing_column_is_named_with_all_columns_of_the_table() -> None:
     for name in ("`sku`", "`t`.`sku`"):
         with (
             pytest.raises(DataError, match=r"^crm\.customer: no column sku; its columns are aisle, room, a, b, c, d$"),
-            SparkTables(spark).reading(spec_of()),
+            SparkTables(spark, Compiler()).reading(spec_of()),
         ):
             raise RuntimeError(f"{error.format(name)} Did you mean one of the following? [`a`, `b`, `c`, `d`, `room`].")
 

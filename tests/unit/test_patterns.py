@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import MappingProxyType
@@ -13,9 +13,8 @@ import pytest
 from scdgen import Pattern, SpecError, load_spec_text, render
 from scdgen.patterns import render as rendering
 from scdgen.patterns.checks import Check, Checks
-from scdgen.patterns.pattern import Rendering
 from scdgen.patterns.queries import check_all
-from scdgen.patterns.scd0 import Scd0
+from scdgen.patterns.scd0 import Scd0, Scd0Merge
 from scdgen.spec import pattern as registry
 from scdgen.spec.model import Spec
 from scdgen.spec.reference import options
@@ -28,6 +27,11 @@ source: {table: crm.s}
 keys: [id]
 columns: {id: int, name: string}
 """
+
+
+@dataclass(frozen=True)
+class FirstsMerge(Scd0Merge, template="firsts/merge.sql.j2"):
+    """The facts of scd0 for another template."""
 
 
 class Firsts(Scd0):
@@ -47,8 +51,8 @@ class Firsts(Scd0):
     deletes = ("ignore", "close")
     check_names = (*Scd0.check_names, "name_given")
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Rendering:
-        return Rendering("firsts/merge.sql.j2", super().merge(spec).facts)
+    def merge(self, spec: Spec, broadcasts: bool = False) -> FirstsMerge:
+        return FirstsMerge.like(super().merge(spec))
 
     def checks(self, spec: Spec) -> Checks:
         found = super().checks(spec)
@@ -121,7 +125,7 @@ def test_supported_or_null_option_of_plugin_is_accepted(plugged: None, option: s
 
 def test_plugin_check_is_rendered_and_reserved(plugged: None) -> None:
     spec = load_spec_text(SPEC)
-    queries = check_all(spec)
+    queries = check_all(spec, rendering.Compiler())
     assert queries.names == ("unique_key", "key_not_null", "name_given")
     assert queries.hints[-1] == "usually a form left blank"
     assert queries.rows[-1].endswith("FROM crm.t AS t\nWHERE t.name = ''")
@@ -140,6 +144,5 @@ def test_pattern_without_its_package_is_refused() -> None:
 def test_built_in_patterns_are_complete(name: str) -> None:
     found = registry.rules_of(name)
     assert isinstance(found, Pattern) and found.name == name and found.summary and found.deletes
-    assert all((ROOT / "templates" / template).is_file() for template in found.contexts)
     places = {option.place for option in options()}
     assert all(option in places for option in found.without)

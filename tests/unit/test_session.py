@@ -16,6 +16,7 @@ from scdgen.cli.options import EngineOptions, are_small
 from scdgen.engine.doctor import check_jars
 from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
 from scdgen.engine.session import register_tables
+from scdgen.patterns.render import Compiler
 
 
 @pytest.fixture
@@ -152,7 +153,7 @@ def test_little_data_is_local_and_small(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_settings_of_the_user_override_those_of_a_quick_start() -> None:
-    given = EngineOptions(None, "warehouse", (f"{JAVA_OPTIONS}=-Xmx1g",)).with_settings(QUICK).conf
+    given = EngineOptions(None, "warehouse", (f"{JAVA_OPTIONS}=-Xmx1g",), Compiler()).with_settings(QUICK).conf
     assert dict(text.split("=", 1) for text in given) == {JAVA_OPTIONS: "-Xmx1g"}
 
 

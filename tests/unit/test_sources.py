@@ -15,6 +15,7 @@ from scdgen.cli.main import main
 from scdgen.errors import UsageError
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import render_feeds
+from scdgen.patterns.render import Compiler
 from scdgen.patterns.scd2 import Scd2
 from scdgen.run.delta import Commit, hash_spec
 from scdgen.run.metrics import RunRecord
@@ -233,7 +234,7 @@ def test_pattern_whose_table_depends_on_the_feed_is_refused(monkeypatch: pytest.
     monkeypatch.setattr(Scd2, "columns", lambda self, spec: columns(self, spec)[: 4 if spec.reads_snapshot else None])
     monkeypatch.setattr("scdgen.patterns.compile.judge", lambda *_: None)
     with pytest.raises(SpecError, match="other columns or properties by initial than by changes; give each its own"):
-        render_feeds(spec_of())
+        render_feeds(spec_of(), Compiler())
 
 
 def test_graph_shows_what_every_feed_reads(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -294,7 +295,7 @@ def test_diff_explains_each_feed() -> None:
     sources["other"] = {"table": "crm.other", "effective_at": "at"}
     columns = copy.deepcopy(DOCUMENT["columns"])
     columns["city"]["from"] = {"changes": "town", "initial": "city", "other": "city"}
-    lines = explain_changes(spec_of(), spec_of(sources=sources, columns=columns))
+    lines = explain_changes(spec_of(), spec_of(sources=sources, columns=columns), Compiler())
     gone = "; a stored key that is not in the next snapshot any more is handled by on_delete"
     assert lines == [
         f"feed initial: source.where: none -> id > 0: stored rows stay, and rows of before are not read again{gone}",
@@ -303,8 +304,8 @@ def test_diff_explains_each_feed() -> None:
         "sources.fixes: crm.fixes -> none: stored rows stay",
         "sources.other: none -> crm.other: stored rows stay",
     ]
-    assert explain_changes(spec_of(), spec_of()) == []
-    assert [line.partition(":")[0] for line in explain_changes(single("changes"), spec_of())] == [
+    assert explain_changes(spec_of(), spec_of(), Compiler()) == []
+    assert [line.partition(":")[0] for line in explain_changes(single("changes"), spec_of(), Compiler())] == [
         "sources.initial", "sources.fixes",
     ]  # fmt: skip
 

@@ -11,6 +11,7 @@ import pytest
 from scdgen import render
 from scdgen.cli.main import main
 from scdgen.patterns.changes import explain_changes
+from scdgen.patterns.render import Compiler
 from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
@@ -116,7 +117,7 @@ def explained(before: Document, after: Document) -> list[str]:
     """The lines printed for a spec.json on disk and a changed spec."""
     old = from_json(to_json(load(before)))
     assert old is not None
-    return explain_changes(old, load(after))
+    return explain_changes(old, load(after), Compiler())
 
 
 @pytest.mark.parametrize(("kind", "option", "value", "line", "below"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
@@ -135,7 +136,7 @@ def test_table_from_before_the_layout_has_none() -> None:
     del written["table"]["layout"]
     old = from_json(json.dumps(written))
     assert old is not None and old.partitions == ()
-    (line,) = explain_changes(old, load(BASES["2c"]))
+    (line,) = explain_changes(old, load(BASES["2c"]), Compiler())
     assert line == (
         "table.layout: none -> auto: create.sql says so to new tables only; a table that is there stays as it is; "
         "to move its rows over, see docs/how-to/layout.md"

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scdgen import DataError, load_spec_text
+from scdgen.patterns.render import Compiler
 from scdgen.run.table import Existing, find_additions
 from scdgen.spec.pattern import definition
 
@@ -42,10 +43,10 @@ def test_other_history_is_refused_with_every_difference(was: str, now: str) -> N
     }
     table = Existing(columns, definition(old))
     if was == now:
-        assert find_additions(new, table) == ()
+        assert find_additions(new, table, Compiler()) == ()
         return
     with pytest.raises(DataError) as refused:
-        find_additions(new, table)
+        find_additions(new, table, Compiler())
     lines = [line for line in str(refused.value).splitlines() if not line.startswith("    ")]
     if kind != new.history.type:
         for name, line in zip(("valid_from", "valid_to"), lines[:2], strict=True):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib
 import inspect
+import pkgutil
 import re
 import types
 import typing
@@ -13,26 +16,23 @@ from typing import Any, get_args, get_origin
 import pytest
 from jinja2 import nodes
 
+import scdgen.patterns
 from scdgen import SpecError
 from scdgen.cli.diff import DiffPage
 from scdgen.cli.timeline_output import Page
-from scdgen.patterns import facts, migrate, queries, scd1
+from scdgen.patterns import queries, scd1
 from scdgen.patterns.checks import Checks
 from scdgen.patterns.columns import Field
 from scdgen.patterns.environment import Environment
-from scdgen.patterns.facts import Head, PlanShape, Session
+from scdgen.patterns.facts import Facts, Head, PlanShape, Session
 from scdgen.patterns.history import Times
-from scdgen.patterns.macro import Macro
-from scdgen.patterns.members import Infer
-from scdgen.patterns.pattern import Lookups, Pattern, Read, Views, pattern_of
+from scdgen.patterns.pattern import Read, pattern_of
 from scdgen.patterns.render import environment
 from scdgen.patterns.rows import Rows
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.patterns.script import Script
 from scdgen.patterns.source import SourceCast
-from scdgen.patterns.variables import Variable
-from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.spec.pattern import rules_of
 from scdgen.spec.rules import JOIN_STEPS, STEPS
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
@@ -60,42 +60,19 @@ def test_values_in_comments_are_kept_in_their_line(path: Any) -> None:
             assert isinstance(output, nodes.Output) and _is_kept_in_line(output.nodes[0]), line.strip()
 
 
-def patterns() -> list[Pattern]:
-    found = [rules_of(name) for name in pattern_names()]
-    return [pattern for pattern in found if isinstance(pattern, Pattern)]
+def kinds_of_facts(base: type[Facts] = Facts) -> Iterator[type[Facts]]:
+    """The classes of this package that name their template."""
+    for kind in base.__subclasses__():
+        if "template" in vars(kind) and kind.__module__.startswith("scdgen."):
+            yield kind
+        yield from kinds_of_facts(kind)
 
 
-# Template -> the class of its `ctx`. A file of macros that is imported with context has one, too.
-CONTEXTS: dict[str, type] = {
-    "create.sql.j2": facts.Create,
-    "unknown.sql.j2": facts.Unknown,
-    "evolve.sql.j2": facts.Evolve,
-    "rejects.sql.j2": facts.Rejects,
-    "migrate.sql.j2": migrate.Migrate,
-    "stored.sql.j2": migrate.StoredRows,
-    "views.sql.j2": Views,
-    "lookups.sql.j2": Lookups,
-    "infer.sql.j2": Infer,
-    "checks.sql.j2": Checks,
-    "check_all.sql.j2": Checks,
-    "show.sql.j2": queries.Show,
-    "plan_rows.sql.j2": PlanShape,
-    "plan_sample.sql.j2": PlanShape,
-    "source_rows.sql.j2": queries.Source,
-    "source_counts.sql.j2": queries.Source,
-    "diagnose.sql.j2": queries.Diagnose,
-    "bad_values.sql.j2": queries.BadValues,
-    "source_types.sql.j2": queries.SourceTypes,
-    "given.sql.j2": queries.Given,
-    "taken_at.sql.j2": Variable,
-    "diff_times.sql.j2": queries.DiffTimes,
-    "diff_run.sql.j2": queries.DiffRun,
-    "script.sql.j2": Script,
-    "macro.sql.j2": Macro,
-    "show.html.j2": Page,
-    "diff.html.j2": DiffPage,
-    **{name: kind for pattern in patterns() for name, kind in pattern.contexts.items()},
-}
+for _module in pkgutil.iter_modules(scdgen.patterns.__path__):
+    importlib.import_module(f"scdgen.patterns.{_module.name}")
+KINDS = list(kinds_of_facts())  # with those of the pages of show and diff
+# Template -> the class of its `ctx`.
+CONTEXTS: dict[str, type[Facts]] = {kind.template: kind for kind in KINDS}
 # Types of macro parameters by name, in every file.
 PARAMETERS: dict[str, Any] = {
     "head": Head,
@@ -157,6 +134,7 @@ class Reader:
         self.problems: list[str] = []
         self.known = 0
         self.seen: set[tuple[str, str]] = set()  # (class, attribute)
+        self.parts: dict[str, Any] = {}  # a template that is read with this one's context -> the class of its `ctx`
 
     def type_of(self, node: nodes.Node, kinds: Kinds) -> Any:
         if isinstance(node, nodes.Name):
@@ -212,6 +190,10 @@ class Reader:
             return
         if isinstance(node, nodes.Getattr):
             self._getattr(node, kinds)
+        if isinstance(node, nodes.Include | nodes.Import | nodes.FromImport) and (
+            node.with_context and isinstance(node.template, nodes.Const)
+        ):
+            self.parts[node.template.value] = kinds.get("ctx")
         for child in node.iter_child_nodes():
             self.walk(child, kinds)
 
@@ -225,7 +207,7 @@ class Reader:
                     yield target.name, value
 
 
-def read(template: str, context: type | None, source: str | None = None) -> Reader:
+def read(template: str, context: Any, source: str | None = None) -> Reader:
     text = source if source is not None else (ROOT / "templates" / template).read_text()
     kinds: Mapping[str, Any] = {"ctx": context} if context else {}
     reader = Reader(template)
@@ -233,15 +215,33 @@ def read(template: str, context: type | None, source: str | None = None) -> Read
     return reader
 
 
+@functools.cache
+def find_contexts() -> dict[str, Any]:
+    """Template -> the type of its `ctx`, also of a part that others include or import with their context."""
+    found: dict[str, Any] = dict(CONTEXTS)
+    todo = list(found)
+    while todo:
+        name = todo.pop()
+        for part, kind in read(name, found[name]).parts.items():
+            for one in alternatives(kind):
+                if part in CONTEXTS:
+                    assert issubclass(one, CONTEXTS[part]), f"{name} reads {part} with {one.__name__}"
+                elif one not in alternatives(found.get(part)):
+                    found[part] = found[part] | one if part in found else one
+                    todo.append(part)
+    return found
+
+
 def test_every_template_has_a_context_class() -> None:
-    assert templates() == sorted([*CONTEXTS, *MACRO_FILES])
+    assert len(KINDS) == len(CONTEXTS), "one class per template"
+    assert templates() == sorted([*find_contexts(), *MACRO_FILES])
     for context in CONTEXTS.values():
         assert dataclasses.is_dataclass(context) and context.__dataclass_params__.frozen, context  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("template", templates())
 def test_every_attribute_in_a_template_is_a_field(template: str) -> None:
-    reader = read(template, CONTEXTS.get(template))
+    reader = read(template, find_contexts().get(template))
     assert reader.problems == []
     assert reader.known > 0, "nothing of the context was recognised: the test would prove nothing"
 
@@ -263,13 +263,17 @@ def test_unknown_attribute_is_found(text: str) -> None:
 
 def test_every_field_is_read() -> None:
     """A fact that no template reads is dead, unless a property of its class uses it."""
-    seen = {place for name in templates() for place in read(name, CONTEXTS.get(name)).seen}
+    contexts = find_contexts()
+    seen = {place for name in templates() for place in read(name, contexts.get(name)).seen}
     leaves = {SourceCast, Field, Times}  # Python reads their other fields
     kinds = {kind for found in (*CONTEXTS.values(), *PARAMETERS.values()) for kind in alternatives(found)}
     for kind in kinds - leaves:
-        source, name = inspect.getsource(kind), kind.__name__
+        # Facts that are the same for several templates are read by any of them.
+        alike = [other for other in kinds - leaves if dataclasses.fields(other) == dataclasses.fields(kind)]
+        source = "".join(inspect.getsource(other) for other in alike)
         for field in dataclasses.fields(kind):
-            assert (name, field.name) in seen or f"self.{field.name}" in source, f"{name}.{field.name}"
+            read_by = any((other.__name__, field.name) in seen for other in alike)
+            assert read_by or f"self.{field.name}" in source, f"{kind.__name__}.{field.name}"
 
 
 def test_step_names_are_reserved() -> None:

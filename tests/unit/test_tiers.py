@@ -11,7 +11,9 @@ from scdgen import Spec, load_spec_text, render
 from scdgen.cases.format import Case, all_cases
 from scdgen.patterns import compile as compiling
 from scdgen.patterns import queries
-from scdgen.patterns.queries import check_all, run_counts, source_counts
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import check_all, source_counts
+from scdgen.patterns.render import Compiler
 from scdgen.spec.reference import options
 from tests.conftest import ROOT
 from tests.support.branches import recorded
@@ -93,14 +95,15 @@ def played() -> Iterator[tuple[Spec, set[str]]]:
 
 
 def test_make_test_takes_every_branch_and_option_on_spark() -> None:
-    used: set[str] = set()
+    used, compiler = set[str](), Compiler()
     with recorded() as (known, taken), mock.patch.object(compiling, "judge"), mock.patch.object(queries, "judge"):
         for spec, named in played():
             used |= named
             render(spec)
-            check_all(spec)
-            run_counts(spec)
-            source_counts(spec, wanted=True)
+            check_all(spec, compiler)
+            for facts in (pattern_of(spec).counts(spec), source_counts(spec, wanted=True)):
+                if facts:
+                    compiler.render(facts)
     assert {name for name in known - taken if name.partition(":")[0] not in {*ELSEWHERE, *LONG}} == NEVER
     assert {option.place for option in options()} - used == OPTIONS.keys()
     assert {*ELSEWHERE.values(), *OPTIONS.values()} <= MAKE_TEST

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from scdgen.cli.timeline_output import render_page
+from scdgen.cli import timeline_output
+from scdgen.cli.timeline import Timeline
 from scdgen.errors import UsageError
+from scdgen.patterns.render import Compiler
 from tests.support.html_pages import Read, data_of, hash_of, read_in_browser, require_self_contained
 from tests.support.timelines import made, row, spec_of
 
@@ -23,6 +25,10 @@ ROWS = [
     row(2, NASTY, None, "2024-01-15 00:00:00", "2024-03-01 00:00:00"),
     row(2, "Bob", None, "2024-03-01 00:00:00", None),
 ]
+
+
+def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
+    return timeline_output.render_page(timeline, description, Compiler(templates))
 
 
 def test_page_loads_nothing() -> None:

@@ -1,0 +1,281 @@
+"""Each template of the package can be replaced by one of a user's folder; on a session that only takes notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from scdgen import DataError, Spec, load_spec_text
+from scdgen.cases.play import STORED
+from scdgen.cli import diff, timeline_output
+from scdgen.cli.generate import render_files
+from scdgen.engine.engine import Engine, bad_value, cause, explained
+from scdgen.errors import UsageError
+from scdgen.patterns.changes import explain_changes
+from scdgen.patterns.compile import compile_spec
+from scdgen.patterns.macro import Model, render_macro
+from scdgen.patterns.migrate import store_rows
+from scdgen.patterns.pattern import pattern_of
+from scdgen.patterns.queries import check_all
+from scdgen.patterns.render import Compiler
+from scdgen.patterns.steps import Stored, run_steps
+from scdgen.run.diff import DiffFilter
+from scdgen.run.local import LocalTables
+from scdgen.run.plan import PlanView
+from scdgen.run.results import DiffResult
+from scdgen.run.runner import Runner
+from scdgen.run.source import Prepared
+from scdgen.run.table import Existing, find_additions
+from scdgen.run.times import require_times
+from scdgen.run.versions import SparkTables, VersionFilter
+from tests.conftest import ROOT
+from tests.support.timelines import made, row
+
+FOLDER = ROOT / "templates"
+NAMES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.j2"))
+MARK = "of our own"
+
+SCD2 = """
+target: crm.t
+pattern: scd2
+source: {table: crm.s, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+members: {unknown: {id: -1}, inferred: {fact: crm.f, keys: {id: id}, at: at, flag: guessed}}
+lookups: {crm.g: {fact: crm.f, at: at, keys: {id: id}, columns: {name: name}}}
+views: {current: crm.now}
+expectations: [{name: named, expect: name <> '', on_violation: quarantine}]
+quarantine: crm.q
+"""
+SNAPSHOT = """
+target: crm.t
+pattern: PATTERN
+source: {table: crm.s, feed: snapshot}
+keys: [id]
+columns: {id: int, name: string}
+"""
+VERSIONS = """
+target: crm.t
+pattern: scd2
+source: {table: crm.s, feed: versions, effective_at: at, effective_until: until}
+keys: [id]
+columns: {id: int, name: string}
+"""
+CHANGES = """
+target: crm.t
+pattern: PATTERN
+source: {table: crm.s}
+keys: [id]
+columns: {id: int, name: string}
+"""
+SPECS = {
+    "scd2": SCD2,
+    "scd2 snapshot": SNAPSHOT.replace("PATTERN", "scd2"),
+    "scd2 snapshot of a day": f"{SNAPSHOT}snapshot: {{taken_at: \"'2024-01-01'\"}}".replace("PATTERN", "scd2"),
+    "scd2 versions": VERSIONS,
+    "scd1": CHANGES.replace("PATTERN", "scd1"),
+    "scd1 snapshot": SNAPSHOT.replace("PATTERN", "scd1"),
+    "scd0": CHANGES.replace("PATTERN", "scd0"),
+}
+
+
+@cache
+def spec_of(kind: str) -> Spec:
+    return load_spec_text(SPECS[kind])
+
+
+def of_files(compiler: Compiler, kind: str = "scd2") -> Iterator[str]:
+    spec = spec_of(kind)
+    yield from render_files(spec, compiler, {(spec.folder, "script")}).values()
+
+
+def of_steps(compiler: Compiler) -> Iterator[str]:
+    spec = spec_of("scd2")
+    added = pattern_of(spec).columns(spec)[1:2]
+    for step in run_steps(compile_spec(spec, compiler), Stored(added, lambda condition: True), counts=True):
+        yield from step.statements
+
+
+def of_counts(compiler: Compiler, kind: str) -> Iterator[str]:
+    yield compile_spec(spec_of(kind), compiler).counts or ""
+
+
+def of_check(compiler: Compiler) -> Iterator[str]:
+    yield check_all(spec_of("scd2"), compiler).counts
+
+
+def of_macro(compiler: Compiler) -> Iterator[str]:
+    text = CHANGES.replace("PATTERN", "scd1").replace("crm.t", "_scd_this").replace("crm.s", "_scd_rows")
+    yield render_macro(Model("t", load_spec_text(text), "digest"), compiler)
+
+
+def of_show_page(compiler: Compiler) -> Iterator[str]:
+    yield timeline_output.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), None, compiler)
+
+
+def of_diff_page(compiler: Compiler) -> Iterator[str]:
+    found = DiffResult("crm.t", ("id",), ("id", "name"), {"new": 0}, (), "2024-01-01")
+    yield diff.render_page(found, spec_of("scd2"), compiler)
+
+
+def of_stored(compiler: Compiler) -> Iterator[str]:
+    spec = spec_of("scd1")
+    yield compiler.render_query(store_rows(spec, pattern_of(spec).columns(spec), ["id", "name"], STORED))
+
+
+def of_messages(compiler: Compiler) -> Iterator[str]:
+    new = load_spec_text(SPECS["scd1"].replace("name:", "full_name:"))
+    yield "\n".join(explain_changes(spec_of("scd1"), new, compiler))
+
+
+def of_drift(compiler: Compiler) -> Iterator[str]:
+    table = Existing({"id": ("int", True), "nickname": ("string", True)}, {})
+    with pytest.raises(DataError) as refused:
+        find_additions(spec_of("scd1"), table, compiler)
+    yield str(refused.value)
+
+
+def sent_by(action: Callable[[Engine], object], compiler: Compiler) -> Iterator[str]:
+    """What is sent to a session that returns nothing of use."""
+    spark = MagicMock(version="4.2.0")
+    with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
+        action(Engine(spark, compiler))
+    for call in spark.sql.call_args_list:
+        yield call.args[0]
+
+
+def plan_of(engine: Engine) -> PlanView:
+    return PlanView(engine.spark, compile_spec(spec_of("scd2"), engine.compiler), "create", "counts", False)
+
+
+def find_cause(engine: Engine) -> None:
+    cause(engine, spec_of("scd2"), RuntimeError("[UNRESOLVED_COLUMN.WITH_SUGGESTION] with name `_scd_row`"))
+
+
+def explain_rule(engine: Engine) -> None:
+    explained(engine, spec_of("scd2"), RuntimeError("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: id is NULL"))
+
+
+def check_times(engine: Engine) -> None:
+    require_times(engine, Prepared(compile_spec(spec_of("scd2"), engine.compiler), None))
+
+
+def tables_of(engine: Engine) -> SparkTables:
+    return SparkTables(engine.spark, engine.compiler)
+
+
+def select_diff(wanted: DiffFilter, engine: Engine) -> None:
+    tables_of(engine).select(spec_of("scd2"), wanted.query(spec_of("scd2")), {})
+
+
+def find_newer(engine: Engine) -> None:
+    compiled = compile_spec(spec_of("scd2 snapshot of a day"), engine.compiler)
+    Runner(engine.spark, engine.compiler.templates)._find_newer_snapshot(compiled.spec, compiled)
+
+
+GIVEN = [("--as-of", "2024-01-01", "DATE")]
+# Template -> what renders it. The files of a spec render all others.
+RENDERS: dict[str, Callable[[Compiler], Iterator[str]]] = {
+    "macro.sql.j2": of_macro,
+    "show.html.j2": of_show_page,
+    "diff.html.j2": of_diff_page,
+    "_page.html.j2": of_show_page,
+    "stored.sql.j2": of_stored,
+    "migrate.sql.j2": of_messages,
+    "evolve.sql.j2": of_steps,
+    "source_counts.sql.j2": of_steps,
+    "check_all.sql.j2": of_check,
+    "scd1/counts.sql.j2": partial(of_counts, kind="scd1 snapshot"),
+    "scd2/counts.sql.j2": partial(of_counts, kind="scd2"),
+    "scd2/snapshot.sql.j2": partial(of_files, kind="scd2 snapshot"),
+    "scd2/versions.sql.j2": partial(of_files, kind="scd2 versions"),
+    "scd1/snapshot.sql.j2": partial(of_files, kind="scd1 snapshot"),
+    "source_rows.sql.j2": partial(sent_by, find_cause),
+    "diagnose.sql.j2": partial(sent_by, explain_rule),
+    "bad_values.sql.j2": partial(sent_by, lambda engine: bad_value(engine, spec_of("scd2"))),
+    "source_types.sql.j2": partial(sent_by, check_times),
+    "taken_at.sql.j2": partial(sent_by, find_newer),
+    "plan_rows.sql.j2": partial(sent_by, lambda engine: plan_of(engine).rows()),
+    "plan_sample.sql.j2": partial(sent_by, lambda engine: plan_of(engine).summarize("crm.t", 5, 0)),
+    "given.sql.j2": partial(sent_by, lambda engine: tables_of(engine).require_valid(GIVEN)),
+    "show.sql.j2": partial(sent_by, lambda engine: tables_of(engine).select_versions(spec_of("scd2"), VersionFilter())),
+    "diff_times.sql.j2": partial(sent_by, partial(select_diff, DiffFilter("2024-01-01"))),
+    "diff_run.sql.j2": partial(sent_by, partial(select_diff, DiffFilter(run_id="r1"))),
+}
+
+
+def of_template(name: str) -> Callable[[Compiler], Iterator[str]]:
+    folder = name.rpartition("/")[0]
+    return RENDERS.get(name, partial(of_files, kind=folder or "scd2"))
+
+
+def own(folder: Path, name: str, text: str) -> Compiler:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return Compiler(str(folder))
+
+
+def mark(name: str) -> str:
+    """The text of a template that begins with a comment."""
+    comment = f"<!-- {MARK} -->" if name.endswith(".html.j2") else f"-- {MARK}"
+    return f"{comment}\n{(FOLDER / name).read_text()}"
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if Path(name).name[0] != "_"])
+def test_own_template_is_rendered(name: str, tmp_path: Path) -> None:
+    assert MARK not in (FOLDER / name).read_text()
+    assert MARK in "".join(of_template(name)(own(tmp_path, name, mark(name))))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if Path(name).name[0] == "_"])
+def test_own_file_of_macros_is_read(name: str, tmp_path: Path) -> None:
+    """What it has outside of macros is not rendered."""
+    with pytest.raises(UsageError, match=f"{name}:1: "):
+        list(of_template(name)(own(tmp_path, name, "{% mistake %}")))
+
+
+def test_own_template_is_in_the_message_of_a_run(tmp_path: Path) -> None:
+    assert MARK in "".join(of_drift(own(tmp_path, "migrate.sql.j2", mark("migrate.sql.j2"))))
+
+
+def test_own_query_reads_the_embedded_warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    def execute(_: LocalTables, _spec: Spec, query: str, _more: Mapping[str, str]) -> Any:
+        sent.append(query)
+        return MagicMock(column_names=["id"])
+
+    monkeypatch.setattr(LocalTables, "_execute", execute)
+    spec = spec_of("scd2")
+    tables = LocalTables(tmp_path, own(tmp_path, "show.sql.j2", mark("show.sql.j2")))
+    assert tables.select(spec, VersionFilter().query(spec), {}).columns == ("id",) and MARK in sent[0]
+
+
+def test_only_the_ends_make_a_compiler() -> None:
+    """All between them is given one, so that no query is without the user's templates."""
+    texts = {path.relative_to(ROOT / "scdgen").as_posix(): path.read_text() for path in (ROOT / "scdgen").rglob("*.py")}
+    assert {name: text.count("Compiler(") for name, text in texts.items() if "Compiler(" in text} == {
+        "cases/play.py": 1,  # scdgen test has no --templates
+        "cli/options.py": 2,
+        "duck/database.py": 1,  # of scdgen test
+        "patterns/compile.py": 1,  # scdgen.render
+        "run/runner.py": 1,
+    }
+
+
+def test_broken_template_does_not_hide_the_failure(tmp_path: Path) -> None:
+    """The queries that explain a failure come from templates, too."""
+    for name in ("diagnose.sql.j2", "bad_values.sql.j2", "source_rows.sql.j2"):
+        compiler = own(tmp_path, name, "{{ ctx.nothing }}")
+    engine = Engine(MagicMock(), compiler)
+    broken = RuntimeError("[USER_RAISED_EXCEPTION] [SCDGEN_NULL_KEY] crm.t: id is NULL")
+    assert str(explained(engine, spec_of("scd2"), broken)).startswith("crm.t: id is NULL")
+    assert bad_value(engine, spec_of("scd2")) is None
+    unknown = RuntimeError("[UNRESOLVED_COLUMN.WITH_SUGGESTION] with name `_scd_row`")
+    assert cause(engine, spec_of("scd2"), unknown) is unknown
