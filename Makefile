@@ -1,4 +1,4 @@
-# Each target sets up .venv by itself. PYTHON may name another interpreter (3.10 or newer).
+# Each target sets up .venv by itself. PYTHON may name another interpreter (3.10 or newer; the tests need 3.11).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -49,6 +49,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(READY): pyproject.toml | $(BIN)/python
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "the tests need Python 3.11 or newer, because duckdb does; remove $(VENV) and set PYTHON")'
 	@echo "Installing scdgen, Spark, linters and test tools into $(VENV). The first time, this takes some minutes."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(ENGINE) $@
@@ -202,7 +203,8 @@ pins:
 	.build/pins/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@echo '# What action.yml installs, and hatchling, which builds scdgen; `make pins` writes it again.' > $(PINS)
 	grep -o 'hatchling>=[0-9.]*' pyproject.toml | head -1 | .build/pins/bin/uv pip compile --quiet --universal \
-		--python-version 3.10 --generate-hashes --no-header --no-emit-index-url pyproject.toml - >> $(PINS)
+		--python-version 3.10 --generate-hashes --no-header --no-emit-index-url --extra test pyproject.toml - \
+		>> $(PINS)
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

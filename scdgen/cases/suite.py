@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -103,7 +104,9 @@ def _describe(case: Case, error: Exception) -> str:
 
 @contextlib.contextmanager
 def duck_worlds() -> Iterator[Open]:
-    """Open DuckDB. Raises :class:`EngineError` without duckdb."""
+    """Open DuckDB. Raises :class:`EngineError` without duckdb, or on Python 3.10, which duckdb 2 does not support."""
+    if sys.version_info < (3, 11):
+        raise EngineError("duckdb 2 needs Python 3.11 or newer; run scdgen with that, or give --engine spark")
     if not has_duckdb():
         raise EngineError(
             "duckdb is not installed; run: pip install 'duckdb>=2,<3' (the extra scdgen[test]), or give --engine spark"

@@ -21,7 +21,7 @@ _WIDTH = 80  # of a refusal, which may follow a condition
 EXPECTATION = "expectation_"  # and its name: the rule for rows that break an expectation
 
 # The fix for a row or a batch that breaks a rule. The runner adds it to the short message in the SQL.
-_ADVICE = {
+ADVICE = {
     "null_key": "fix the source or set bad_rows: skip",
     "null_time": "fix the source or set bad_rows: skip",
     "unknown_column": "fix source.sets, or add the column to the spec",
@@ -116,4 +116,4 @@ def _find_advice(spec: Spec, rule: str, what: str) -> str | None:
         return _CONFLICT_WITH_DELETES
     if rule == "null_time" and "snapshot.taken_at" in what:
         return "give it a time"
-    return _ADVICE.get(rule)
+    return ADVICE.get(rule)

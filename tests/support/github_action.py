@@ -69,8 +69,10 @@ def run_action(
     values |= {f"github.event.{name}": value for name, value in event.items()}
     ran, output = [], ""
     for step in STEPS if installs else STEPS[1:]:
+        assert step["shell"] == "bash" and step.keys() <= {"name", "if", "shell", "env", "run"}
+        if not _holds(step.get("if"), values):
+            continue
         ran.append(step["name"])
-        assert step["shell"] == "bash" and step.keys() <= {"name", "shell", "env", "run"}
         assert "${{" not in step["run"], "a value in the text of a script could be a command"
         added = [*reversed(path.read_text().splitlines()), *([] if installs else [str(Path(sys.executable).parent)])]
         environment = {
@@ -95,6 +97,15 @@ def run_action(
         if done.returncode:
             break
     return Ended(tuple(ran), done.returncode, output, summary.read_text())
+
+
+def _holds(condition: str | None, values: Mapping[str, str]) -> bool:
+    """Whether a step runs: ``name == ''``."""
+    if condition is None:
+        return True
+    compared = re.fullmatch(r"([\w.]+) == ''", condition)
+    assert compared is not None, condition
+    return values[compared[1]] == ""
 
 
 def _evaluated(text: str, values: Mapping[str, str]) -> str:

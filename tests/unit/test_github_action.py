@@ -29,7 +29,7 @@ columns:
   id: int
   name: string
 """
-VALIDATE, SHOW, CHECK = (step["name"] for step in STEPS[1:])
+VALIDATE, SHOW, CHECK, PLAY = (step["name"] for step in STEPS[1:])
 MEANING = "columns.name.track: true -> false: "
 Act = Callable[..., Ended]
 
@@ -76,7 +76,7 @@ def test_summary_shows_what_a_pull_request_changes(origin: Path, act: Act) -> No
     (origin / "specs/customer.yml").write_text(SPEC.replace("name: string", "name: {type: string, track: false}"))
     commit(origin)
     ended = act(**{"pull_request.base.sha": base})
-    assert (ended.steps, ended.status) == ((VALIDATE, SHOW, CHECK), 0), ended.output
+    assert (ended.steps, ended.status) == ((VALIDATE, SHOW, CHECK, PLAY), 0), ended.output
     assert "specs/customer.yml: ok (crm.customer)" in ended.output
     lines = ended.summary.splitlines()
     assert lines[0] == "### scdgen" and f"compared with `generated/` at {base[:10]}:" in ended.summary
@@ -116,6 +116,39 @@ def test_files_of_the_checkout_choose_nothing(origin: Path, act: Act) -> None:
     ended = act(**{"pull_request.base.sha": base})
     assert (ended.steps[-1], ended.status) == (CHECK, 1), ended.output
     assert "\n--- generated/crm.customer/checks.sql (on disk)\n" in ended.output and MEANING in ended.summary
+
+
+CASE = """\
+spec: customer.yml
+cases:
+- name: '##[error]a change ends a version'
+  schema: id int, name string, changed_at timestamp
+  batches:
+  - rows: |
+      id | name | changed_at
+      1  | Ann  | 2024-01-01
+      1  | Bo   | 2024-02-01
+    expect: |
+      id | name | valid_from | valid_to
+      1  | Ann  | 2024-01-01 | 2024-02-01
+      1  | Bo   | 2024-02-01 | NULL
+"""
+
+
+def test_cases_are_played(origin: Path, act: Act) -> None:
+    file = origin / "specs/customer names.test.yml"
+    file.write_text(CASE)
+    commit(origin)
+    ended = act()
+    assert (ended.steps[-1], ended.status) == (PLAY, 0) and "1 passed" in ended.output, ended.output
+    (origin / "own").mkdir()
+    (origin / "own/checks.sql.j2").write_text((ROOT / "templates/checks.sql.j2").read_text())
+    file.write_text(CASE.replace("1  | Bo   | 2024-02-01 | NULL", "1  | Bo   | 2024-03-01 | NULL"))
+    commit(origin)
+    ended = act()
+    assert (ended.steps[-1], ended.status) == (PLAY, 123), ended.output  # of xargs, for any failure
+    assert "FAILED specs/customer names.test.yml" in ended.output and obeyed(ended.output) == []
+    assert act({"templates": "own"}).steps[-1] == CHECK, "cases are played with scdgen's own templates"
 
 
 def test_texts_of_the_checkout_are_no_commands_and_no_markup(origin: Path, act: Act) -> None:

@@ -15,6 +15,7 @@ from scdgen.cases.draft import Rows, draft_cases
 from scdgen.cases.suite import duck_worlds, find_case_files, play_file, read_files
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
+from scdgen.patterns.refusals import ADVICE, SETTINGS, SOURCE_CHANGED, TIME_ZONE
 from tests.conftest import ROOT
 from tests.tools.sessions import Session, masked
 
@@ -315,6 +316,12 @@ def test_page_shows_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/how-to/test-a-spec.md").read_text()
     assert masked(Session(None, tmp_path).replayed(page)) == masked(page)
+
+
+def test_page_names_each_rule_that_a_case_can_break() -> None:
+    page = (ROOT / "docs" / "how-to" / "test-a-spec.md").read_text()
+    session = {SETTINGS, TIME_ZONE, SOURCE_CHANGED}  # what a case does not set
+    assert [rule for rule in [*ADVICE, "cast"] if (f"`{rule}`" in page) == (rule in session)] == []
 
 
 def test_without_duckdb_one_line_says_what_to_install(tmp_path: Path) -> None:
