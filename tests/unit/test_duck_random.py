@@ -12,8 +12,8 @@ import pytest
 
 from scdgen.duck.database import Database
 from tests.conftest import seeds
-from tests.spark.test_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_batches import DuckSide, play
+from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
 from tests.support.reference import Key, Meaning, Values, keep_first
 
