@@ -33,6 +33,12 @@ Row = tuple[Any, ...]
 _BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
 _FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
 _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException)
+# DuckDB has no such function, or not for these types; Spark may. A name that is not there is a mistake for both.
+_LACKING = (duckdb.BinderException, duckdb.ParserException, duckdb.NotImplementedException)
+_LACKS = re.compile(r"Unimplemented type|Catalog Error: \w+ Function")
+_NO_NAME = re.compile(r"Referenced (column|table)|does not have a column|Ambiguous reference")
+# Macros take decimals with so many digits, of which Spark has room for more before the point.
+_MANY_DIGITS = re.compile(r"to type DECIMAL\(38,18\) failed")
 _GIVEN = "_scd_given"  # rows of text
 _SCHEMAS = (
     "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
@@ -314,11 +320,13 @@ def translate_error(error: duckdb.Error) -> Exception:
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
-    if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text:
+    if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text or _MANY_DIGITS.search(text):
         return UnknownError("a value out of range")  # Spark may have room for it
     if found := re.match(r"Catalog Error: Table with name (\S+) does not exist", text):
         return EngineError(f"there are no rows of the table {found[1]}; give them under 'tables:'")
     line = text.splitlines()[0]
+    if (isinstance(error, _LACKING) and not _NO_NAME.search(text)) or _LACKS.search(text):
+        return UnknownError(f"DuckDB: {line.rstrip('.')}")
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
         return DataError(line, rule="cast")
     return EngineError(f"DuckDB: {line}")

@@ -18,6 +18,7 @@ from scdgen.cases.format import Case, all_cases, read_case_file
 from scdgen.cases.play import Difference, Given, play
 from scdgen.duck.database import Database, Merged
 from scdgen.duck.known import UnknownError
+from scdgen.errors import EngineError
 from tests.conftest import ROOT
 from tests.support.worlds import foretell, require_foretold
 
@@ -177,6 +178,38 @@ def test_known_expressions_run() -> None:
     where = "lower(name) = 'ab' AND at >= '2024-01-01' AND flag AND name RLIKE '^[A-Z]' AND round(1.005D, 2) = 1.01D"
     assert database.run(spec_with(where=where)).inserted == 1
     assert database.execute("SELECT id FROM a.t") == [(1,)]
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "lacking"),
+    [
+        ("CAST(amount AS BOOLEAN)", "Macro _spark_truth() does not support the supplied arguments"),
+        (
+            "SIZE(tags) = 1",
+            "No function matches the given name and argument types 'array_length(MAP",
+        ),
+        ("STRUCT(id, id).id = 1", 'Duplicate named argument "id" in function call to "struct_pack"'),
+        ("(SELECT FIRST_VALUE(v) IGNORE NULLS FROM VALUES (1) AS t(v)) = id", "RESPECT/IGNORE NULLS is not supported"),
+    ],
+)
+def test_what_duckdb_lacks_says_to_use_spark(where: str, lacking: str) -> None:
+    database = Database()
+    types = {"id": "int", "at": "timestamp", "amount": "double", "tags": "map<string, int>"}
+    database.put("raw.t", types, [(1, dt.datetime(2024, 1, 1), 1.0, {"a": 1})])
+    with pytest.raises(UnknownError) as stopped:
+        database.run(spec_with(where=where))
+    assert lacking in str(stopped.value)
+    assert str(stopped.value).endswith(": use --engine spark")
+    database.close()
+
+
+def test_name_that_is_not_there_does_not_ask_for_spark() -> None:
+    database = Database()
+    database.put("raw.t", {"id": "int", "at": "timestamp"}, [])
+    with pytest.raises(EngineError, match='Referenced column "gone" not found') as stopped:
+        database.execute("SELECT gone FROM raw.t")
+    assert "--engine" not in str(stopped.value)
     database.close()
 
 
