@@ -46,8 +46,18 @@ CREATE OR REPLACE MACRO _spark_number
     (x DATE, tries) AS _spark_refuse('of a DATE to a number'),
     (x TIMESTAMP, tries) AS _spark_refuse('of a time to a number');
 
--- A cast of a fraction to DECIMAL rounds its digits, not the binary number.
-CREATE OR REPLACE MACRO _spark_digits(x) AS x, (x DOUBLE) AS CAST(x AS VARCHAR), (x DECIMAL(38, 18)) AS x, (x BIGINT) AS x;
+-- A cast of a number to DECIMAL reads its digits: it rounds those of a fraction, not the binary number, and a DECIMAL may
+-- have more of them than the parameter of a macro.
+CREATE OR REPLACE MACRO _spark_digits
+    (x) AS CASE
+        WHEN regexp_matches(typeof(x), '^(STRUCT|MAP|BLOB|INTERVAL)|\]$') AND x IS NOT NULL
+            THEN _spark_stop_text('[UNKNOWN] a cast of this type to a number', x)
+        ELSE CAST(x AS VARCHAR)
+    END,
+    (x VARCHAR) AS x,
+    (x BOOLEAN) AS x,
+    (x DATE) AS x,
+    (x TIMESTAMP) AS x;
 
 -- ROUND of a fraction by its digits: 1.005 is less than it looks. To more places than a decimal has, it keeps them.
 CREATE OR REPLACE MACRO _spark_rounded
