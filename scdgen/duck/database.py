@@ -50,6 +50,8 @@ _RELATIONS = """
 _AT_ONCE = 200  # rows of an INSERT
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
+_NESTED = r"STRUCT|MAP|\["
+_LOCAL = "timestamp_ntz"
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,8 @@ class Database:
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()
         for step in steps:
+            if step.part is Part.MERGE:
+                self._require_choice(compiled.spec)
             rows = self.execute(step.statements)
             match step.part:
                 case Part.MEMBERS:
@@ -244,6 +248,8 @@ class Database:
                     self.execute(step.statements)
             *before, counts, _ = split_statements(compiled.scripts.plan)
             self.execute(before)
+            self._require_order(compiled.spec)
+            self._require_choice(compiled.spec)
             names, rows = self.query(counts)
         finally:
             self._db.execute("ROLLBACK")
@@ -303,8 +309,28 @@ class Database:
         with suppress(DataError, EngineError):  # the run fails as well
             query = self._compiler.render_query(source_rows(spec))
             for name, kind in self.query(f"{query} LIMIT 0")[0].items():
-                if (name in ordered or name.startswith(SEQUENCE)) and re.search(r"STRUCT|MAP|\[", kind):
+                if (name in ordered or name.startswith(SEQUENCE)) and re.search(_NESTED, kind):
                     raise UnknownError(f"an order of values of {kind}")
+
+    def _require_choice(self, spec: Spec) -> None:
+        """Raise :class:`UnknownError` if the values of rows may choose one of them, and some have a NULL inside.
+
+        Runs after the statements before a MERGE, which set the variables of a param.
+        """
+        if spec.conflicts != "any":
+            return
+        rows = self._compiler.render_query(source_rows(spec))
+        kinds = list(self._describe(rows).values())
+        for row in self.query(rows)[1] if re.search(_NESTED, " ".join(kinds)) else ():
+            for value, kind in zip(row, kinds, strict=True):
+                if _has_null(value):
+                    raise UnknownError(f"conflicts: any, an order of values of {kind} with NULL inside")
+
+
+def _has_null(value: Any) -> bool:
+    """Whether a value has others inside of which one is NULL."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return any(one is None or _has_null(one) for one in inside)
 
 
 def translate_error(error: duckdb.Error) -> Exception:

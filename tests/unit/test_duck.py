@@ -28,6 +28,7 @@ ON_SPARK = {
     "filled_and_compared_maps": "ARRAY_SORT",
     "compare_changes": "a large or small number to text",
     "sequence_of_two": "an order of values of STRUCT",
+    "any_of_arrays": "conflicts: any, an order of values of INTEGER\\[\\] with NULL inside",
 }
 CASES = [case for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)]
 
