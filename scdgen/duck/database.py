@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
+from sqlglot import exp
 
 from scdgen import sql
 from scdgen.duck.known import UnknownError
@@ -79,10 +80,14 @@ class Database:
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
         self._checks: dict[str, CheckAll] = {}
+        self._given: dict[str, dict[str, str]] = {}  # query of a table that was put -> Spark's types of its columns
+        self._has_local = False
 
     def clear(self) -> None:
         """Drop every table and view, and keep what was compiled and translated."""
         self._judged.clear()  # which depends on the tables
+        self._given.clear()
+        self._has_local = False
         for (name,) in self._db.execute(_SCHEMAS).fetchall():
             self._db.execute(f'DROP SCHEMA "{name}" CASCADE')
         for kind, name in self._db.execute(_RELATIONS).fetchall():
@@ -119,12 +124,27 @@ class Database:
 
     def columns(self, name: str) -> dict[str, str]:
         """Return the name and DuckDB type of each column of a table or view; empty if it does not exist."""
-        return self._describe(f"SELECT * FROM {sql.quote_parts(sql.split_name(name))}")
+        return self._describe(_query_all(sql.quote_parts(sql.split_name(name))))
 
     def _describe(self, query: str) -> dict[str, str]:
         with suppress(DataError, EngineError, UnknownError):  # what uses the query fails as well
             return self.query(f"SELECT * FROM ({query}) LIMIT 0")[0]
         return {}
+
+    def _find_types(self, query: str) -> dict[str, exp.DataType]:
+        """Return the type of each column of a query as Spark has it; empty if the query fails.
+
+        DuckDB has one type for TIMESTAMP and TIMESTAMP_NTZ. Where a table or a spec has the second one, a column that
+        is not one of a table that was put may be of it.
+        """
+        given, found = self._given.get(query, {}), {}
+        for name, text in self._describe(query).items():
+            found[name] = kind = exp.DataType.build(text, dialect="duckdb")
+            if not (_LOCAL in given[name] if name in given else self._has_local):
+                for node in kind.find_all(exp.DataType):
+                    if node.this == exp.DType.TIMESTAMPNTZ:
+                        node.set("this", exp.DType.TIMESTAMPTZ)
+        return found
 
     def create_schema(self, name: str) -> None:
         """Create the schema of a table, if its name has one."""
@@ -139,8 +159,7 @@ class Database:
             types: Spark's type of each column.
             rows: a Python value of its type per column.
         """
-        self.create_schema(name)
-        table = sql.quote_parts(sql.split_name(name))
+        table = self._note(name, types)
         columns = ", ".join(f"{sql.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
         marks = f"({', '.join('?' * len(types))})"
@@ -154,14 +173,20 @@ class Database:
     def put_text(self, name: str, types: Mapping[str, str], columns: Sequence[str], rows: Sequence[Row]) -> None:
         """:meth:`put` rows of text, converted as Spark converts it; those of ``types`` without a column are NULL."""
         self.put(_GIVEN, dict.fromkeys(columns, "STRING"), rows)
-        self.create_schema(name)
+        table = self._note(name, types)
         listed = ", ".join(
             f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
             for column, kind in types.items()
         )
-        self.execute(
-            f"CREATE OR REPLACE TABLE {sql.quote_parts(sql.split_name(name))} AS SELECT {listed} FROM {_GIVEN}"
-        )
+        self.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {_GIVEN}")
+
+    def _note(self, name: str, types: Mapping[str, str]) -> str:
+        """Create the schema of a table that is put, keep its types, and return its quoted name."""
+        self.create_schema(name)
+        table = sql.quote_parts(sql.split_name(name))
+        self._given[_query_all(table)] = kinds = {column: kind.lower() for column, kind in types.items()}
+        self._has_local |= any(_LOCAL in kind for kind in kinds.values())
+        return table
 
     def compile(self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None) -> Compiled:
         """Return the SQL of a run, with a table in place of the source if ``view`` names one; the same once.
@@ -171,7 +196,8 @@ class Database:
         key = f"{spec!r} {view} {params}"
         if key not in self._judged:
             bound = bind(spec, view, params or {})
-            require_known_spec(bound, self._describe, view, self._translator.translate_expression)
+            self._has_local |= _LOCAL in repr(bound).lower()
+            require_known_spec(bound, self._find_types, view, self._translator.translate_expression)
             self._judged.add(key)
             if key not in self._compiled:
                 self._compiled[key] = compile_spec(bound, self._compiler)
@@ -325,6 +351,10 @@ class Database:
             for value, kind in zip(row, kinds, strict=True):
                 if _has_null(value):
                     raise UnknownError(f"conflicts: any, an order of values of {kind} with NULL inside")
+
+
+def _query_all(table: str) -> str:
+    return f"SELECT * FROM {table}"
 
 
 def _has_null(value: Any) -> bool:
