@@ -259,15 +259,15 @@ CREATE OR REPLACE MACRO _spark_plus
     (x TIMESTAMP, i INTERVAL) AS x + i,
     (x INTERVAL, i INTERVAL) AS x + i;
 
--- A value inside of TO_JSON(STRUCT(...)); times have a form.
-CREATE OR REPLACE MACRO _spark_json
-    (x, form) AS CASE
-        WHEN regexp_matches(typeof(x), 'STRUCT|MAP|BLOB|(DOUBLE|FLOAT|TIMESTAMP|\]|\))\[|DECIMAL.*,[1-9]')
-            THEN error('[UNKNOWN] this type in TO_JSON')
-        WHEN typeof(x) IN ('DOUBLE', 'FLOAT') AND _spark_text(x) IS NULL THEN NULL
-        ELSE to_json(x)
-    END,
-    (x TIMESTAMP, form) AS to_json(strftime(x, form));
+-- A value inside of TO_JSON(STRUCT(...)); times have a form. Without a macro per type: a date would be a time.
+CREATE OR REPLACE MACRO _spark_json(x, form) AS CASE
+    WHEN regexp_matches(typeof(x), 'STRUCT|MAP|(BLOB|DOUBLE|FLOAT|TIMESTAMP|\]|\))\[|DECIMAL.*,[1-9]')
+        THEN error('[UNKNOWN] this type in TO_JSON')
+    WHEN typeof(x) = 'TIMESTAMP' THEN to_json(strftime(TRY_CAST(x AS TIMESTAMP), form))
+    WHEN typeof(x) = 'BLOB' THEN to_json(base64(TRY_CAST(x AS BLOB)))
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') AND _spark_text(x) IS NULL THEN NULL
+    ELSE to_json(x)
+END;
 
 -- Whether a value is text; no other name is Spark's.
 CREATE OR REPLACE MACRO _spark_type(x) AS CASE typeof(x) WHEN 'VARCHAR' THEN 'string' ELSE typeof(x) END;
