@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
+from sqlglot import exp
 
 from scdgen import sql
 from scdgen.duck.known import UnknownError
@@ -33,6 +34,12 @@ Row = tuple[Any, ...]
 _BAD_VALUE = re.compile(r"\[(CAST_INVALID_INPUT|CANNOT_PARSE_TIMESTAMP)\]")
 _FAILURE = re.compile(r"\[DIVIDE_BY_ZERO\]")
 _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException)
+# DuckDB has no such function, or not for these types; Spark may. A name that is not there is a mistake for both.
+_LACKING = (duckdb.BinderException, duckdb.ParserException, duckdb.NotImplementedException)
+_LACKS = re.compile(r"Unimplemented type|Catalog Error: \w+ Function")
+_NO_NAME = re.compile(r"Referenced (column|table)|does not have a column|Ambiguous reference")
+# Macros take decimals with so many digits, of which Spark has room for more before the point.
+_MANY_DIGITS = re.compile(r"to type DECIMAL\(38,18\) failed")
 _GIVEN = "_scd_given"  # rows of text
 _SCHEMAS = (
     "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
@@ -44,6 +51,8 @@ _RELATIONS = """
 _AT_ONCE = 200  # rows of an INSERT
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
+_NESTED = r"STRUCT|MAP|\["
+_LOCAL = "timestamp_ntz"
 
 
 @dataclass(frozen=True)
@@ -71,10 +80,14 @@ class Database:
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
         self._checks: dict[str, CheckAll] = {}
+        self._given: dict[str, dict[str, str]] = {}  # query of a table that was put -> Spark's types of its columns
+        self._has_local = False
 
     def clear(self) -> None:
         """Drop every table and view, and keep what was compiled and translated."""
         self._judged.clear()  # which depends on the tables
+        self._given.clear()
+        self._has_local = False
         for (name,) in self._db.execute(_SCHEMAS).fetchall():
             self._db.execute(f'DROP SCHEMA "{name}" CASCADE')
         for kind, name in self._db.execute(_RELATIONS).fetchall():
@@ -111,12 +124,27 @@ class Database:
 
     def columns(self, name: str) -> dict[str, str]:
         """Return the name and DuckDB type of each column of a table or view; empty if it does not exist."""
-        return self._describe(f"SELECT * FROM {sql.quote_parts(sql.split_name(name))}")
+        return self._describe(_query_all(sql.quote_parts(sql.split_name(name))))
 
     def _describe(self, query: str) -> dict[str, str]:
         with suppress(DataError, EngineError, UnknownError):  # what uses the query fails as well
             return self.query(f"SELECT * FROM ({query}) LIMIT 0")[0]
         return {}
+
+    def _find_types(self, query: str) -> dict[str, exp.DataType]:
+        """Return the type of each column of a query as Spark has it; empty if the query fails.
+
+        DuckDB has one type for TIMESTAMP and TIMESTAMP_NTZ. Where a table or a spec has the second one, a column that
+        is not one of a table that was put may be of it.
+        """
+        given, found = self._given.get(query, {}), {}
+        for name, text in self._describe(query).items():
+            found[name] = kind = exp.DataType.build(text, dialect="duckdb")
+            if not (_LOCAL in given[name] if name in given else self._has_local):
+                for node in kind.find_all(exp.DataType):
+                    if node.this == exp.DType.TIMESTAMPNTZ:
+                        node.set("this", exp.DType.TIMESTAMPTZ)
+        return found
 
     def create_schema(self, name: str) -> None:
         """Create the schema of a table, if its name has one."""
@@ -131,8 +159,7 @@ class Database:
             types: Spark's type of each column.
             rows: a Python value of its type per column.
         """
-        self.create_schema(name)
-        table = sql.quote_parts(sql.split_name(name))
+        table = self._note(name, types)
         columns = ", ".join(f"{sql.quote(column)} {kind}" for column, kind in types.items())
         self.execute(f"CREATE OR REPLACE TABLE {table} ({columns})")
         marks = f"({', '.join('?' * len(types))})"
@@ -146,14 +173,20 @@ class Database:
     def put_text(self, name: str, types: Mapping[str, str], columns: Sequence[str], rows: Sequence[Row]) -> None:
         """:meth:`put` rows of text, converted as Spark converts it; those of ``types`` without a column are NULL."""
         self.put(_GIVEN, dict.fromkeys(columns, "STRING"), rows)
-        self.create_schema(name)
+        table = self._note(name, types)
         listed = ", ".join(
             f"CAST({sql.quote(column) if column in columns else 'NULL'} AS {kind}) AS {sql.quote(column)}"
             for column, kind in types.items()
         )
-        self.execute(
-            f"CREATE OR REPLACE TABLE {sql.quote_parts(sql.split_name(name))} AS SELECT {listed} FROM {_GIVEN}"
-        )
+        self.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {listed} FROM {_GIVEN}")
+
+    def _note(self, name: str, types: Mapping[str, str]) -> str:
+        """Create the schema of a table that is put, keep its types, and return its quoted name."""
+        self.create_schema(name)
+        table = sql.quote_parts(sql.split_name(name))
+        self._given[_query_all(table)] = kinds = {column: kind.lower() for column, kind in types.items()}
+        self._has_local |= any(_LOCAL in kind for kind in kinds.values())
+        return table
 
     def compile(self, spec: Spec, view: str | None = None, params: Mapping[str, object] | None = None) -> Compiled:
         """Return the SQL of a run, with a table in place of the source if ``view`` names one; the same once.
@@ -163,7 +196,8 @@ class Database:
         key = f"{spec!r} {view} {params}"
         if key not in self._judged:
             bound = bind(spec, view, params or {})
-            require_known_spec(bound, self._describe, view, self._translator.translate_expression)
+            self._has_local |= _LOCAL in repr(bound).lower()
+            require_known_spec(bound, self._find_types, view, self._translator.translate_expression)
             self._judged.add(key)
             if key not in self._compiled:
                 self._compiled[key] = compile_spec(bound, self._compiler)
@@ -210,6 +244,8 @@ class Database:
     def _play(self, steps: Iterable[Step], compiled: Compiled, played: list[Part]) -> Merged:
         result = Merged()
         for step in steps:
+            if step.part is Part.MERGE:
+                self._require_choice(compiled.spec)
             rows = self.execute(step.statements)
             match step.part:
                 case Part.MEMBERS:
@@ -238,6 +274,8 @@ class Database:
                     self.execute(step.statements)
             *before, counts, _ = split_statements(compiled.scripts.plan)
             self.execute(before)
+            self._require_order(compiled.spec)
+            self._require_choice(compiled.spec)
             names, rows = self.query(counts)
         finally:
             self._db.execute("ROLLBACK")
@@ -297,8 +335,32 @@ class Database:
         with suppress(DataError, EngineError):  # the run fails as well
             query = self._compiler.render_query(source_rows(spec))
             for name, kind in self.query(f"{query} LIMIT 0")[0].items():
-                if (name in ordered or name.startswith(SEQUENCE)) and re.search(r"STRUCT|MAP|\[", kind):
+                if (name in ordered or name.startswith(SEQUENCE)) and re.search(_NESTED, kind):
                     raise UnknownError(f"an order of values of {kind}")
+
+    def _require_choice(self, spec: Spec) -> None:
+        """Raise :class:`UnknownError` if the values of rows may choose one of them, and some have a NULL inside.
+
+        Runs after the statements before a MERGE, which set the variables of a param.
+        """
+        if spec.conflicts != "any":
+            return
+        rows = self._compiler.render_query(source_rows(spec))
+        kinds = list(self._describe(rows).values())
+        for row in self.query(rows)[1] if re.search(_NESTED, " ".join(kinds)) else ():
+            for value, kind in zip(row, kinds, strict=True):
+                if _has_null(value):
+                    raise UnknownError(f"conflicts: any, an order of values of {kind} with NULL inside")
+
+
+def _query_all(table: str) -> str:
+    return f"SELECT * FROM {table}"
+
+
+def _has_null(value: Any) -> bool:
+    """Whether a value has others inside of which one is NULL."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return any(one is None or _has_null(one) for one in inside)
 
 
 def translate_error(error: duckdb.Error) -> Exception:
@@ -314,11 +376,13 @@ def translate_error(error: duckdb.Error) -> Exception:
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
-    if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text:
+    if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text or _MANY_DIGITS.search(text):
         return UnknownError("a value out of range")  # Spark may have room for it
     if found := re.match(r"Catalog Error: Table with name (\S+) does not exist", text):
         return EngineError(f"there are no rows of the table {found[1]}; give them under 'tables:'")
     line = text.splitlines()[0]
+    if (isinstance(error, _LACKING) and not _NO_NAME.search(text)) or _LACKS.search(text):
+        return UnknownError(f"DuckDB: {line.rstrip('.')}")
     if _BAD_VALUE.search(text) or (isinstance(error, _BAD_VALUES) and not _FAILURE.search(text)):
         return DataError(line, rule="cast")
     return EngineError(f"DuckDB: {line}")

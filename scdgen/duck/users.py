@@ -54,13 +54,16 @@ _DIGITS = 18
 
 
 def require_known_spec(
-    spec: Spec, describe: Callable[[str], Mapping[str, str]], view: str | None, translate: Callable[[str], object]
+    spec: Spec,
+    describe: Callable[[str], Mapping[str, exp.DataType]],
+    view: str | None,
+    translate: Callable[[str], object],
 ) -> None:
     """Raise :class:`UnknownError` for an option or an expression of a spec whose translation is not known.
 
     Args:
         spec: the spec.
-        describe: returns the name and DuckDB type of each column of a query; none if one of its tables does not exist.
+        describe: returns the name and type of each column of a query; none if one of its tables does not exist.
         view: the table that replaces the spec's source.
         translate: translates a text, and refuses what only some arguments make unknown.
     """
@@ -68,6 +71,8 @@ def require_known_spec(
         raise UnknownError(f"{spec.origin}: table.time_zone: {spec.time_zone}")
     if spec.source.path is not None and view is None:
         raise UnknownError(f"{spec.origin}: source.path: reading files")
+    if spec.quarantine and any("TIMESTAMP_NTZ" in column.type for column in spec.columns.values()):
+        raise UnknownError(f"{spec.origin}: quarantine: the JSON of a TIMESTAMP_NTZ")
     describe = functools.cache(describe)  # each text may name the same tables
     for place, read, text in sql_texts(spec):
         bound = read(text).text
@@ -157,7 +162,7 @@ def _split_call(text: str) -> list[list[sqlglot.Token]]:
 
 
 def _find_types(
-    spec: Spec, tree: exp.Expr, describe: Callable[[str], Mapping[str, str]], view: str | None
+    spec: Spec, tree: exp.Expr, describe: Callable[[str], Mapping[str, exp.DataType]], view: str | None
 ) -> dict[str, exp.DataType]:
     """Return the type of each column that a text may name; a name with several types is left out."""
     tables = [".".join(part.name for part in table.parts) for table in tree.find_all(exp.Table)]
@@ -166,23 +171,27 @@ def _find_types(
         tables += [*filter(None, [view or spec.source.table]), *(joined.table for joined in spec.source.join.values())]
         queries += [spec.source.query] if spec.source.query and view is None else []
     queries += [f"SELECT * FROM {sql.quote_parts(sql.split_name(table))}" for table in tables]
-    listed = [(name, kind, "duckdb") for query in queries for name, kind in describe(query).items()]
+    listed = [(name, kind) for query in queries for name, kind in describe(query).items()]
     if not isinstance(tree, exp.Query) or not all(map(describe, queries)):  # the target, or a view, is made later
-        known = {name.lower() for name, *_ in listed}
+        known = {name.lower() for name, _ in listed}
         own = {sql.unquote(column.name): column.type for column in pattern_of(spec).columns(spec)}
-        listed += [(name, kind, DIALECT) for name, kind in own.items() if name.lower() not in known]
-    listed += [(f"session.{name}", param.type, DIALECT) for name, param in spec.params.items()]
+        listed += [(name, _build(kind)) for name, kind in own.items() if name.lower() not in known]
+    listed += [(f"session.{name}", _build(param.type)) for name, param in spec.params.items()]
     found: dict[str, exp.DataType] = {}
     several: set[str] = set()
-    for name, kind, dialect in listed:
-        built = exp.DataType.build(kind, dialect=dialect)
-        if built.this in exp.DataType.TEXT_TYPES:
+    for name, kind in listed:
+        built = kind
+        if kind.this in exp.DataType.TEXT_TYPES:
             built = exp.DataType.build("text")
-        elif built.this in exp.DataType.TEMPORAL_TYPES and built.this != exp.DType.DATE:
+        elif kind.this in _INSTANTS:
             built = exp.DataType.build("timestamp")
         if found.setdefault(name.lower(), built) != built:
             several.add(name.lower())
     return {name: kind for name, kind in found.items() if name not in several}
+
+
+def _build(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind, dialect=DIALECT)
 
 
 def _require_types(tree: exp.Expr, types: Mapping[str, exp.DataType]) -> None:

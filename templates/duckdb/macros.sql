@@ -46,8 +46,18 @@ CREATE OR REPLACE MACRO _spark_number
     (x DATE, tries) AS _spark_refuse('of a DATE to a number'),
     (x TIMESTAMP, tries) AS _spark_refuse('of a time to a number');
 
--- A cast of a fraction to DECIMAL rounds its digits, not the binary number.
-CREATE OR REPLACE MACRO _spark_digits(x) AS x, (x DOUBLE) AS CAST(x AS VARCHAR), (x DECIMAL(38, 18)) AS x, (x BIGINT) AS x;
+-- A cast of a number to DECIMAL reads its digits: it rounds those of a fraction, not the binary number, and a DECIMAL may
+-- have more of them than the parameter of a macro.
+CREATE OR REPLACE MACRO _spark_digits
+    (x) AS CASE
+        WHEN regexp_matches(typeof(x), '^(STRUCT|MAP|BLOB|INTERVAL)|\]$') AND x IS NOT NULL
+            THEN _spark_stop_text('[UNKNOWN] a cast of this type to a number', x)
+        ELSE CAST(x AS VARCHAR)
+    END,
+    (x VARCHAR) AS x,
+    (x BOOLEAN) AS x,
+    (x DATE) AS x,
+    (x TIMESTAMP) AS x;
 
 -- ROUND of a fraction by its digits: 1.005 is less than it looks. To more places than a decimal has, it keeps them.
 CREATE OR REPLACE MACRO _spark_rounded
@@ -249,15 +259,15 @@ CREATE OR REPLACE MACRO _spark_plus
     (x TIMESTAMP, i INTERVAL) AS x + i,
     (x INTERVAL, i INTERVAL) AS x + i;
 
--- A value inside of TO_JSON(STRUCT(...)); times have a form.
-CREATE OR REPLACE MACRO _spark_json
-    (x, form) AS CASE
-        WHEN regexp_matches(typeof(x), 'STRUCT|MAP|BLOB|(DOUBLE|FLOAT|TIMESTAMP|\]|\))\[|DECIMAL.*,[1-9]')
-            THEN error('[UNKNOWN] this type in TO_JSON')
-        WHEN typeof(x) IN ('DOUBLE', 'FLOAT') AND _spark_text(x) IS NULL THEN NULL
-        ELSE to_json(x)
-    END,
-    (x TIMESTAMP, form) AS to_json(strftime(x, form));
+-- A value inside of TO_JSON(STRUCT(...)); times have a form. Without a macro per type: a date would be a time.
+CREATE OR REPLACE MACRO _spark_json(x, form) AS CASE
+    WHEN regexp_matches(typeof(x), 'STRUCT|MAP|(BLOB|DOUBLE|FLOAT|TIMESTAMP|\]|\))\[|DECIMAL.*,[1-9]')
+        THEN error('[UNKNOWN] this type in TO_JSON')
+    WHEN typeof(x) = 'TIMESTAMP' THEN to_json(strftime(TRY_CAST(x AS TIMESTAMP), form))
+    WHEN typeof(x) = 'BLOB' THEN to_json(base64(TRY_CAST(x AS BLOB)))
+    WHEN typeof(x) IN ('DOUBLE', 'FLOAT') AND _spark_text(x) IS NULL THEN NULL
+    ELSE to_json(x)
+END;
 
 -- Whether a value is text; no other name is Spark's.
 CREATE OR REPLACE MACRO _spark_type(x) AS CASE typeof(x) WHEN 'VARCHAR' THEN 'string' ELSE typeof(x) END;

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import random
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scdgen import Runner, Spec, load_spec_text
+from scdgen import Runner
 from tests.conftest import rows_of
-from tests.support.reference import Change, Key, Meaning, Values, keep_first
+from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
+from tests.support.reference import Key, Meaning, Values, keep_first
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-SCD0_SOURCE = {
-    "id": "int", "name": "string", "n": "int", "at": "timestamp", "lsn": "int", "gone": "boolean"
-}  # fmt: skip
-START = dt.datetime(2024, 1, 1)
-
-
-def batch_of(rng: random.Random) -> list[Change]:
-    rows = []
-    for lsn in rng.sample(range(100), rng.randint(1, 25)):
-        values = {"name": rng.choice(["a", "b", "", None]), "n": rng.choice([1, 2, None])}
-        at = START + dt.timedelta(days=rng.randint(0, 3))
-        rows.append(Change((rng.randint(1, 12),), at, values, (lsn,), deleted=rng.random() < 0.2))
-    return rows
-
-
-def scd0_batches(feed: str) -> Iterator[list[Change]]:
-    """Three batches; those of an extract have no delete."""
-    rng = random.Random(feed)
-    for _ in range(3):
-        yield [c for c in batch_of(rng) if feed == "changes" or not c.deleted] or [Change((1,), START, {}, (1,))]
-
-
-def scd0_spec(feed: str) -> Spec:
-    deletes = ", delete_when: gone" if feed == "changes" else ""
-    return load_spec_text(f"""
-target: first.{feed}
-pattern: scd0
-source: {{table: nowhere, feed: {feed}, effective_at: at, sequence_by: lsn{deletes}}}
-keys: [id]
-columns: {{id: int, name: string, n: int}}
-""")
 
 
 @pytest.mark.parametrize("feed", ["changes", "snapshot"])

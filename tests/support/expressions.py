@@ -22,6 +22,7 @@ from ruamel.yaml import YAML
 from sqlglot import exp
 
 from scdgen.duck.database import translate_error
+from scdgen.duck.known import UnknownError
 from scdgen.errors import DataError
 
 FOLDER = Path(__file__).parents[1] / "cases" / "expressions"
@@ -144,6 +145,7 @@ class Outcome(str, Enum):
     AGREES = "agrees"
     REFUSED = "refused"
     STOPS = "stops where Spark has a value"
+    UNADVISED = "stops where Spark has a value, without the advice to use Spark"
     LENIENT = "accepts what Spark refuses"
     MISLEADS = "stops as for wrong data where Spark has a value"
     ANOTHER_VALUE = "another value"
@@ -214,7 +216,10 @@ def _outcome(answer: Answer, kind: str | None, value: Any) -> Outcome:
     if isinstance(value, duckdb.Error):
         if is_error(answer, kind):
             return Outcome.AGREES
-        return Outcome.MISLEADS if isinstance(translate_error(value), DataError) else Outcome.STOPS
+        stopped = translate_error(value)
+        if isinstance(stopped, DataError):
+            return Outcome.MISLEADS
+        return Outcome.STOPS if isinstance(stopped, UnknownError) else Outcome.UNADVISED
     if is_error(answer, kind):
         return Outcome.LENIENT
     assert kind is not None

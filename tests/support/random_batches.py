@@ -7,12 +7,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Protocol
 
+from sqlglot import exp
+
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.duck import DuckWorld
 from scdgen.cases.play import Outcome
 from scdgen.sql import quote
+from scdgen.sql.tokens import DIALECT
 from tests.conftest import runnable
-from tests.support.random_specs import LAST_RUN, Case, batch_rows, facts_schema, make_facts, source_of, unknown
+from tests.support.random_specs import (
+    LAST_RUN,
+    Case,
+    batch_rows,
+    facts_schema,
+    facts_types,
+    make_facts,
+    source_of,
+    unknown,
+)
 from tests.support.reference import (
     Change,
     History,
@@ -90,15 +102,43 @@ class DuckSide(DuckWorld):
     def _put(self, case: Case, rows: list[Change]) -> str | None:
         """Make the table of the source; return its name if a run takes it in place of the spec's source."""
         name = f"incoming_{case.seed}"
-        self.database.put(name, _types(case.source_schema), case.rows(rows))
+        types = case.source_types
+        kinds = [exp.DataType.build(kind, dialect=DIALECT) for kind in types.values()]
+        given = [tuple(map(_name_fields, row, kinds)) for row in case.rows(rows)]
+        self.database.put(name, types, given)
         return name if case.reads in {"frame", "path"} else None
 
+    def read(self, query: str) -> tuple[dict[str, str], Rows]:
+        types, rows = self.database.query(query)
+        kinds = [exp.DataType.build(kind, dialect="duckdb") for kind in types.values()]
+        return types, [tuple(map(_list_fields, row, kinds)) for row in rows]
+
     def put_facts(self, case: Case, facts: Rows) -> None:
-        self.database.put(case.document["members"]["inferred"]["fact"], _types(facts_schema(case)), facts)
+        self.database.put(case.document["members"]["inferred"]["fact"], facts_types(case), facts)
 
 
-def _types(schema: str) -> dict[str, str]:
-    return dict(part.strip().split(None, 1) for part in schema.split(","))
+def _name_fields(value: Any, kind: exp.DataType) -> Any:
+    """Return a value of Spark's type for DuckDB, which reads a struct by the names of its fields."""
+    if value is None:
+        return value
+    if kind.this == exp.DType.STRUCT:
+        fields = zip(kind.expressions, value, strict=True)
+        return {field.name: _name_fields(inner, field.args["kind"]) for field, inner in fields}
+    if kind.this == exp.DType.ARRAY:
+        return [_name_fields(inner, kind.expressions[0]) for inner in value]
+    return value
+
+
+def _list_fields(value: Any, kind: exp.DataType) -> Any:
+    """Return a value of DuckDB's type as Spark gives it: a struct as the tuple of its values."""
+    if value is None:
+        return value
+    if kind.this == exp.DType.STRUCT:
+        fields = zip(kind.expressions, value.values(), strict=True)
+        return tuple(_list_fields(inner, field.args["kind"]) for field, inner in fields)
+    if kind.this in {exp.DType.ARRAY, exp.DType.LIST}:
+        return [_list_fields(inner, kind.expressions[0]) for inner in value]
+    return value
 
 
 def play(side: Side, whole: Case, batches: int = BATCHES, plans: Plans = "every", again: bool = True) -> Spec:

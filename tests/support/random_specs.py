@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from scdgen.sql import unquote
+from scdgen.sql import quote, unquote
 from tests.support.reference import Change, Key, Meaning, Values, Version, Written
 
 if TYPE_CHECKING:
@@ -129,12 +129,18 @@ class Case:
         return moment.date() if self.kind == "date" else moment
 
     @property
-    def source_schema(self) -> str:
-        keys = ", ".join(f"{key} {'int' if i == 0 else 'string'}" for i, key in enumerate(self.how.keys))
+    def source_types(self) -> dict[str, str]:
+        """``name -> type`` of the source's columns, in the order of :meth:`rows`."""
+        keys = {key: "int" if i == 0 else "string" for i, key in enumerate(self.how.keys)}
         kind = TYPES[self.kind]
-        return f"{keys}, src_a string, b int, c string, happened {kind}, lsn int, op string, ended {kind}" + (
-            ", parts array<string>" if self.partial else ""
-        )
+        values = {"src_a": "string", "b": "int", "c": "string"}
+        own = {"happened": kind, "lsn": "int", "op": "string", "ended": kind}
+        return {**keys, **values, **own, **({"parts": "array<string>"} if self.partial else {})}
+
+    @property
+    def source_schema(self) -> str:
+        """:attr:`source_types` as Spark reads a schema."""
+        return ", ".join(f"{quote(name)} {kind}" for name, kind in self.source_types.items())
 
     def written_end(self, until: Any) -> Any:
         """An end as the target has it: of open rows NULL or, every other time, the open end."""
@@ -297,10 +303,15 @@ def make_facts(case: Case, keys: int, number: int) -> Iterator[tuple[Any, ...]]:
         yield (*case.meaning.reserved, case.time(0))
 
 
+def facts_types(case: Case) -> dict[str, str]:
+    """``name -> type`` of the columns of the facts of a case."""
+    keys = {f"who_{name}": "int" if i == 0 else "string" for i, name in enumerate(case.how.keys)}
+    return {**keys, "ordered": case.kind}
+
+
 def facts_schema(case: Case) -> str:
-    """The columns of the facts of a case."""
-    kinds = ", ".join(f"who_{name} {'int' if i == 0 else 'string'}" for i, name in enumerate(case.how.keys))
-    return f"{kinds}, ordered {case.kind}"
+    """:func:`facts_types` as Spark reads a schema."""
+    return ", ".join(f"{name} {kind}" for name, kind in facts_types(case).items())
 
 
 def _columns(keys: list[str]) -> dict[str, Any]:

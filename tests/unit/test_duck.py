@@ -18,6 +18,7 @@ from scdgen.cases.format import Case, all_cases, read_case_file
 from scdgen.cases.play import Difference, Given, play
 from scdgen.duck.database import Database, Merged
 from scdgen.duck.known import UnknownError
+from scdgen.errors import EngineError
 from tests.conftest import ROOT
 from tests.support.worlds import foretell, require_foretold
 
@@ -27,6 +28,7 @@ ON_SPARK = {
     "filled_and_compared_maps": "ARRAY_SORT",
     "compare_changes": "a large or small number to text",
     "sequence_of_two": "an order of values of STRUCT",
+    "any_of_arrays": "conflicts: any, an order of values of INTEGER\\[\\] with NULL inside",
 }
 CASES = [case for case in all_cases(ROOT / "tests" / "cases" / "rows") if isinstance(case, Case)]
 
@@ -141,8 +143,9 @@ def test_difference_is_shown(tmp_path: Path, right: str, wrong: str, message: st
     assert str(found.value).startswith(message)
 
 
-def spec_with(**expressions: str) -> Spec:
-    source = {"table": "raw.t", "effective_at": "at", **expressions}
+def spec_with(**expressions: str | None) -> Spec:
+    given = {"table": "raw.t", "effective_at": "at", **expressions}
+    source = {name: text for name, text in given.items() if text is not None}
     text = json.dumps({"target": "a.t", "pattern": "scd2", "source": source, "keys": ["id"], "columns": {"id": "int"}})
     return load_spec_text(text)
 
@@ -178,6 +181,86 @@ def test_known_expressions_run() -> None:
     assert database.run(spec_with(where=where)).inserted == 1
     assert database.execute("SELECT id FROM a.t") == [(1,)]
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "lacking"),
+    [
+        ("CAST(amount AS BOOLEAN)", "Macro _spark_truth() does not support the supplied arguments"),
+        (
+            "SIZE(tags) = 1",
+            "No function matches the given name and argument types 'array_length(MAP",
+        ),
+        ("STRUCT(id, id).id = 1", 'Duplicate named argument "id" in function call to "struct_pack"'),
+        ("(SELECT FIRST_VALUE(v) IGNORE NULLS FROM VALUES (1) AS t(v)) = id", "RESPECT/IGNORE NULLS is not supported"),
+    ],
+)
+def test_what_duckdb_lacks_says_to_use_spark(where: str, lacking: str) -> None:
+    database = Database()
+    types = {"id": "int", "at": "timestamp", "amount": "double", "tags": "map<string, int>"}
+    database.put("raw.t", types, [(1, dt.datetime(2024, 1, 1), 1.0, {"a": 1})])
+    with pytest.raises(UnknownError) as stopped:
+        database.run(spec_with(where=where))
+    assert lacking in str(stopped.value)
+    assert str(stopped.value).endswith(": use --engine spark")
+    database.close()
+
+
+def test_name_that_is_not_there_does_not_ask_for_spark() -> None:
+    database = Database()
+    database.put("raw.t", {"id": "int", "at": "timestamp"}, [])
+    with pytest.raises(EngineError, match='Referenced column "gone" not found') as stopped:
+        database.execute("SELECT gone FROM raw.t")
+    assert "--engine" not in str(stopped.value)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "source"),
+    [
+        ("unix_micros(here) > 0", {}),
+        ("unix_micros(max_here) > 0", {"table": None, "query": "SELECT *, here AS max_here FROM raw.t"}),
+        ("unix_micros(there[0]) > 0", {}),
+        ("unix_micros(here + INTERVAL '1' DAY) > 0", {}),
+        ("(SELECT max(unix_micros(here)) FROM raw.t) > 0", {}),
+    ],
+)
+def test_time_without_zone_is_not_read_as_one_with_a_zone(where: str, source: dict[str, str | None]) -> None:
+    database = local_times()
+    with pytest.raises(UnknownError, match="UNIX_MICROS of another type than TIMESTAMP"):
+        database.run(spec_with(where=where, **source))
+    database.close()
+
+
+def test_time_with_a_zone_is_known_next_to_one_without() -> None:
+    database = local_times()
+    where = "unix_micros(at) > 0 AND here = at AND coalesce(here, at) = there[0] AND hour(here) = 0"
+    assert database.run(spec_with(where=where)).inserted == 1
+    database.close()
+
+
+def test_row_with_a_time_without_zone_is_not_written_as_json() -> None:
+    database = local_times()
+    spec = load_spec_text("""
+target: a.t
+pattern: scd2
+source: {table: raw.t, effective_at: at}
+keys: [id]
+columns: {id: int, here: timestamp_ntz}
+expectations: [{name: known, expect: here IS NOT NULL, on_violation: quarantine}]
+quarantine: a.rejected
+""")
+    with pytest.raises(UnknownError, match="quarantine: the JSON of a TIMESTAMP_NTZ: use --engine spark"):
+        database.run(spec)
+    database.close()
+
+
+def local_times() -> Database:
+    database = Database()
+    types = {"id": "int", "at": "timestamp", "here": "timestamp_ntz", "there": "array<timestamp_ntz>"}
+    at = dt.datetime(2024, 1, 1)
+    database.put("raw.t", types, [(1, at, at, [at])])
+    return database
 
 
 def test_package_does_not_need_duckdb() -> None:

@@ -11,14 +11,20 @@ from typing import Any
 import pytest
 
 from scdgen.duck.database import Database
+from scdgen.duck.known import UnknownError
 from tests.conftest import seeds
-from tests.spark.test_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_batches import DuckSide, play
+from tests.support.random_scd0 import SCD0_SOURCE, scd0_batches, scd0_spec
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
+from tests.support.random_types import KINDS, NAMES, find_order, make_typed_case
 from tests.support.reference import Key, Meaning, Values, keep_first
 
 # In `make check`; the others are long.
-SPECS, FEEDS, COMBINED, LONG = 50, 15, 35, 2000
+SPECS, FEEDS, COMBINED, TYPED, LONG = 50, 15, 35, 40, 5000
+# More specs with drawn types: the types, not the options, are what they add.
+LONG_TYPED = 400
+# Seed -> the construct that keeps it on Spark: a refusal shows a key that is a decimal with a fraction.
+ON_SPARK = {309: "^this type in TO_JSON"}
 
 
 def _tiers(few: int, long: list[int]) -> list[Any]:
@@ -28,6 +34,8 @@ def _tiers(few: int, long: list[int]) -> list[Any]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function is test_random_change_feed:
         metafunc.parametrize("seed", _tiers(FEEDS, [seed for seed in range(1, 400) if seed % 8 not in {2, 6, 7}]))
+    elif metafunc.function is test_random_types:
+        metafunc.parametrize("seed", seeds(metafunc.config, _tiers(TYPED, list(range(1, LONG_TYPED + 1)))))
     elif "seed" in metafunc.fixturenames:
         few = COMBINED if metafunc.function is test_random_combination else SPECS
         metafunc.parametrize("seed", seeds(metafunc.config, _tiers(few, list(range(1, LONG + 1)))))
@@ -71,3 +79,22 @@ def test_random_change_feed(side: DuckSide, seed: int) -> None:
     if spec.quarantine is not None:
         kept = side.read(f"SELECT rule, row_json FROM {spec.quarantine}")[1]
         assert 0 < len(kept) == len(set(kept))
+
+
+def test_random_types(side: DuckSide, seed: int) -> None:
+    """Columns of every type and with odd names, as tests/spark/test_random_types.py has them."""
+    case = make_typed_case(seed, f"typed.t{seed}", "none")
+    construct = ON_SPARK.get(seed) or find_order(case)
+    if construct is None:
+        play(side, case, batches=2)
+    else:
+        with pytest.raises(UnknownError, match=construct):
+            play(side, case, batches=2)
+
+
+def test_each_type_is_drawn() -> None:
+    cases = [make_typed_case(seed, "r.t", "x") for seed in range(1, TYPED + 1)]
+    played = [case for case in cases if find_order(case) is None]
+    assert {kind.type for case in played for kind in case.drawn.values()} == {kind.type for kind in KINDS}
+    assert {name for case in played for name in case.names.values()} == {*NAMES}
+    assert len(played) > 0.7 * TYPED

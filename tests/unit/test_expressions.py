@@ -65,6 +65,12 @@ def test_no_translation_is_silently_wrong_where_types_are_not_known(name: str) -
     assert _list_wrong(_judge(name, with_types=False)) == []
 
 
+@pytest.mark.parametrize("name", [topic.name for topic in TOPICS])
+def test_what_duckdb_lacks_says_to_use_spark(name: str) -> None:
+    verdicts = [*_judge(name), *_judge(name, with_types=False)]
+    assert [one.expression for one in verdicts if one.outcome is Outcome.UNADVISED] == []
+
+
 @functools.cache
 def _compared() -> frozenset[str]:
     """The nodes and the functions of all expressions for which DuckDB has Spark's values, not errors or NULL alone."""
