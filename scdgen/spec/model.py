@@ -26,6 +26,7 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.paths import folder_name
+from scdgen.spec.option import Option, Rows, Sql
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.types import column_types, data_type
@@ -123,9 +124,9 @@ Name = Annotated[str, AfterValidator(_name)]
 TimeZone = Annotated[str, AfterValidator(time_zone)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_listed)]
 TableName = Annotated[str, _reads_as(sql.split_name)]
-Expression = Annotated[str, _reads_as(sql.expression)]
+Expression = Annotated[str, Sql(sql.expression)]
 Expressions = Annotated[tuple[Expression, ...], BeforeValidator(_listed)]
-Query = Annotated[str, _reads_as(sql.query)]
+Query = Annotated[str, Sql(sql.query)]
 DataType = Annotated[str, AfterValidator(data_type)]
 ColumnList = Annotated[str, _reads_as(column_types)]
 Text = Annotated[str, AfterValidator(_no_control)]
@@ -145,10 +146,10 @@ class JoinedTable(Model):
 
     table: TableName = Field(description="A table with a row per version; it may be the target of a spec.")
     keys: dict[Name, Name] = Field(description="Each key of the spec: the column of the table that has it.")
-    valid_from: Expression | None = Field(
+    valid_from: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="When a version starts; by default as in the spec of the table, else `valid_from`."
     )
-    valid_to: Expression | None = Field(
+    valid_to: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="When a version ends; by default as in the spec of the table, else `valid_to`."
     )
     open_end: Scalar = Field(
@@ -159,7 +160,9 @@ class JoinedTable(Model):
         description="How much earlier than the next start an end is; by default as in the spec of the table, else "
         "null: an end is the next start.",
     )
-    where: Expression | None = Field(default=None, description="Which rows of the table are read.")
+    where: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
+        default=None, description="Which rows of the table are read."
+    )
 
     @property
     def start(self) -> str:
@@ -181,7 +184,9 @@ class Source(Model):
     """Where rows come from: a table, a SELECT, a path, or several tables with versions."""
 
     table: TableName | None = Field(default=None, description="The table to read, in one to three parts.")
-    query: Query | None = Field(default=None, description="A SELECT to read.")
+    query: Annotated[Query | None, Option(over=Rows.NONE, may_vary=True)] = Field(
+        default=None, description="A SELECT to read."
+    )
     path: Place | None = Field(
         default=None,
         description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
@@ -201,7 +206,7 @@ class Source(Model):
         description="With `feed: versions`: alias -> a table with versions. Their histories become one; the first "
         "table decides which keys exist, and when.",
     )
-    changed_since: Expression | None = Field(
+    changed_since: Annotated[Expression | None, Option(over=Rows.NONE, may_vary=True)] = Field(
         default=None,
         description="For `join`: only keys of which a version starts or ends at this time or later are read; all keys "
         "if it is NULL.",
@@ -211,31 +216,35 @@ class Source(Model):
         description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
         "`versions` (scd2): the whole history of each key in the source, a row per version; a gap is a delete.",
     )
-    effective_at: Expression | None = Field(
+    effective_at: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
     )
-    effective_until: Expression | None = Field(
+    effective_until: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
         "the open end while it is open.",
     )
-    sequence_by: Expressions = Field(
+    sequence_by: Annotated[Expressions, Option(over=Rows.SOURCE)] = Field(
         default=(), description="Of several rows with the same key and time, the greatest wins."
     )
-    delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
-    truncate_when: Expression | None = Field(
+    delete_when: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+        default=None, description="Which rows are deletes; changes only."
+    )
+    truncate_when: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         description="scd1 changes: which rows empty the table. What comes before such a row does not count; it needs "
         "no key.",
     )
-    sets: Expression | None = Field(
+    sets: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
         "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the table depends "
         "on the order in which such rows arrive, with `unchanged: keep` too.",
     )
-    where: Expression | None = Field(default=None, description="Which rows are read.")
+    where: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+        default=None, description="Which rows are read."
+    )
 
     @property
     def kind(self) -> str:
@@ -257,7 +266,7 @@ class Column(ShortForm):
     """One column of the target."""
 
     type: DataType = Field(description="The type of the column; the source's value is cast to it.")
-    from_: OneOrEach | None = Field(
+    from_: Annotated[OneOrEach | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         alias="from",
         description="The value of the column, over a row of the source.",
@@ -273,7 +282,7 @@ class Column(ShortForm):
         description='scd2; `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
         "value also fills earlier versions.",
     )
-    compare: Expression | None = Field(
+    compare: Annotated[Expression | None, Option(over=Rows.TARGET)] = Field(
         default=None,
         description="scd2: an expression over the column, such as `round(lat, 3)`; values that give the same result "
         "are equal, and a version keeps the value of the change that opened it.",
@@ -403,8 +412,10 @@ class Table(Model):
 class Snapshot(Model):
     """What a full extract covers, and when to refuse it."""
 
-    taken_at: Expression = Field(default="current_timestamp()", description="When the snapshot was taken.")
-    scope: Expression | None = Field(
+    taken_at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True)] = Field(
+        default="current_timestamp()", description="When the snapshot was taken."
+    )
+    scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True)] = Field(
         default=None,
         description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
         "outside of it is an error.",
@@ -434,14 +445,18 @@ class Check(Model):
     """A custom integrity check: a query that returns the rows that break it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the check.")
-    query: Query = Field(description="Returns the rows that break it.")
+    query: Annotated[Query, Option(over=Rows.NONE, file="checks.sql", may_vary=True)] = Field(
+        description="Returns the rows that break it."
+    )
 
 
 class Expectation(Model):
     """A rule that each row of the source is to meet, in the names and types of the target; NULL meets it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the rule.")
-    expect: Expression = Field(description="A condition over the columns of the spec; deletes are not tested.")
+    expect: Annotated[Expression, Option(over=Rows.TARGET)] = Field(
+        description="A condition over the columns of the spec; deletes are not tested."
+    )
     on_violation: Literal["fail", "skip", "quarantine"] = Field(
         default="fail",
         description="`fail`: the run stops; `skip`: the row is left out and counted; `quarantine`: it is also kept in "
@@ -485,15 +500,19 @@ class Lookup(Model):
     """A view of facts, each once, with the version of its key."""
 
     fact: TableName | None = Field(default=None, description="The table of the facts; or `query`.")
-    query: Query | None = Field(default=None, description="A query of the facts; or `fact`.")
-    at: Expression | None = Field(
+    query: Annotated[Query | None, Option(over=Rows.NONE, file="lookups.sql", may_vary=True)] = Field(
+        default=None, description="A query of the facts; or `fact`."
+    )
+    at: Annotated[Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         default=None,
         description="An expression over the fact: the time for which to find the version; or use `version`.",
     )
     version: Literal["current"] | None = Field(
         default=None, description="`current`: the open version of the key, whatever the time of the fact; or `at`."
     )
-    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
+    keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
+        description="Each key of the spec: an expression over the fact."
+    )
     columns: dict[Name, Name] | tuple[Name, ...] = Field(
         description="Columns of the table, including history columns, and their names in the view; or a list."
     )
@@ -515,8 +534,10 @@ class Inferred(Model):
     """Keys that facts name before the dimension has them."""
 
     fact: TableName = Field(description="The table of the facts.")
-    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
-    at: Expression = Field(
+    keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="infer.sql")] = Field(
+        description="Each key of the spec: an expression over the fact."
+    )
+    at: Annotated[Expression, Option(over=Rows.FACTS, file="infer.sql")] = Field(
         description="An expression over the fact: its time. The member begins at the earliest time of its key."
     )
     flag: Name = Field(

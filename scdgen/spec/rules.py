@@ -8,6 +8,7 @@ from typing import Any
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
+from scdgen.spec.option import Rows, sql_texts
 from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
@@ -126,15 +127,13 @@ def _schema(spec: Spec) -> Found:
 
 def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
     """Yield (option, expression) of what is read of a source row."""
-    source, derived = spec.source, spec.derived
+    derived = spec.derived
     for name in spec.columns:
         if name not in derived:
             yield f"columns.{name}", spec.column_source(name)
-    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
-        if (text := getattr(source, option)) is not None:
-            yield f"source.{option}", text
-    for text in source.sequence_by:
-        yield "source.sequence_by", text
+    for found in sql_texts(spec.source):
+        if found.option.over is Rows.SOURCE:
+            yield f"source.{found.name}", found.text
 
 
 def _snapshot(spec: Spec) -> Found:
@@ -407,82 +406,34 @@ def _params(spec: Spec) -> Found:
             message = f"'{name}' and '{seen[name.lower()]}' are one param to Spark, which ignores case; rename one"
             yield ("params", name), message
         seen.setdefault(name.lower(), name)
-    for place, read, text in sql_texts(spec):
-        for name in sorted(read(text).params - set(spec.params)):
+    for found in sql_texts(spec):
+        for name in sorted(found.fragment.params - set(spec.params)):
             hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"
-            yield place, f"{place[-1]}: the param :{name} is not declared{hint}"
+            yield found.place, f"{found.name}: the param :{name} is not declared{hint}"
 
 
 def _dates(spec: Spec) -> Found:
-    for place, _, text in sql_texts(spec):
-        for pattern in find_literal_patterns(text):
+    for found in sql_texts(spec):
+        for pattern in find_literal_patterns(found.text):
             if mistake := find_mistake(pattern):
-                option = next(part for part in reversed(place) if isinstance(part, str))
-                yield place, f"{option}: '{pattern}': {mistake}"
-
-
-# What may differ from run to run. A query is read once per run, and may be of the last days. The times of a run and the
-# part of the table that a snapshot covers are the run's; checks and views write no row.
-_OF_A_RUN = {("source", "query"), ("source", "changed_since"), ("snapshot", "taken_at"), ("snapshot", "scope")}
+                yield found.place, f"{found.name}: '{pattern}': {mistake}"
 
 
 def _volatile(spec: Spec) -> Found:
     """Yield expressions that give another value each time: with them, the same batch again would change rows."""
-    for place, read, text in sql_texts(spec):
-        name = read(text).volatile
-        if name is None or place in _OF_A_RUN or place[0] in {"checks", "lookups"}:
+    for found in sql_texts(spec):
+        name, place = found.fragment.volatile, found.place
+        if name is None or found.option.may_vary:
             continue
         if place[0] == "expectations" and spec.expectations[int(place[1])].on_violation == "fail":
             continue  # stops the run, or changes nothing
-        hint = "write columns of the fact"
-        if place[0] != "members":  # whose statements read no param
-            hint = "write a param, which may have it as its default"
+        hint = "write a param, which may have it as its default"
+        if found.option.over is Rows.FACTS:  # the statements of members read no param
+            hint = "write columns of the fact"
         if place[0] == "columns":
             hint = "leave it out; `scdgen history` has the time of each run" if is_clock(name) else "leave it out"
-        option = next(part for part in reversed(place) if isinstance(part, str))
-        yield place, f"{option}: {name} differs from run to run, so that the same batch again would change rows; {hint}"
-
-
-def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragment], str]]:
-    """Yield every piece of SQL in a spec: its place, the function that parses it, its text."""
-    source, snapshot = spec.source, spec.snapshot
-    if source.query is not None:
-        yield ("source", "query"), sql.query, source.query
-    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
-        if getattr(source, option) is not None:
-            yield ("source", option), sql.expression, getattr(source, option)
-    if source.changed_since is not None:
-        yield ("source", "changed_since"), sql.expression, source.changed_since
-    for alias, joined in source.join.items():
-        for option in ("valid_from", "valid_to", "where"):
-            if getattr(joined, option) is not None:
-                yield ("source", "join", alias, option), sql.expression, getattr(joined, option)
-    for index, text in enumerate(source.sequence_by):
-        yield ("source", "sequence_by", index), sql.expression, text
-    for name, column in spec.columns.items():
-        if column.expression is not None:
-            yield ("columns", name, "from"), sql.expression, column.expression
-        if column.compare is not None:
-            yield ("columns", name, "compare"), sql.expression, column.compare
-    if snapshot is not None:
-        yield ("snapshot", "taken_at"), sql.expression, snapshot.taken_at
-        if snapshot.scope is not None:
-            yield ("snapshot", "scope"), sql.expression, snapshot.scope
-    for index, check in enumerate(spec.checks):
-        yield ("checks", index, "query"), sql.query, check.query
-    for index, rule in enumerate(spec.expectations):
-        yield ("expectations", index, "expect"), sql.expression, rule.expect
-    for name, lookup in spec.lookups.items():
-        if lookup.query is not None:
-            yield ("lookups", name, "query"), sql.query, lookup.query
-        if lookup.at is not None:
-            yield ("lookups", name, "at"), sql.expression, lookup.at
-        for key, text in lookup.keys.items():
-            yield ("lookups", name, "keys", key), sql.expression, text
-    if inferred := spec.members.inferred:
-        yield ("members", "inferred", "at"), sql.expression, inferred.at
-        for key, text in inferred.keys.items():
-            yield ("members", "inferred", "keys", key), sql.expression, text
+        what = f"{name} differs from run to run, so that the same batch again would change rows"
+        yield place, f"{found.name}: {what}; {hint}"
 
 
 def _names(spec: Spec) -> Found:
@@ -556,9 +507,9 @@ def _lookups(spec: Spec) -> Found:
         names = [name.lower() for name in lookup.shown.values()]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
-    for where, read, text in sql_texts(spec):
-        if where[0] == "lookups" and read(text).params:
-            yield where, f"{where[-1]}: reads a param, which a view cannot; write the value"
+    for found in sql_texts(spec):
+        if found.option.file == "lookups.sql" and found.fragment.params:
+            yield found.place, f"{found.name}: reads a param, which a view cannot; write the value"
 
 
 def _expectations(spec: Spec) -> Found:
@@ -622,9 +573,10 @@ def _members(spec: Spec) -> Found:
             if not column.nullable and name not in spec.keys:
                 message = f"inferred: '{name}' is nullable: false, and an inferred member has NULL; leave out nullable"
                 yield ("columns", name, "nullable"), message
-        for where, read, text in sql_texts(spec):
-            if where[0] == "members" and read(text).params:
-                yield where, f"{where[-1]}: reads a param, which infer.sql does not set; write the value"
+        for found in sql_texts(spec):
+            if found.option.file == "infer.sql" and found.fragment.params:
+                what = "reads a param, which infer.sql does not set; write the value"
+                yield found.place, f"{found.name}: {what}"
 
 
 def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
