@@ -691,9 +691,13 @@ class Spec(Model):
         return self._origin
 
     def placed_at(self, origin: str) -> Spec:
-        """Set where the spec was read from, and return the spec."""
-        self._origin = origin
-        return self
+        """Return a copy of the spec that was read from there: a path, or ``inline``."""
+        return self._placed(origin, self._feed, self._whole)
+
+    def _placed(self, origin: str, feed: str, whole: Spec | None) -> Spec:
+        placed = self.model_copy()
+        placed._origin, placed._feed, placed._whole = origin, feed, whole
+        return placed
 
     @property
     def feed(self) -> str:
@@ -746,9 +750,7 @@ class Spec(Model):
         }
         if (stream := given.get("stream")) and stream.checkpoint and name != next(iter(whole.sources)):
             given["stream"] = stream.model_copy(update={"checkpoint": f"{stream.checkpoint}.{name}"})
-        made = Spec.model_construct(source=source, **given).placed_at(self.origin)
-        made._feed, made._whole = name, whole
-        return made
+        return Spec.model_validate({"source": source, **given})._placed(self.origin, name, whole)
 
     def with_sources(self, sources: Mapping[str, Source]) -> Spec:
         """Return the spec with other options of its sources; the name of the only ``source`` is empty."""
