@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.paths import folder_name
-from scdgen.spec.option import Option, Rows, Sql
+from scdgen.spec.option import Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.types import column_types, data_type
@@ -191,22 +191,34 @@ class Source(Model):
         default=None,
         description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
     )
-    format: Literal["csv", "json", "parquet", "delta"] | None = Field(
-        default=None, description="The format of the files at `path`."
-    )
-    options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
-    schema_: ColumnList | None = Field(
+    format: Annotated[
+        Literal["csv", "json", "parquet", "delta"] | None,
+        Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
+    ] = Field(default=None, description="The format of the files at `path`.")
+    options: Annotated[
+        Properties,
+        Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
+    ] = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
+    schema_: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
         default=None,
         alias="schema",
         description="The columns of JSON or Parquet that the spec reads, with their types, such as `before "
         "struct<id int>, op string`, where the spec does not tell them and files differ. What a file lacks is NULL.",
     )
-    join: dict[Name, JoinedTable] = Field(
+    join: Annotated[dict[Name, JoinedTable], Option(in_json="if_set")] = Field(
         default_factory=dict,
         description="With `feed: versions`: alias -> a table with versions. Their histories become one; the first "
         "table decides which keys exist, and when.",
     )
-    changed_since: Annotated[Expression | None, Option(over=Rows.NONE, may_vary=True)] = Field(
+    changed_since: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.NONE,
+            may_vary=True,
+            refused=(only_with("join", "'join:' only; remove it, or write where"),),
+            in_json="if_applies",
+        ),
+    ] = Field(
         default=None,
         description="For `join`: only keys of which a version starts or ends at this time or later are read; all keys "
         "if it is NULL.",
@@ -216,27 +228,74 @@ class Source(Model):
         description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
         "`versions` (scd2): the whole history of each key in the source, a row per version; a gap is a delete.",
     )
-    effective_at: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+    effective_at: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            refused=(not_with("join", "each table has its valid_from; remove it"),),
+        ),
+    ] = Field(
         default=None,
         description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
     )
-    effective_until: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+    effective_until: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            refused=(
+                only_with("versions", "'feed: versions' only; remove it or change the feed"),
+                not_with("join", "each table has its valid_to; remove it"),
+            ),
+            in_json="if_applies",
+        ),
+    ] = Field(
         default=None,
         description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
         "the open end while it is open.",
     )
-    sequence_by: Annotated[Expressions, Option(over=Rows.SOURCE)] = Field(
-        default=(), description="Of several rows with the same key and time, the greatest wins."
-    )
-    delete_when: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
-        default=None, description="Which rows are deletes; changes only."
-    )
-    truncate_when: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+    sequence_by: Annotated[
+        Expressions,
+        Option(
+            over=Rows.SOURCE,
+            refused=(not_with("versions", "every row is a version; remove it"),),
+        ),
+    ] = Field(default=(), description="Of several rows with the same key and time, the greatest wins.")
+    delete_when: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            refused=(
+                not_with("snapshot", "a missing key is the delete; use feed: changes"),
+                not_with("versions", "a gap between two rows is the delete; remove it"),
+            ),
+        ),
+    ] = Field(default=None, description="Which rows are deletes; changes only.")
+    truncate_when: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            needs=Need.ONE_ROW,
+            otherwise="which keeps what was removed; remove it or write pattern: scd1",
+            refused=(not_with("snapshot", "a missing key is the delete; remove it"),),
+            in_json="if_set",
+        ),
+    ] = Field(
         default=None,
         description="scd1 changes: which rows empty the table. What comes before such a row does not count; it needs "
         "no key.",
     )
-    sets: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+    sets: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            needs=Need.UPDATES,
+            refused=(
+                not_with("snapshot", "every row has all columns; remove it"),
+                not_with("versions", "every row has all columns; remove it"),
+            ),
+            in_json="if_set",
+        ),
+    ] = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
         "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the table depends "
@@ -250,6 +309,14 @@ class Source(Model):
     def kind(self) -> str:
         """Where rows come from: ``table``, ``path``, ``query`` or ``join``."""
         return next(name for name in ("table", "path", "query", "join") if getattr(self, name))
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        """Return what the options of the spec may depend on."""
+        kinds: tuple[Trait, ...] = ("table", "query", "path", "join")
+        given = (kind for kind in kinds if getattr(self, kind) not in (None, {}))
+        untimed: tuple[Trait, ...] = () if self.effective_at is not None else ("untimed",)
+        return frozenset((self.feed, *given, *untimed))
 
     @property
     def columns(self) -> dict[str, str]:
@@ -273,21 +340,40 @@ class Column(ShortForm):
     )
     comment: Text | None = Field(default=None, description="A comment on the column.")
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
-    track: bool = Field(
+    track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
         description="scd2; `false`: a change of only such columns opens no version; the newest value is kept.",
     )
-    nulls: Literal["value", "ignore", "fill"] = Field(
+    nulls: Annotated[
+        Literal["value", "ignore", "fill"],
+        Option(
+            needs=Need.VERSIONS,
+            on_key="refused",
+            refused=(not_with("versions", "NULL is a value; remove it"),),
+        ),
+    ] = Field(
         default="value",
         description='scd2; `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
         "value also fills earlier versions.",
     )
-    compare: Annotated[Expression | None, Option(over=Rows.TARGET)] = Field(
+    compare: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.TARGET,
+            needs=Need.VERSIONS,
+            on_key="refused",
+            refused=(not_with("versions", "only equal values are no change; remove it"),),
+            in_json="if_set",
+        ),
+    ] = Field(
         default=None,
         description="scd2: an expression over the column, such as `round(lat, 3)`; values that give the same result "
         "are equal, and a version keeps the value of the change that opened it.",
     )
-    merge: Literal["last", "first", "min", "max"] = Field(
+    merge: Annotated[
+        Literal["last", "first", "min", "max"],
+        Option(needs=Need.ONE_ROW, otherwise="where rows are versions; use nulls, track or compare", on_key="ignored"),
+    ] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
 
@@ -357,7 +443,7 @@ class History(Model):
     deleted: Name | None = Field(
         default=None, description="A boolean column, with `on_delete: mark`: whether a delete opened the version."
     )
-    sequence: Sequence | None = Field(
+    sequence: Annotated[Sequence | None, Option(in_json="if_set")] = Field(
         default=None,
         description="A column with the `sequence_by` of the row that opened the version: a row of the same key and "
         "time that comes in a later batch counts only if its own is greater. NULL, of a feed without `sequence_by`, is "
@@ -388,7 +474,7 @@ class Table(Model):
         default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
-    layout: Literal["auto", "none"] = Field(
+    layout: Annotated[Literal["auto", "none"], Option(needs=Need.VERSIONS)] = Field(
         default="auto",
         description="scd2; `auto`: a new table keeps open and closed versions in separate files, partitioned by "
         "`history.is_current`, unless `partition_by`, `cluster_by` or `location` is set.",
@@ -412,16 +498,16 @@ class Table(Model):
 class Snapshot(Model):
     """What a full extract covers, and when to refuse it."""
 
-    taken_at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True)] = Field(
+    taken_at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, needs=Need.DELETES)] = Field(
         default="current_timestamp()", description="When the snapshot was taken."
     )
-    scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True)] = Field(
+    scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True, needs=Need.DELETES)] = Field(
         default=None,
         description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
         "outside of it is an error.",
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
-    max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(
+    max_deleted: Annotated[float, Field(ge=0, le=1), Option(needs=Need.DELETES)] = Field(
         default=1.0, description="The share of current keys that one snapshot may delete; more is an error."
     )
 
@@ -468,10 +554,10 @@ class Views(Model):
     """Names of the views to create."""
 
     current: TableName | None = Field(default=None, description="A view of the open versions.")
-    as_of: TableName | None = Field(
+    as_of: Annotated[TableName | None, Option(needs=Need.PAST)] = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
     )
-    overlay: TableName | None = Field(
+    overlay: Annotated[TableName | None, Option(needs=Need.PAST, in_json="if_set")] = Field(
         default=None, description="scd2: a view of all versions, with the columns of `overlays`."
     )
 
@@ -519,7 +605,7 @@ class Lookup(Model):
     before_first: Literal["none", "first"] = Field(
         default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
     )
-    missing: Literal["none", "unknown"] = Field(
+    missing: Annotated[Literal["none", "unknown"], Option(in_json="if_set")] = Field(
         default="none",
         description="For a fact without a version: `none` gives NULL, `unknown` the values of `members.unknown`.",
     )
@@ -549,12 +635,12 @@ class Inferred(Model):
 class Members(Model):
     """Members of a dimension that do not come from its source."""
 
-    unknown: dict[Name, Value] | None = Field(
+    unknown: Annotated[dict[Name, Value] | None, Option(in_json="if_set")] = Field(
         default=None,
         description="An open version from 1900-01-01 on (of type: bigint: from the least number on), for facts without "
         "a member: all keys, and values of some columns; the others are NULL. `create.sql` writes it.",
     )
-    inferred: Inferred | None = Field(
+    inferred: Annotated[Inferred | None, Option(in_json="if_set")] = Field(
         default=None,
         description="A version for each key that facts name and the table lacks, written by `infer.sql` and `scdgen "
         "run --infer`: every column is NULL except the key.",
@@ -579,20 +665,6 @@ class Stream(Model):
 Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
-# Options of a spec that mean nothing for some sources -> whether a source takes the value of a spec. With several
-# sources, the others are read as if the option were not given.
-_OF_SOME_FEEDS: dict[str, Callable[[Spec, Source], bool]] = {
-    "snapshot": lambda _, source: source.feed == "snapshot",
-    "late_arriving": lambda spec, source: (
-        source.feed == "changes"
-        or (source.feed == "snapshot" and source.effective_at is not None and spec.late_arriving != "apply")
-    ),
-    "bad_rows": lambda _, source: not source.join,
-    "conflicts": lambda _, source: source.feed != "versions",
-    "stream": lambda _, source: source.feed != "versions",
-}
-
-
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
@@ -612,13 +684,22 @@ class Spec(Model):
     columns: dict[Name, Column] = Field(
         description="Target columns in order, except the history columns; `name: type`, or `name: {type: …, …}`."
     )
-    history: History = Field(default=History(), description="scd2: the history columns.")
+    history: Annotated[History, Option(needs=Need.VERSIONS)] = Field(
+        default=History(), description="scd2: the history columns."
+    )
     table: Table = Field(default=Table(), description="How the target is stored.")
-    updated_at: Name | None = Field(
+    updated_at: Annotated[
+        Name | None, Option(needs=Need.ONE_ROW, otherwise="which keeps the time in history.valid_from; remove it")
+    ] = Field(
         default=None,
         description="scd1: a target column with the time of a row, to order changes across batches.",
     )
-    sequence: Sequence | None = Field(
+    sequence: Annotated[
+        Sequence | None,
+        Option(
+            needs=Need.ONE_ROW, otherwise="where it is a history column; write it as history.sequence", in_json="if_set"
+        ),
+    ] = Field(
         default=None,
         description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of, to order rows "
         "of the same time across batches; as `history.sequence`.",
@@ -631,28 +712,61 @@ class Spec(Model):
         description="scd2: `close`, `ignore`, or `mark`: a delete is a separate version with the last known "
         "values; scd1: `remove`, `ignore`.",
     )
-    unchanged: Literal["skip", "keep"] = Field(
+    unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
         "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`; "
         "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
     )
-    late_arriving: Literal["apply", "ignore", "fail"] | None = Field(
+    late_arriving: Annotated[
+        Literal["apply", "ignore", "fail"] | None,
+        Option(
+            needs=Need.VERSIONS,
+            refused=(
+                Refusal(
+                    when=("snapshot",), values=("apply",), message="apply is not for snapshots; write fail or ignore"
+                ),
+                Refusal(
+                    when=("snapshot", "untimed"),
+                    values=("ignore", "fail"),
+                    message="a snapshot without effective_at has no late rows; remove it or add effective_at",
+                ),
+                not_with("versions", "no row is late; remove it"),
+            ),
+            in_json="if_applies",
+        ),
+    ] = Field(
         default=None,
         description="scd2; `apply`: late rows split, shorten or extend versions (changes only); `ignore` drops "
         "them; `fail` stops.",
     )
-    bad_rows: Literal["fail", "skip"] = Field(
-        default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them."
-    )
-    conflicts: Literal["fail", "any"] = Field(
+    bad_rows: Annotated[
+        Literal["fail", "skip"],
+        Option(
+            refused=(
+                Refusal(
+                    when=("join",),
+                    values=("skip",),
+                    message="skip is not for join; leave rows out by the where of their table",
+                ),
+            )
+        ),
+    ] = Field(default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them.")
+    conflicts: Annotated[
+        Literal["fail", "any"],
+        Option(refused=(not_with("versions", "every row is a version; remove it"),)),
+    ] = Field(
         default="fail",
         description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, but "
         "a delete before a row.",
     )
-    snapshot: Snapshot | None = Field(
-        default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it."
-    )
+    snapshot: Annotated[
+        Snapshot | None,
+        Option(
+            refused=(only_with("snapshot", "'feed: snapshot' in the source; remove it or change the feed"),),
+            in_json="if_applies",
+        ),
+    ] = Field(default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it.")
     params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
         default_factory=dict,
         description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
@@ -660,24 +774,29 @@ class Spec(Model):
     )
     checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
     views: Views = Field(default=Views(), description="Views to create.")
-    overlays: dict[Name, Overlay] = Field(
+    overlays: Annotated[dict[Name, Overlay], Option(needs=Need.PAST, in_json="if_set")] = Field(
         default_factory=dict,
         description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
     )
-    lookups: dict[TableName, Lookup] = Field(
+    lookups: Annotated[dict[TableName, Lookup], Option(needs=Need.PAST, in_json="if_set")] = Field(
         default_factory=dict,
         description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
     )
-    expectations: tuple[Expectation, ...] = Field(
+    expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set")] = Field(
         default=(), description="Rules for the rows of the source, tested before they are used."
     )
-    quarantine: TableName | None = Field(
+    quarantine: Annotated[TableName | None, Option(in_json="if_set")] = Field(
         default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
-    members: Members = Field(
+    members: Annotated[Members, Option(needs=Need.PAST, in_json="if_set")] = Field(
         default=Members(), description="scd2: members for facts whose key the source does not have, or not yet."
     )
-    stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
+    stream: Annotated[
+        Stream | None,
+        Option(
+            refused=(not_with("versions", "a micro-batch has only a part of the rows; remove it and use scdgen run"),)
+        ),
+    ] = Field(default=None, description="For `scdgen stream`.")
 
     # The file of the spec, as given; for the header of generated files and for messages.
     _origin: str = PrivateAttr(default="inline")
@@ -737,12 +856,15 @@ class Spec(Model):
         whole, source = self.whole, self.whole.sources[name]
         # What does not depend on the source is that of this spec, which may be a changed copy.
         given = {field: getattr(self, field) for field in self.model_fields_set - {"source", "sources"}}
-        for choice, takes in _OF_SOME_FEEDS.items():
+        for choice, field in type(self).model_fields.items():
+            if not option_of(field).refused:
+                continue
             given.pop(choice, None)
+            value = getattr(whole, choice)
+            takes = {feed for feed, other in whole.sources.items() if option_of(field).applies(other.traits, value)}
             # An option that no source takes stays in all of them, so that the rules refuse it.
-            applies = takes(whole, source) or not any(takes(whole, other) for other in whole.sources.values())
-            if choice in whole.model_fields_set and applies:
-                given[choice] = getattr(whole, choice)
+            if choice in whole.model_fields_set and (name in takes or not takes):
+                given[choice] = value
         written = {column: whole.columns.get(column, options) for column, options in self.columns.items()}
         given["columns"] = {
             column: written[column].for_feed(name) if isinstance(written[column].from_, dict) else options

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
-from scdgen.spec.option import Rows, sql_texts
+from scdgen.spec.option import Rows, sql_texts, walk
 from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
@@ -93,9 +92,6 @@ def _source(spec: Spec) -> Found:
         yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
         yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
-    for option in ("format", "options"):
-        if getattr(source, option) and source.path is None:
-            yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
     if source.effective_at is None and not source.join and spec.rules.needs_time(spec):
         yield (
             ("source",),
@@ -136,19 +132,21 @@ def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
             yield f"source.{found.name}", found.text
 
 
+def _refused(spec: Spec) -> Found:
+    """Yield options that the source does not take; for those of a key column, see :func:`_keys`."""
+    feed, traits = spec.source.feed, spec.source.traits
+    accepted = spec.rules.accepts(feed)
+    for given in walk(spec):
+        option = given.option
+        if not option.refused or not given.differs or (option.on_key == "refused" and given.place[1] in spec.keys):
+            continue
+        for refusal in option.refused:
+            # If the pattern does not accept the feed, that alone is the mistake.
+            if refusal.holds(traits, given.value) and (accepted or feed not in refusal.when):
+                yield given.place, f"{given.name}: {refusal.message}"
+
+
 def _snapshot(spec: Spec) -> Found:
-    if spec.reads_snapshot:
-        if spec.source.delete_when is not None:
-            message = "delete_when: not with feed: snapshot, where a missing key is the delete; use feed: changes"
-            yield ("source", "delete_when"), message
-        if spec.late_arriving == "apply":
-            message = "late_arriving: apply is not for snapshots; write fail or ignore"
-            yield ("late_arriving",), message
-        elif spec.late_arriving and spec.source.effective_at is None:
-            message = "late_arriving: a snapshot without effective_at has no late rows; remove it or add effective_at"
-            yield ("late_arriving",), message
-    elif spec.snapshot is not None:
-        yield ("snapshot",), "snapshot: goes with 'feed: snapshot' in the source; remove it or change the feed"
     if spec.snapshot and spec.snapshot.scope:
         known = {name.lower() for name in _all_columns(spec)}
         for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
@@ -158,62 +156,19 @@ def _snapshot(spec: Spec) -> Found:
             yield ("snapshot", "scope"), message
 
 
-def _partial(spec: Spec) -> Found:
-    if spec.source.truncate_when is not None and spec.source.feed == "snapshot":
-        message = "truncate_when: not with feed: snapshot, where a missing key is the delete; remove it"
-        yield ("source", "truncate_when"), message
-    if spec.source.sets is not None and spec.source.feed != "changes" and spec.rules.accepts(spec.source.feed):
-        why = "every row has all columns; remove it"
-        yield ("source", "sets"), f"sets: not with feed: {spec.source.feed}, where {why}"
-
-
 def _versions(spec: Spec) -> Found:
     source = spec.source
-    if not spec.reads_versions:
-        if source.effective_until is not None:
-            message = "effective_until: goes with 'feed: versions' only; remove it or change the feed"
-            yield ("source", "effective_until"), message
-        return
-    if not spec.rules.accepts("versions"):
-        return
-    if source.effective_until is None and not source.join:
-        message = "source: feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
-        yield ("source",), message
-    refused: list[tuple[Location, object, str]] = [
-        (("source", "delete_when"), source.delete_when, "a gap between two rows is the delete; remove it"),
-        (("source", "sequence_by"), source.sequence_by, "every row is a version; remove it"),
-        (("conflicts",), spec.conflicts == "any", "every row is a version; remove it"),
-        (("late_arriving",), spec.late_arriving, "no row is late; remove it"),
-        (("stream",), spec.stream, "a micro-batch has only a part of the rows; remove it and use scdgen run"),
-    ]
-    refused += [
-        (("columns", name, "nulls"), column.nulls != "value" and name not in spec.keys, "NULL is a value; remove it")
-        for name, column in spec.columns.items()
-    ]
-    refused += [
-        (("columns", name, "compare"), column.compare and name not in spec.keys, "only equal values are no change; "
-         "remove it")
-        for name, column in spec.columns.items()
-    ]  # fmt: skip
-    for place, given, why in refused:
-        if given:
-            yield place, f"{place[-1]}: not with feed: versions, where {why}"
+    if spec.reads_versions and spec.rules.accepts("versions") and source.effective_until is None and not source.join:
+        what = "feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
+        yield ("source",), f"source: {what}"
 
 
 def _join(spec: Spec) -> Found:
     source, place = spec.source, ("source", "join")
     if not source.join:
-        if source.changed_since is not None:
-            yield ("source", "changed_since"), "changed_since: goes with 'join:' only; remove it, or write where"
         return
     if not spec.reads_versions:
         yield place, "join: gives whole histories; write feed: versions"
-    for option, column in (("effective_at", "valid_from"), ("effective_until", "valid_to")):
-        if getattr(source, option) is not None:
-            message = f"{option}: not with join, where each table has its {column}; remove it"
-            yield ("source", option), message
-    if spec.bad_rows == "skip":
-        yield ("bad_rows",), "bad_rows: skip is not for join; leave rows out by the where of their table"
     if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
         what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
         yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
@@ -282,26 +237,10 @@ def _pattern(spec: Spec) -> Found:
     if spec.deletes not in rules.deletes:
         takes = ", ".join(rules.deletes)
         yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
-    for option, why in rules.without.items():
-        for place in _set_places(spec, option.split(".")):
-            yield place, f"{place[-1]}: is not for {spec.pattern}, {why}"
+    for given in walk(spec):
+        if given.is_set and (why := rules.refuse(given.path, given.option)) is not None:
+            yield given.place, f"{given.name}: is not for {spec.pattern}, {why}"
     yield from rules.problems(spec)
-
-
-def _set_places(holder: Any, steps: Sequence[str]) -> Iterator[Location]:
-    """Yield where a spec sets an option; ``null`` does not count if it is the default."""
-    step, *rest = steps
-    if step == "*":
-        for entry, inner in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            yield from ((entry, *place) for place in _set_places(inner, rest))
-        return
-    fields = type(holder).model_fields
-    name = next(name for name, field in fields.items() if step in (name, field.alias))
-    value = getattr(holder, name)
-    if rest:
-        yield from ((step, *place) for place in _set_places(value, rest)) if value is not None else ()
-    elif name in holder.model_fields_set and not (value is None and fields[name].default is None):
-        yield (step,)
 
 
 def _keys(spec: Spec) -> Found:
@@ -320,14 +259,10 @@ def _keys(spec: Spec) -> Found:
             hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
             yield place, f"keys: '{key}' is not among the columns{hint}"
             continue
-        changing = (
-            ("track", not column.track),
-            ("nulls", column.nulls != "value"),
-            ("compare", column.compare is not None),
-        )
-        for option, wrong in changing:
-            if wrong:
-                yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
+        for given in walk(column, ("columns", key)):
+            if given.option.on_key == "refused" and given.differs:
+                what = f"'{key}' is a key, which has no changes"
+                yield given.place, f"{given.name}: {what}; remove {given.name}"
         if column.type.startswith(NESTED):
             yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
         if column.type.startswith("CHAR"):
@@ -604,7 +539,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _schema, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
+    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
     _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 

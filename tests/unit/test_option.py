@@ -11,7 +11,8 @@ from pydantic.fields import FieldInfo
 from scdgen import sql
 from scdgen.patterns.gate import ALLOWED
 from scdgen.spec.model import Spec, find_model
-from scdgen.spec.option import Rows, find_sql, option_of, sql_texts
+from scdgen.spec.option import Rows, find_sql, option_of, sql_texts, walk
+from scdgen.spec.pattern import pattern_names, rules_of
 from tests.support.spec_variations import BASES, changed, load
 
 
@@ -53,3 +54,20 @@ def test_every_text_of_sql_has_its_place_and_its_parser() -> None:
     ]
     assert [text.place for text in found if text.read is sql.query] == [found[0].place, found[7].place]
     assert found[3].name == "sequence_by" and found[9].name == "region"
+
+
+@pytest.mark.parametrize("name", pattern_names())
+def test_pattern_or_option_says_why_it_is_refused(name: str) -> None:
+    found = {place: rules_of(name).refuse(place, option_of(field)) for place, field in FIELDS.items()}
+    assert "" not in found.values()
+    assert found["keys"] is None and found["source.where"] is None
+
+
+def test_walk_finds_every_option_at_its_place() -> None:
+    given = {found.place: found for found in walk(load(changed(BASES["2c"], "columns.name.track", False)))}
+    assert {found.path for found in given.values()} <= FIELDS.keys()
+    track = given["columns", "name", "track"]
+    assert (track.name, track.path, track.value, track.is_set) == ("track", "columns.*.track", False, True)
+    assert not given["columns", "city", "track"].is_set and not given["columns", "city", "track"].differs
+    assert given["columns", "city", "from"].differs and given["columns", "city", "from"].value == "town"
+    assert given["history", "valid_from"].value == "valid_from"
