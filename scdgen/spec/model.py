@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.paths import folder_name
-from scdgen.spec.option import Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
+from scdgen.spec.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.types import column_types, data_type
@@ -199,7 +199,7 @@ class Source(Model):
         Properties,
         Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
     ] = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
-    schema_: Annotated[ColumnList | None, Option(in_json="if_set")] = Field(
+    schema_: Annotated[ColumnList | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=None,
         alias="schema",
         description="The columns of JSON or Parquet that the spec reads, with their types, such as `before "
@@ -217,6 +217,7 @@ class Source(Model):
             may_vary=True,
             refused=(only_with("join", "'join:' only; remove it, or write where"),),
             in_json="if_applies",
+            stored=NEW_ROWS,
         ),
     ] = Field(
         default=None,
@@ -233,6 +234,7 @@ class Source(Model):
         Option(
             over=Rows.SOURCE,
             refused=(not_with("join", "each table has its valid_from; remove it"),),
+            stored="stored times are of the old one{again}; stored rows stay: {whole}",
         ),
     ] = Field(
         default=None,
@@ -255,10 +257,7 @@ class Source(Model):
     )
     sequence_by: Annotated[
         Expressions,
-        Option(
-            over=Rows.SOURCE,
-            refused=(not_with("versions", "every row is a version; remove it"),),
-        ),
+        Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),
     ] = Field(default=(), description="Of several rows with the same key and time, the greatest wins.")
     delete_when: Annotated[
         Expression | None,
@@ -268,6 +267,7 @@ class Source(Model):
                 not_with("snapshot", "a missing key is the delete; use feed: changes"),
                 not_with("versions", "a gap between two rows is the delete; remove it"),
             ),
+            stored="deletes of before are not looked at again; stored rows stay: {whole}",
         ),
     ] = Field(default=None, description="Which rows are deletes; changes only.")
     truncate_when: Annotated[
@@ -278,6 +278,7 @@ class Source(Model):
             otherwise="which keeps what was removed; remove it or write pattern: scd1",
             refused=(not_with("snapshot", "a missing key is the delete; remove it"),),
             in_json="if_set",
+            stored="what emptied the table before is not looked at again; stored rows stay: {whole}",
         ),
     ] = Field(
         default=None,
@@ -294,6 +295,7 @@ class Source(Model):
                 not_with("versions", "every row has all columns; remove it"),
             ),
             in_json="if_set",
+            stored="rows of before are not looked at again; stored rows stay: {whole}",
         ),
     ] = Field(
         default=None,
@@ -338,7 +340,9 @@ class Column(ShortForm):
         alias="from",
         description="The value of the column, over a row of the source.",
     )
-    comment: Text | None = Field(default=None, description="A comment on the column.")
+    comment: Annotated[Text | None, Option(stored=NEW_ROWS)] = Field(
+        default=None, description="A comment on the column."
+    )
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
@@ -372,7 +376,12 @@ class Column(ShortForm):
     )
     merge: Annotated[
         Literal["last", "first", "min", "max"],
-        Option(needs=Need.ONE_ROW, otherwise="where rows are versions; use nulls, track or compare", on_key="ignored"),
+        Option(
+            needs=Need.ONE_ROW,
+            otherwise="where rows are versions; use nulls, track or compare",
+            on_key="ignored",
+            stored="what is stored came about by the old one, and goes into the new one as one value",
+        ),
     ] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
@@ -619,13 +628,16 @@ class Lookup(Model):
 class Inferred(Model):
     """Keys that facts name before the dimension has them."""
 
-    fact: TableName = Field(description="The table of the facts.")
-    keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="infer.sql")] = Field(
-        description="Each key of the spec: an expression over the fact."
+    fact: Annotated[TableName, Option(stored="what was inferred by the old one stays")] = Field(
+        description="The table of the facts."
     )
-    at: Annotated[Expression, Option(over=Rows.FACTS, file="infer.sql")] = Field(
-        description="An expression over the fact: its time. The member begins at the earliest time of its key."
-    )
+    keys: Annotated[
+        dict[Name, Expression],
+        Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays"),
+    ] = Field(description="Each key of the spec: an expression over the fact.")
+    at: Annotated[
+        Expression, Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays")
+    ] = Field(description="An expression over the fact: its time. The member begins at the earliest time of its key.")
     flag: Name = Field(
         description="A boolean history column: true until the source has the key; then the version gets the source's "
         "values."
@@ -668,8 +680,12 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
-    target: TableName = Field(description="The table to maintain, in one to three parts.")
-    description: Text | None = Field(default=None, description="A comment on the table.")
+    target: Annotated[TableName, Option(stored=NEW_ROWS)] = Field(
+        description="The table to maintain, in one to three parts."
+    )
+    description: Annotated[Text | None, Option(stored=NEW_ROWS)] = Field(
+        default=None, description="A comment on the table."
+    )
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
         default=Source(),
@@ -704,7 +720,7 @@ class Spec(Model):
         description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of, to order rows "
         "of the same time across batches; as `history.sequence`.",
     )
-    schema_evolution: Literal["fail", "add_columns"] = Field(
+    schema_evolution: Annotated[Literal["fail", "add_columns"], Option(stored=NEW_ROWS)] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."
     )
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
@@ -734,6 +750,7 @@ class Spec(Model):
                 not_with("versions", "no row is late; remove it"),
             ),
             in_json="if_applies",
+            stored=NEW_ROWS,
         ),
     ] = Field(
         default=None,
@@ -749,12 +766,13 @@ class Spec(Model):
                     values=("skip",),
                     message="skip is not for join; leave rows out by the where of their table",
                 ),
-            )
+            ),
+            stored=NEW_ROWS,
         ),
     ] = Field(default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them.")
     conflicts: Annotated[
         Literal["fail", "any"],
-        Option(refused=(not_with("versions", "every row is a version; remove it"),)),
+        Option(refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),
     ] = Field(
         default="fail",
         description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, but "
@@ -765,27 +783,32 @@ class Spec(Model):
         Option(
             refused=(only_with("snapshot", "'feed: snapshot' in the source; remove it or change the feed"),),
             in_json="if_applies",
+            stored=NEW_ROWS,
         ),
     ] = Field(default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it.")
-    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
+    params: Annotated[
+        dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param], Option(stored=NEW_ROWS)
+    ] = Field(
         default_factory=dict,
         description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",
     )
-    checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
-    views: Views = Field(default=Views(), description="Views to create.")
-    overlays: Annotated[dict[Name, Overlay], Option(needs=Need.PAST, in_json="if_set")] = Field(
+    checks: Annotated[tuple[Check, ...], Option(stored=NEW_ROWS)] = Field(
+        default=(), description="Custom integrity checks, besides the built-in ones."
+    )
+    views: Annotated[Views, Option(stored=NEW_ROWS)] = Field(default=Views(), description="Views to create.")
+    overlays: Annotated[dict[Name, Overlay], Option(needs=Need.PAST, in_json="if_set", stored=NEW_ROWS)] = Field(
         default_factory=dict,
         description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
     )
-    lookups: Annotated[dict[TableName, Lookup], Option(needs=Need.PAST, in_json="if_set")] = Field(
+    lookups: Annotated[dict[TableName, Lookup], Option(needs=Need.PAST, in_json="if_set", stored=NEW_ROWS)] = Field(
         default_factory=dict,
         description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
     )
-    expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set")] = Field(
+    expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=(), description="Rules for the rows of the source, tested before they are used."
     )
-    quarantine: Annotated[TableName | None, Option(in_json="if_set")] = Field(
+    quarantine: Annotated[TableName | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
     members: Annotated[Members, Option(needs=Need.PAST, in_json="if_set")] = Field(
@@ -794,7 +817,8 @@ class Spec(Model):
     stream: Annotated[
         Stream | None,
         Option(
-            refused=(not_with("versions", "a micro-batch has only a part of the rows; remove it and use scdgen run"),)
+            refused=(not_with("versions", "a micro-batch has only a part of the rows; remove it and use scdgen run"),),
+            stored=NEW_ROWS,
         ),
     ] = Field(default=None, description="For `scdgen stream`.")
 
