@@ -878,17 +878,19 @@ class Spec(Model):
 
     def _of_feed(self, name: str) -> Spec:
         whole, source = self.whole, self.whole.sources[name]
-        # What does not depend on the source is that of this spec, which may be a changed copy.
+        # 1. What does not depend on the source is that of this spec, which may be a changed copy.
         given = {field: getattr(self, field) for field in self.model_fields_set - {"source", "sources"}}
+        # 2. An option that only some sources take is theirs. One that no source takes stays in all of them, so that the
+        # rules refuse it.
         for choice, field in type(self).model_fields.items():
             if not option_of(field).refused:
                 continue
             given.pop(choice, None)
             value = getattr(whole, choice)
             takes = {feed for feed, other in whole.sources.items() if option_of(field).applies(other.traits, value)}
-            # An option that no source takes stays in all of them, so that the rules refuse it.
             if choice in whole.model_fields_set and (name in takes or not takes):
                 given[choice] = value
+        # 3. A column, and the checkpoint of a stream, may be another one for each source.
         written = {column: whole.columns.get(column, options) for column, options in self.columns.items()}
         given["columns"] = {
             column: written[column].for_feed(name) if isinstance(written[column].from_, dict) else options
