@@ -249,6 +249,14 @@ def test_equivalent_sql_is_not_a_change(option: str, value: str, same: str) -> N
     assert all("\n" not in line for line in explained(BASES["2c"], before)), "a line per option"
 
 
+def test_mapping_is_shown_as_a_spec_has_it() -> None:
+    keys = {"region": "zone", "id": "customer_id"}
+    (line,) = explained(BASES["2j"], changed(BASES["2j"], "source.join.a.keys", keys))
+    assert line.startswith(
+        "source.join.a.keys: region: region, id: customer_id -> region: zone, id: customer_id: stored versions are"
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "default"), [("2c", "close"), ("2s", "close"), ("2v", "close"), ("1c", "remove"), ("1s", "remove")]
 )
