@@ -21,7 +21,7 @@ from scdgen.files.read import read_columns
 from scdgen.patterns.source import time_texts
 from scdgen.patterns.variables import param_variables
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.option import sql_texts
 
 MOST_ROWS = 3
 _DAY = "2024-01-01"
@@ -147,7 +147,7 @@ def _lines(spec: Spec, rows: Rows, place: str, remark: str, expect: str | None) 
 
 def _list_needed(spec: Spec) -> list[str]:
     """Return the columns that a spec reads, as it spells them, in its order."""
-    texts = [*map(spec.column_source, spec.columns), *(text for _, _, text in sql_texts(spec))]
+    texts = [*map(spec.column_source, spec.columns), *(found.text for found in sql_texts(spec))]
     words = {word.lower(): word for text in reversed(texts) for word in re.findall(r"\w+", text)}
     needed = read_columns(spec)
     return [*(word for name, word in reversed(words.items()) if name in needed), *sorted(needed - words.keys())]

@@ -26,7 +26,8 @@ from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.graph import find_written_names
 from scdgen.spec.load import MOST_BYTES, Lines, load_spec, load_spec_text
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import Location, sql_texts
+from scdgen.spec.option import sql_texts
+from scdgen.spec.rules import Location
 
 
 class Model(BaseModel):
@@ -184,7 +185,7 @@ class Case(Model):
     def _check_rows(self, batch: Batch) -> None:
         """Raise :class:`CaseError` for a column of a batch that the spec of a file does not read."""
         block, spec = parse_block(batch.rows or ""), self.spec_of(batch)
-        used = read_columns(spec) | {name for _, how, text in sql_texts(spec) for name in how(text).columns}
+        used = read_columns(spec) | {name for found in sql_texts(spec) for name in found.fragment.columns}
         for name in block.columns if not self.types else ():
             if name.lower() not in used:
                 listed = ", ".join(sorted(read_columns(spec)))

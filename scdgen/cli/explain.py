@@ -25,7 +25,7 @@ from scdgen.patterns.compile import render_scripts
 from scdgen.patterns.lineage import Lineage, lineage
 from scdgen.patterns.render import Compiler
 from scdgen.spec.model import Spec, choose_feeds
-from scdgen.spec.reference import Option, options
+from scdgen.spec.reference import Entry, options
 from scdgen.spec.resolved import resolve
 from scdgen.sql.tokens import tokens
 
@@ -114,7 +114,7 @@ def settings(spec: Spec) -> list[Setting]:
     return found
 
 
-def _meaning(spec: Spec, option: Option) -> str:
+def _meaning(spec: Spec, option: Entry) -> str:
     return f"The table holds {spec.rules.summary}." if option.place == "pattern" else option.meaning
 
 

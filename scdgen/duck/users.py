@@ -15,7 +15,7 @@ from scdgen import sql
 from scdgen.duck.known import JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
 from scdgen.patterns.pattern import pattern_of
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.option import sql_texts
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.zones import UTC_NAMES
 
@@ -74,14 +74,14 @@ def require_known_spec(
     if spec.quarantine and any("TIMESTAMP_NTZ" in column.type for column in spec.columns.values()):
         raise UnknownError(f"{spec.origin}: quarantine: the JSON of a TIMESTAMP_NTZ")
     describe = functools.cache(describe)  # each text may name the same tables
-    for place, read, text in sql_texts(spec):
-        bound = read(text).text
+    for found in sql_texts(spec):
+        bound = found.fragment.text
         try:
-            selects = place[-1] in {"where", "delete_when", "truncate_when"}
+            selects = found.place[-1] in {"where", "delete_when", "truncate_when"}
             require_known_text(bound, lambda tree: _find_types(spec, tree, describe, view), selects)
             translate(bound)
         except UnknownError as error:
-            raise UnknownError(f"{spec.origin}: {'.'.join(map(str, place))}: {error.what}") from error
+            raise UnknownError(f"{spec.origin}: {'.'.join(map(str, found.place))}: {error.what}") from error
 
 
 def require_known_text(

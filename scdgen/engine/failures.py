@@ -24,7 +24,8 @@ from scdgen.errors import (
 )
 from scdgen.spec.load import Lines
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import place_of_feed, sql_texts
+from scdgen.spec.option import sql_texts
+from scdgen.spec.rules import place_of_feed
 from scdgen.sql.tokens import first_line
 
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
@@ -317,7 +318,7 @@ def _hint(parts: list[str]) -> str:
 def _where(spec: Spec, word: str) -> str:
     """List the options of a spec with a word in their SQL, and their lines."""
     word = word.strip("'").rpartition(".")[2]
-    texts = [(place, text) for place, _, text in sql_texts(spec)]
+    texts = [(found.place, found.text) for found in sql_texts(spec)]
     texts += [(("columns", name), name) for name, column in spec.columns.items() if column.from_ is None]
     texts += [(("columns", name, "type"), column.type) for name, column in spec.columns.items() if "<" in column.type]
     found = [place for place, text in texts if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)]

@@ -24,7 +24,7 @@ from scdgen.files.parquet import read_parquet, with_file
 from scdgen.files.shape import parse_types, taken_types, walk_structs
 from scdgen.patterns.source import time_texts
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.option import sql_texts
 from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def check_header(spec: Spec, files: Files) -> tuple[str, ...]:
     """
     if files.kind != "csv" or len(files.local) != 1 or files.folder:
         return ()
-    used = read_columns(spec) | {name for place, how, text in sql_texts(spec) for name in how(text).columns}
+    used = read_columns(spec) | {name for found in sql_texts(spec) for name in found.fragment.columns}
     unused: tuple[str, ...] = ()
     texts = [*map(spec.column_source, spec.columns), *(text for _, text in time_texts(spec))]
     for (_, names), (file, *_) in csv_heads(files.local, files.dialect).items():

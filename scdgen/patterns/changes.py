@@ -28,7 +28,8 @@ from scdgen.patterns.migrate import (
 )
 from scdgen.patterns.render import Compiler
 from scdgen.patterns.sequence import sequence_type
-from scdgen.spec.model import DEFAULT_PROPERTIES, Source, Spec, locate_history_column
+from scdgen.spec.model import DEFAULT_PROPERTIES, Model, Source, Spec, locate_history_column
+from scdgen.spec.option import walk
 from scdgen.spec.pattern import TIME_ZONE
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.zones import same_zone
@@ -85,6 +86,8 @@ def _line(option: str, was: object, now: object, means: str) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{name}: {_shown(entry)}" for name, entry in value.items())
     if isinstance(value, tuple):
         value = ", ".join(map(str, value))
     if isinstance(value, bool):
@@ -312,20 +315,7 @@ class _Changes:
         deletes = any(spec.source.feed != "changes" or spec.source.delete_when for spec in (old, new))
         if deletes and old.deletes != new.deletes and "mark" not in (old.deletes, new.deletes):
             yield _line("on_delete", old.deletes, new.deletes, stay)  # mark has a line about its column
-        times = "stored times are of the old one"
-        if not new.reads_versions:
-            times += ", so that a row of before that comes again is another change"
-        options = (
-            ("source.effective_at", old.source.effective_at, new.source.effective_at, times),
-            ("source.delete_when", old.source.delete_when, new.source.delete_when,
-             "deletes of before are not looked at again"),
-            ("source.truncate_when", old.source.truncate_when, new.source.truncate_when,
-             "what emptied the table before is not looked at again"),
-            ("source.sets", old.source.sets, new.source.sets, "rows of before are not looked at again"),
-        )  # fmt: skip
-        for option, before, after, what in options:
-            if not _same(before, after):
-                yield _line(option, before, after, f"{what}; stored rows stay: {self.from_source}")
+        yield from self._declared(old.source, new.source, "source")
         ends = old.source.effective_until, new.source.effective_until
         if old.reads_versions and new.reads_versions and not _same(*ends):
             why = "stored ends are of the old one, until the source names their key again"
@@ -352,6 +342,16 @@ class _Changes:
                 if value != options[option]:
                     yield _line(f"source.join.{alias}.{option}", value, options[option], why)
 
+    def _declared(self, old: Model, new: Model, *place: str) -> Iterator[str]:
+        """Yield lines about the options of a part of the spec that have the text themselves."""
+        again = "" if self.new.reads_versions else ", so that a row of before that comes again is another change"
+        before = {given.place: given.value for given in walk(old, place)}
+        for given in walk(new, place):
+            option, was, now = given.option, before.get(given.place), given.value
+            if option.stored and not (_same(was, now) if option.over else was == now):
+                why = option.stored.format(again=again, whole=self.from_source)
+                yield _line(".".join(map(str, given.place)), was, now, why)
+
     def values(self) -> Iterator[str]:
         """Yield lines about how the values of a column are computed."""
         old, new = self.old, self.new
@@ -376,10 +376,7 @@ class _Changes:
                 if judges is None:
                     why = "stored versions stay; what the old one ignored is a change from now on"
                 yield _line(f"columns.{name}.compare", judged, judges, why)
-            merged, merges = old.columns[name].merge, new.columns[name].merge
-            if merged != merges and not new.keeps_history:
-                why = "what is stored came about by the old one, and goes into the new one as one value"
-                yield _line(f"columns.{name}.merge", merged, merges, why)
+            yield from self._declared(old.columns[name], new.columns[name], "columns", name)
 
     def members(self) -> Iterator[str]:
         """Yield lines about members that are stored already."""
@@ -391,15 +388,11 @@ class _Changes:
                 why = "the stored one stays as it is; delete it, and the next run adds the new one"
             else:
                 why = "the one with the old key stays; delete it"
-            yield _line("members.unknown", _mapping(was), _mapping(now), why)
+            yield _line("members.unknown", was, now, why)
         before, after = self.old.members.inferred, self.new.members.inferred
         if before is None or after is None:
             return  # the flag has a line
-        for option in ("fact", "keys", "at"):
-            one, other = getattr(before, option), getattr(after, option)
-            if one != other:
-                shown, wanted = (_mapping(one), _mapping(other)) if option == "keys" else (one, other)
-                yield _line(f"members.inferred.{option}", shown, wanted, "what was inferred by the old one stays")
+        yield from self._declared(before, after, "members", "inferred")
 
     def table(self) -> Iterator[Line]:
         """Yield lines about what only a new table gets, with the statement for an existing one."""
@@ -434,15 +427,11 @@ def _with_history(spec: Spec, **options: object) -> Spec:
     return spec.model_copy(update={"history": spec.history.model_copy(update=options)})
 
 
-def _same(one: str | None, other: str | None) -> bool:
+def _same(one: object, other: object) -> bool:
     """Whether two expressions or queries are equal, ignoring white space and the case of words."""
-    if one is None or other is None:
+    if not isinstance(one, str) or not isinstance(other, str):
         return one == other
     return sqlglot.parse_one(one, dialect=DIALECT) == sqlglot.parse_one(other, dialect=DIALECT)
-
-
-def _mapping(values: Mapping[str, object] | None) -> str | None:
-    return None if values is None else ", ".join(f"{name}: {_shown(value)}" for name, value in values.items())
 
 
 def _place(source: Source) -> tuple[object, ...]:

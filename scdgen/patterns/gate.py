@@ -25,7 +25,7 @@ from scdgen.patterns.rows import SOURCE_VIEW
 from scdgen.patterns.source import RUN, TAKEN_AT
 from scdgen.patterns.variables import batch_variables
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.option import Rows, sql_texts
 from scdgen.sql.tokens import DIALECT, first_line, stray_comma, tokens
 
 _TARGET = "_scd_target"
@@ -83,10 +83,10 @@ class _Gate:
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
         self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
-        unread = ("checks", "lookups", "expectations", "members")
-        texts = (how(text) for place, how, text in sql_texts(spec) if place[0] not in unread)
+        fragments = [(found.option, found.fragment) for found in sql_texts(spec)]
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
-        self.read = sorted(bare.union(*(text.columns for text in texts)))
+        of_rows = (read.columns for option, read in fragments if option.over in (Rows.SOURCE, Rows.JOINED))
+        self.read = sorted(bare.union(*of_rows))
         self.tables = {spec.target_parts: _TARGET, _source_parts(spec): SOURCE_VIEW, (SOURCE_VIEW,): SOURCE_VIEW}
         # Joined tables get a name of one part, and the columns that the spec reads of them.
         self.joined: dict[str, set[str]] = {}
@@ -94,7 +94,7 @@ class _Gate:
             name = self.tables.setdefault(parts, f"_scd_joined_{len(self.joined) + 1}")
             self.joined[name] = self.joined.get(name, set()) | columns
         # Tables that the user's expressions read in subqueries: their columns are not known here.
-        self.others = {parts for place, how, text in sql_texts(spec) for parts in how(text).tables} - self.tables.keys()
+        self.others = {parts for _, read in fragments for parts in read.tables} - self.tables.keys()
         self.made = _list_made(spec, self.variables)
         self.facts = {sql.split_name(spec.members.inferred.fact)} if spec.members.inferred else set()
 
@@ -329,15 +329,14 @@ def _unresolved_text(error: Exception) -> str:
 
 def _joined_columns(spec: Spec) -> Iterator[tuple[tuple[str, ...], set[str]]]:
     """Yield (table in parts, its columns that the spec reads, in lower case) for each table of a join."""
-    texts = list(sql_texts(spec))
+    of_source = [found.fragment for found in sql_texts(spec) if found.option.over is Rows.SOURCE]
     for alias, joined in spec.source.join.items():
         columns = {name.lower() for name in joined.keys.values()}
-        of_rows = [text for place, _, text in texts if place[:3] == ("source", "join", alias)]
+        of_rows = [found.text for found in sql_texts(joined)]
         for read in map(sql.expression, [*of_rows, joined.start, joined.end]):
             columns |= {parts[-1] if parts[0] == alias.lower() else parts[0] for parts in read.names}
-        for place, how, text in texts:
-            if place[0] == "columns" or place == ("source", "where"):
-                columns |= {parts[1] for parts in how(text).names if parts[0] == alias.lower() and len(parts) > 1}
+        for read in of_source:
+            columns |= {parts[1] for parts in read.names if parts[0] == alias.lower() and len(parts) > 1}
         yield sql.split_name(joined.table), columns
 
 

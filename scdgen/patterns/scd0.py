@@ -23,6 +23,7 @@ from scdgen.patterns.facts import (
 from scdgen.patterns.pattern import Pattern
 from scdgen.patterns.rows import Rows, read_rows
 from scdgen.spec.model import Spec
+from scdgen.spec.option import Need
 from scdgen.spec.pattern import register
 
 
@@ -74,22 +75,11 @@ class Scd0(Pattern):
     keeps_history = False
     without = MappingProxyType(
         {
-            **dict.fromkeys(
-                ("history", "unchanged", "late_arriving", "updated_at", "sequence", "source.sets",
-                 "source.truncate_when", "columns.*.track", "columns.*.nulls", "columns.*.merge", "columns.*.compare",
-                 "table.layout"),
-                "where a stored row never changes; remove it",
-            ),
-            **dict.fromkeys(
-                ("snapshot.taken_at", "snapshot.scope", "snapshot.max_deleted"),
-                "where no key is deleted; remove it",
-            ),
-            **dict.fromkeys(
-                ("views.as_of", "views.overlay", "overlays", "lookups", "members"),
-                "which has no history to look back on; remove it"
-            ),
+            **dict.fromkeys((Need.VERSIONS, Need.UPDATES, Need.ONE_ROW), "where a stored row never changes; remove it"),
+            Need.DELETES: "where no key is deleted; remove it",
+            Need.PAST: "which has no history to look back on; remove it",
         }
-    )  # fmt: skip
+    )
     deletes: ClassVar[tuple[str, ...]] = ("ignore",)
     written_actions: ClassVar[tuple[str, ...]] = ("new",)
 

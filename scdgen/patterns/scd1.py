@@ -34,6 +34,7 @@ from scdgen.patterns.rows import Rows, read_rows
 from scdgen.patterns.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
 from scdgen.patterns.words import ROW_CHANGES
 from scdgen.spec.model import Spec
+from scdgen.spec.option import Need
 from scdgen.spec.pattern import Found, register
 from scdgen.sql.types import parse_type
 
@@ -212,23 +213,7 @@ class Scd1(Pattern):
     summary = "a row per key"
     keeps_history = False
     without = MappingProxyType(
-        dict.fromkeys(
-            (
-                "history",
-                "unchanged",
-                "late_arriving",
-                "views.as_of",
-                "views.overlay",
-                "overlays",
-                "lookups",
-                "members",
-                "columns.*.track",
-                "columns.*.nulls",
-                "columns.*.compare",
-                "table.layout",
-            ),
-            "which keeps no versions; remove it or write pattern: scd2",
-        )
+        dict.fromkeys((Need.VERSIONS, Need.PAST), "which keeps no versions; remove it or write pattern: scd2")
     )
     deletes = ("remove", "ignore")
     written_actions = ROW_CHANGES

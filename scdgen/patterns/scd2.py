@@ -29,6 +29,7 @@ from scdgen.patterns.sequence import (
 )
 from scdgen.patterns.words import KEYS, REFRESHED, VERSIONS
 from scdgen.spec.model import Spec
+from scdgen.spec.option import Need
 from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
 from scdgen.sql.literal import find_form
 
@@ -114,14 +115,7 @@ class Scd2(Pattern):
     summary = "a row per version"
     keeps_history = True
     feeds = ("changes", "snapshot", "versions")
-    without = MappingProxyType(
-        {
-            "updated_at": "which keeps the time in history.valid_from; remove it",
-            "sequence": "where it is a history column; write it as history.sequence",
-            "source.truncate_when": "which keeps what was removed; remove it or write pattern: scd1",
-            "columns.*.merge": "where rows are versions; use nulls, track or compare",
-        }
-    )
+    without = MappingProxyType({Need.ONE_ROW: ""})
     deletes = ("close", "mark", "ignore")
     hints_broadcast = True
     written_actions = VERSIONS

@@ -10,7 +10,7 @@ from scdgen.patterns.columns import cast, wrapped
 from scdgen.patterns.history import BATCH_FROM, LAST_RUN, Times
 from scdgen.patterns.refusals import refusal
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.option import sql_texts
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Variable:
 
 def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
     """Return the params with a default as variables, and (name, type) of those that the session must declare."""
-    used = {name for _, read, text in sql_texts(spec) for name in read(text).params}
+    used = {name for found in sql_texts(spec) for name in found.fragment.params}
     used |= {"last_run"} if spec.history.open_end == "last_run" else set()
     variables, needed = [], []
     for name, param in spec.params.items():

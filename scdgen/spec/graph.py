@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from scdgen import sql
 from scdgen.errors import Problem, SpecError
 from scdgen.spec.model import Spec
-from scdgen.spec.rules import sql_texts
+from scdgen.spec.option import sql_texts
 
 Name = tuple[str, ...]
-_NOT_RUN = ("checks", "lookups", "members")  # options whose SQL a run does not send
 
 
 @dataclass(frozen=True)
@@ -81,9 +80,9 @@ def find_table_names(specs: Iterable[Spec]) -> Iterator[Name]:
     for spec in specs:
         yield from find_written_names(spec)
         yield from find_read_names(spec)
-        for place, read, text in sql_texts(spec):
-            if place[0] in _NOT_RUN:
-                yield from _named_in(read(text))
+        for found in sql_texts(spec):
+            if found.option.file != "merge.sql":
+                yield from _named_in(found.fragment)
         for lookup in spec.lookups.values():
             if lookup.fact is not None:
                 yield sql.split_name(lookup.fact)
@@ -108,9 +107,9 @@ def find_read_names(spec: Spec) -> Iterator[Name]:
         yield sql.split_name(spec.source.table)
     for joined in spec.source.join.values():
         yield sql.split_name(joined.table)
-    for place, read, text in sql_texts(spec):
-        if place[0] not in _NOT_RUN:
-            yield from _named_in(read(text))
+    for found in sql_texts(spec):
+        if found.option.file == "merge.sql":
+            yield from _named_in(found.fragment)
     for param in spec.params.values():
         if param.default is not None:
             yield from _named_in(sql.expression(sql.param_value(param.default, param.type)))
@@ -120,9 +119,8 @@ def find_fact_names(spec: Spec) -> Iterator[Name]:
     """Yield the tables that ``run --infer`` reads before the MERGE."""
     if inferred := spec.members.inferred:
         yield sql.split_name(inferred.fact)
-        for place, read, text in sql_texts(spec):
-            if place[0] == "members":
-                yield from _named_in(read(text))
+        for found in sql_texts(inferred):
+            yield from _named_in(found.fragment)
 
 
 def _named_in(read: sql.Fragment) -> list[Name]:

@@ -26,6 +26,7 @@ from pydantic_core import PydanticCustomError
 from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.paths import folder_name
+from scdgen.spec.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.spec.pattern import PatternRules, pattern_names, rules_of
 from scdgen.sql.limits import NAME_LENGTH, require_short
 from scdgen.sql.types import column_types, data_type
@@ -123,9 +124,9 @@ Name = Annotated[str, AfterValidator(_name)]
 TimeZone = Annotated[str, AfterValidator(time_zone)]
 Names = Annotated[tuple[Name, ...], BeforeValidator(_listed)]
 TableName = Annotated[str, _reads_as(sql.split_name)]
-Expression = Annotated[str, _reads_as(sql.expression)]
+Expression = Annotated[str, Sql(sql.expression)]
 Expressions = Annotated[tuple[Expression, ...], BeforeValidator(_listed)]
-Query = Annotated[str, _reads_as(sql.query)]
+Query = Annotated[str, Sql(sql.query)]
 DataType = Annotated[str, AfterValidator(data_type)]
 ColumnList = Annotated[str, _reads_as(column_types)]
 Text = Annotated[str, AfterValidator(_no_control)]
@@ -145,10 +146,10 @@ class JoinedTable(Model):
 
     table: TableName = Field(description="A table with a row per version; it may be the target of a spec.")
     keys: dict[Name, Name] = Field(description="Each key of the spec: the column of the table that has it.")
-    valid_from: Expression | None = Field(
+    valid_from: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="When a version starts; by default as in the spec of the table, else `valid_from`."
     )
-    valid_to: Expression | None = Field(
+    valid_to: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
         default=None, description="When a version ends; by default as in the spec of the table, else `valid_to`."
     )
     open_end: Scalar = Field(
@@ -159,7 +160,9 @@ class JoinedTable(Model):
         description="How much earlier than the next start an end is; by default as in the spec of the table, else "
         "null: an end is the next start.",
     )
-    where: Expression | None = Field(default=None, description="Which rows of the table are read.")
+    where: Annotated[Expression | None, Option(over=Rows.JOINED)] = Field(
+        default=None, description="Which rows of the table are read."
+    )
 
     @property
     def start(self) -> str:
@@ -181,27 +184,42 @@ class Source(Model):
     """Where rows come from: a table, a SELECT, a path, or several tables with versions."""
 
     table: TableName | None = Field(default=None, description="The table to read, in one to three parts.")
-    query: Query | None = Field(default=None, description="A SELECT to read.")
+    query: Annotated[Query | None, Option(over=Rows.NONE, may_vary=True)] = Field(
+        default=None, description="A SELECT to read."
+    )
     path: Place | None = Field(
         default=None,
         description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
     )
-    format: Literal["csv", "json", "parquet", "delta"] | None = Field(
-        default=None, description="The format of the files at `path`."
-    )
-    options: Properties = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
-    schema_: ColumnList | None = Field(
+    format: Annotated[
+        Literal["csv", "json", "parquet", "delta"] | None,
+        Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
+    ] = Field(default=None, description="The format of the files at `path`.")
+    options: Annotated[
+        Properties,
+        Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
+    ] = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
+    schema_: Annotated[ColumnList | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=None,
         alias="schema",
         description="The columns of JSON or Parquet that the spec reads, with their types, such as `before "
         "struct<id int>, op string`, where the spec does not tell them and files differ. What a file lacks is NULL.",
     )
-    join: dict[Name, JoinedTable] = Field(
+    join: Annotated[dict[Name, JoinedTable], Option(in_json="if_set")] = Field(
         default_factory=dict,
         description="With `feed: versions`: alias -> a table with versions. Their histories become one; the first "
         "table decides which keys exist, and when.",
     )
-    changed_since: Expression | None = Field(
+    changed_since: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.NONE,
+            may_vary=True,
+            refused=(only_with("join", "'join:' only; remove it, or write where"),),
+            in_json="if_applies",
+            stored=NEW_ROWS,
+        ),
+    ] = Field(
         default=None,
         description="For `join`: only keys of which a version starts or ends at this time or later are read; all keys "
         "if it is NULL.",
@@ -211,36 +229,96 @@ class Source(Model):
         description="`changes`: rows that changed; `snapshot`: a full extract, in which a missing key is a delete; "
         "`versions` (scd2): the whole history of each key in the source, a row per version; a gap is a delete.",
     )
-    effective_at: Expression | None = Field(
+    effective_at: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            refused=(not_with("join", "each table has its valid_from; remove it"),),
+            stored="stored times are of the old one{again}; stored rows stay: {whole}",
+        ),
+    ] = Field(
         default=None,
         description="When a row became valid. scd2 changes need it; in a snapshot it is `taken_at` by default.",
     )
-    effective_until: Expression | None = Field(
+    effective_until: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            refused=(
+                only_with("versions", "'feed: versions' only; remove it or change the feed"),
+                not_with("join", "each table has its valid_to; remove it"),
+            ),
+            in_json="if_applies",
+        ),
+    ] = Field(
         default=None,
         description="For `feed: versions`: when a version ends, written as `valid_to` is, with `history.gap`; NULL or "
         "the open end while it is open.",
     )
-    sequence_by: Expressions = Field(
-        default=(), description="Of several rows with the same key and time, the greatest wins."
-    )
-    delete_when: Expression | None = Field(default=None, description="Which rows are deletes; changes only.")
-    truncate_when: Expression | None = Field(
+    sequence_by: Annotated[
+        Expressions,
+        Option(over=Rows.SOURCE, refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),
+    ] = Field(default=(), description="Of several rows with the same key and time, the greatest wins.")
+    delete_when: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            refused=(
+                not_with("snapshot", "a missing key is the delete; use feed: changes"),
+                not_with("versions", "a gap between two rows is the delete; remove it"),
+            ),
+            stored="deletes of before are not looked at again; stored rows stay: {whole}",
+        ),
+    ] = Field(default=None, description="Which rows are deletes; changes only.")
+    truncate_when: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            needs=Need.ONE_ROW,
+            otherwise="which keeps what was removed; remove it or write pattern: scd1",
+            refused=(not_with("snapshot", "a missing key is the delete; remove it"),),
+            in_json="if_set",
+            stored="what emptied the table before is not looked at again; stored rows stay: {whole}",
+        ),
+    ] = Field(
         default=None,
         description="scd1 changes: which rows empty the table. What comes before such a row does not count; it needs "
         "no key.",
     )
-    sets: Expression | None = Field(
+    sets: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.SOURCE,
+            needs=Need.UPDATES,
+            refused=(
+                not_with("snapshot", "every row has all columns; remove it"),
+                not_with("versions", "every row has all columns; remove it"),
+            ),
+            in_json="if_set",
+            stored="rows of before are not looked at again; stored rows stay: {whole}",
+        ),
+    ] = Field(
         default=None,
         description="Changes of scd2 and scd1: an array of the names of the columns that a row sets; the others keep "
         "their previous values. NULL: the row sets all. A stored version sets all of its columns, so the table depends "
         "on the order in which such rows arrive, with `unchanged: keep` too.",
     )
-    where: Expression | None = Field(default=None, description="Which rows are read.")
+    where: Annotated[Expression | None, Option(over=Rows.SOURCE)] = Field(
+        default=None, description="Which rows are read."
+    )
 
     @property
     def kind(self) -> str:
         """Where rows come from: ``table``, ``path``, ``query`` or ``join``."""
         return next(name for name in ("table", "path", "query", "join") if getattr(self, name))
+
+    @property
+    def traits(self) -> frozenset[Trait]:
+        """Return what the options of the spec may depend on."""
+        kinds: tuple[Trait, ...] = ("table", "query", "path", "join")
+        given = (kind for kind in kinds if getattr(self, kind) not in (None, {}))
+        untimed: tuple[Trait, ...] = () if self.effective_at is not None else ("untimed",)
+        return frozenset((self.feed, *given, *untimed))
 
     @property
     def columns(self) -> dict[str, str]:
@@ -257,28 +335,54 @@ class Column(ShortForm):
     """One column of the target."""
 
     type: DataType = Field(description="The type of the column; the source's value is cast to it.")
-    from_: OneOrEach | None = Field(
+    from_: Annotated[OneOrEach | None, Option(over=Rows.SOURCE)] = Field(
         default=None,
         alias="from",
         description="The value of the column, over a row of the source.",
     )
-    comment: Text | None = Field(default=None, description="A comment on the column.")
+    comment: Annotated[Text | None, Option(stored=NEW_ROWS)] = Field(
+        default=None, description="A comment on the column."
+    )
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
-    track: bool = Field(
+    track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
         description="scd2; `false`: a change of only such columns opens no version; the newest value is kept.",
     )
-    nulls: Literal["value", "ignore", "fill"] = Field(
+    nulls: Annotated[
+        Literal["value", "ignore", "fill"],
+        Option(
+            needs=Need.VERSIONS,
+            on_key="refused",
+            refused=(not_with("versions", "NULL is a value; remove it"),),
+        ),
+    ] = Field(
         default="value",
         description='scd2; `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
         "value also fills earlier versions.",
     )
-    compare: Expression | None = Field(
+    compare: Annotated[
+        Expression | None,
+        Option(
+            over=Rows.TARGET,
+            needs=Need.VERSIONS,
+            on_key="refused",
+            refused=(not_with("versions", "only equal values are no change; remove it"),),
+            in_json="if_set",
+        ),
+    ] = Field(
         default=None,
         description="scd2: an expression over the column, such as `round(lat, 3)`; values that give the same result "
         "are equal, and a version keeps the value of the change that opened it.",
     )
-    merge: Literal["last", "first", "min", "max"] = Field(
+    merge: Annotated[
+        Literal["last", "first", "min", "max"],
+        Option(
+            needs=Need.ONE_ROW,
+            otherwise="where rows are versions; use nulls, track or compare",
+            on_key="ignored",
+            stored="what is stored came about by the old one, and goes into the new one as one value",
+        ),
+    ] = Field(
         default="last", description="scd1: how the rows of a key, in the batch and in the table, become one value."
     )
 
@@ -348,7 +452,7 @@ class History(Model):
     deleted: Name | None = Field(
         default=None, description="A boolean column, with `on_delete: mark`: whether a delete opened the version."
     )
-    sequence: Sequence | None = Field(
+    sequence: Annotated[Sequence | None, Option(in_json="if_set")] = Field(
         default=None,
         description="A column with the `sequence_by` of the row that opened the version: a row of the same key and "
         "time that comes in a later batch counts only if its own is greater. NULL, of a feed without `sequence_by`, is "
@@ -379,7 +483,7 @@ class Table(Model):
         default=(), description="Target columns; one that is derived from the key lets the MERGE skip other partitions."
     )
     cluster_by: Names = Field(default=(), description="Target columns for liquid clustering; not with `partition_by`.")
-    layout: Literal["auto", "none"] = Field(
+    layout: Annotated[Literal["auto", "none"], Option(needs=Need.VERSIONS)] = Field(
         default="auto",
         description="scd2; `auto`: a new table keeps open and closed versions in separate files, partitioned by "
         "`history.is_current`, unless `partition_by`, `cluster_by` or `location` is set.",
@@ -403,14 +507,16 @@ class Table(Model):
 class Snapshot(Model):
     """What a full extract covers, and when to refuse it."""
 
-    taken_at: Expression = Field(default="current_timestamp()", description="When the snapshot was taken.")
-    scope: Expression | None = Field(
+    taken_at: Annotated[Expression, Option(over=Rows.NONE, may_vary=True, needs=Need.DELETES)] = Field(
+        default="current_timestamp()", description="When the snapshot was taken."
+    )
+    scope: Annotated[Expression | None, Option(over=Rows.TARGET, may_vary=True, needs=Need.DELETES)] = Field(
         default=None,
         description="Over target columns: the part of the table that the snapshot covers; null for all of it. A row "
         "outside of it is an error.",
     )
     allow_empty: bool = Field(default=False, description="`false`: an empty snapshot is an error, nothing is closed.")
-    max_deleted: Annotated[float, Field(ge=0, le=1)] = Field(
+    max_deleted: Annotated[float, Field(ge=0, le=1), Option(needs=Need.DELETES)] = Field(
         default=1.0, description="The share of current keys that one snapshot may delete; more is an error."
     )
 
@@ -434,14 +540,18 @@ class Check(Model):
     """A custom integrity check: a query that returns the rows that break it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the check.")
-    query: Query = Field(description="Returns the rows that break it.")
+    query: Annotated[Query, Option(over=Rows.NONE, file="checks.sql", may_vary=True)] = Field(
+        description="Returns the rows that break it."
+    )
 
 
 class Expectation(Model):
     """A rule that each row of the source is to meet, in the names and types of the target; NULL meets it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")] = Field(description="The name of the rule.")
-    expect: Expression = Field(description="A condition over the columns of the spec; deletes are not tested.")
+    expect: Annotated[Expression, Option(over=Rows.TARGET)] = Field(
+        description="A condition over the columns of the spec; deletes are not tested."
+    )
     on_violation: Literal["fail", "skip", "quarantine"] = Field(
         default="fail",
         description="`fail`: the run stops; `skip`: the row is left out and counted; `quarantine`: it is also kept in "
@@ -453,10 +563,10 @@ class Views(Model):
     """Names of the views to create."""
 
     current: TableName | None = Field(default=None, description="A view of the open versions.")
-    as_of: TableName | None = Field(
+    as_of: Annotated[TableName | None, Option(needs=Need.PAST)] = Field(
         default=None, description="scd2: a table function that takes a time and returns the versions valid then."
     )
-    overlay: TableName | None = Field(
+    overlay: Annotated[TableName | None, Option(needs=Need.PAST, in_json="if_set")] = Field(
         default=None, description="scd2: a view of all versions, with the columns of `overlays`."
     )
 
@@ -485,22 +595,26 @@ class Lookup(Model):
     """A view of facts, each once, with the version of its key."""
 
     fact: TableName | None = Field(default=None, description="The table of the facts; or `query`.")
-    query: Query | None = Field(default=None, description="A query of the facts; or `fact`.")
-    at: Expression | None = Field(
+    query: Annotated[Query | None, Option(over=Rows.NONE, file="lookups.sql", may_vary=True)] = Field(
+        default=None, description="A query of the facts; or `fact`."
+    )
+    at: Annotated[Expression | None, Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
         default=None,
         description="An expression over the fact: the time for which to find the version; or use `version`.",
     )
     version: Literal["current"] | None = Field(
         default=None, description="`current`: the open version of the key, whatever the time of the fact; or `at`."
     )
-    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
+    keys: Annotated[dict[Name, Expression], Option(over=Rows.FACTS, file="lookups.sql", may_vary=True)] = Field(
+        description="Each key of the spec: an expression over the fact."
+    )
     columns: dict[Name, Name] | tuple[Name, ...] = Field(
         description="Columns of the table, including history columns, and their names in the view; or a list."
     )
     before_first: Literal["none", "first"] = Field(
         default="none", description="With `at`, `first`: a fact before the first version of its key has that version."
     )
-    missing: Literal["none", "unknown"] = Field(
+    missing: Annotated[Literal["none", "unknown"], Option(in_json="if_set")] = Field(
         default="none",
         description="For a fact without a version: `none` gives NULL, `unknown` the values of `members.unknown`.",
     )
@@ -514,11 +628,16 @@ class Lookup(Model):
 class Inferred(Model):
     """Keys that facts name before the dimension has them."""
 
-    fact: TableName = Field(description="The table of the facts.")
-    keys: dict[Name, Expression] = Field(description="Each key of the spec: an expression over the fact.")
-    at: Expression = Field(
-        description="An expression over the fact: its time. The member begins at the earliest time of its key."
+    fact: Annotated[TableName, Option(stored="what was inferred by the old one stays")] = Field(
+        description="The table of the facts."
     )
+    keys: Annotated[
+        dict[Name, Expression],
+        Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays"),
+    ] = Field(description="Each key of the spec: an expression over the fact.")
+    at: Annotated[
+        Expression, Option(over=Rows.FACTS, file="infer.sql", stored="what was inferred by the old one stays")
+    ] = Field(description="An expression over the fact: its time. The member begins at the earliest time of its key.")
     flag: Name = Field(
         description="A boolean history column: true until the source has the key; then the version gets the source's "
         "values."
@@ -528,12 +647,12 @@ class Inferred(Model):
 class Members(Model):
     """Members of a dimension that do not come from its source."""
 
-    unknown: dict[Name, Value] | None = Field(
+    unknown: Annotated[dict[Name, Value] | None, Option(in_json="if_set")] = Field(
         default=None,
         description="An open version from 1900-01-01 on (of type: bigint: from the least number on), for facts without "
         "a member: all keys, and values of some columns; the others are NULL. `create.sql` writes it.",
     )
-    inferred: Inferred | None = Field(
+    inferred: Annotated[Inferred | None, Option(in_json="if_set")] = Field(
         default=None,
         description="A version for each key that facts name and the table lacks, written by `infer.sql` and `scdgen "
         "run --infer`: every column is NULL except the key.",
@@ -558,25 +677,15 @@ class Stream(Model):
 Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
-# Options of a spec that mean nothing for some sources -> whether a source takes the value of a spec. With several
-# sources, the others are read as if the option were not given.
-_OF_SOME_FEEDS: dict[str, Callable[[Spec, Source], bool]] = {
-    "snapshot": lambda _, source: source.feed == "snapshot",
-    "late_arriving": lambda spec, source: (
-        source.feed == "changes"
-        or (source.feed == "snapshot" and source.effective_at is not None and spec.late_arriving != "apply")
-    ),
-    "bad_rows": lambda _, source: not source.join,
-    "conflicts": lambda _, source: source.feed != "versions",
-    "stream": lambda _, source: source.feed != "versions",
-}
-
-
 class Spec(Model):
     """One target table: where its rows come from, what they mean, how they are stored."""
 
-    target: TableName = Field(description="The table to maintain, in one to three parts.")
-    description: Text | None = Field(default=None, description="A comment on the table.")
+    target: Annotated[TableName, Option(stored=NEW_ROWS)] = Field(
+        description="The table to maintain, in one to three parts."
+    )
+    description: Annotated[Text | None, Option(stored=NEW_ROWS)] = Field(
+        default=None, description="A comment on the table."
+    )
     pattern: Pattern = Field(description="What the table keeps of each key.")
     source: Source = Field(
         default=Source(),
@@ -591,18 +700,27 @@ class Spec(Model):
     columns: dict[Name, Column] = Field(
         description="Target columns in order, except the history columns; `name: type`, or `name: {type: …, …}`."
     )
-    history: History = Field(default=History(), description="scd2: the history columns.")
+    history: Annotated[History, Option(needs=Need.VERSIONS)] = Field(
+        default=History(), description="scd2: the history columns."
+    )
     table: Table = Field(default=Table(), description="How the target is stored.")
-    updated_at: Name | None = Field(
+    updated_at: Annotated[
+        Name | None, Option(needs=Need.ONE_ROW, otherwise="which keeps the time in history.valid_from; remove it")
+    ] = Field(
         default=None,
         description="scd1: a target column with the time of a row, to order changes across batches.",
     )
-    sequence: Sequence | None = Field(
+    sequence: Annotated[
+        Sequence | None,
+        Option(
+            needs=Need.ONE_ROW, otherwise="where it is a history column; write it as history.sequence", in_json="if_set"
+        ),
+    ] = Field(
         default=None,
         description="scd1: a column with the `sequence_by` of the row that `updated_at` is the time of, to order rows "
         "of the same time across batches; as `history.sequence`.",
     )
-    schema_evolution: Literal["fail", "add_columns"] = Field(
+    schema_evolution: Annotated[Literal["fail", "add_columns"], Option(stored=NEW_ROWS)] = Field(
         default="fail", description="`add_columns`: new columns of the spec are added to the table."
     )
     on_delete: Literal["close", "mark", "ignore", "remove"] | None = Field(
@@ -610,53 +728,99 @@ class Spec(Model):
         description="scd2: `close`, `ignore`, or `mark`: a delete is a separate version with the last known "
         "values; scd1: `remove`, `ignore`.",
     )
-    unchanged: Literal["skip", "keep"] = Field(
+    unchanged: Annotated[Literal["skip", "keep"], Option(needs=Need.VERSIONS)] = Field(
         default="skip",
         description="`skip`: a change that changes nothing opens no version; `keep`: every change is a version, so "
         "that the table does not depend on the order in which changes arrive (with deletes: if `on_delete` is `mark`; "
         "not with `nulls: ignore`, `nulls: fill` or `source.sets`).",
     )
-    late_arriving: Literal["apply", "ignore", "fail"] | None = Field(
+    late_arriving: Annotated[
+        Literal["apply", "ignore", "fail"] | None,
+        Option(
+            needs=Need.VERSIONS,
+            refused=(
+                Refusal(
+                    when=("snapshot",), values=("apply",), message="apply is not for snapshots; write fail or ignore"
+                ),
+                Refusal(
+                    when=("snapshot", "untimed"),
+                    values=("ignore", "fail"),
+                    message="a snapshot without effective_at has no late rows; remove it or add effective_at",
+                ),
+                not_with("versions", "no row is late; remove it"),
+            ),
+            in_json="if_applies",
+            stored=NEW_ROWS,
+        ),
+    ] = Field(
         default=None,
         description="scd2; `apply`: late rows split, shorten or extend versions (changes only); `ignore` drops "
         "them; `fail` stops.",
     )
-    bad_rows: Literal["fail", "skip"] = Field(
-        default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them."
-    )
-    conflicts: Literal["fail", "any"] = Field(
+    bad_rows: Annotated[
+        Literal["fail", "skip"],
+        Option(
+            refused=(
+                Refusal(
+                    when=("join",),
+                    values=("skip",),
+                    message="skip is not for join; leave rows out by the where of their table",
+                ),
+            ),
+            stored=NEW_ROWS,
+        ),
+    ] = Field(default="fail", description="Rows with a NULL in a key or in `effective_at`: stop, or skip them.")
+    conflicts: Annotated[
+        Literal["fail", "any"],
+        Option(refused=(not_with("versions", "every row is a version; remove it"),), stored=NEW_ROWS),
+    ] = Field(
         default="fail",
         description="Different rows of one key and time that `sequence_by` does not order: stop, or take any, but "
         "a delete before a row.",
     )
-    snapshot: Snapshot | None = Field(
-        default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it."
-    )
-    params: dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param] = Field(
+    snapshot: Annotated[
+        Snapshot | None,
+        Option(
+            refused=(only_with("snapshot", "'feed: snapshot' in the source; remove it or change the feed"),),
+            in_json="if_applies",
+            stored=NEW_ROWS,
+        ),
+    ] = Field(default=None, description="With `feed: snapshot`: what the snapshot covers, and when to refuse it.")
+    params: Annotated[
+        dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")], Param], Option(stored=NEW_ROWS)
+    ] = Field(
         default_factory=dict,
         description="Values passed at run time, written `:name` in any expression; session variables in SQL. `name: "
         "type`, or `name: {type: …, default: …}`.",
     )
-    checks: tuple[Check, ...] = Field(default=(), description="Custom integrity checks, besides the built-in ones.")
-    views: Views = Field(default=Views(), description="Views to create.")
-    overlays: dict[Name, Overlay] = Field(
+    checks: Annotated[tuple[Check, ...], Option(stored=NEW_ROWS)] = Field(
+        default=(), description="Custom integrity checks, besides the built-in ones."
+    )
+    views: Annotated[Views, Option(stored=NEW_ROWS)] = Field(default=Views(), description="Views to create.")
+    overlays: Annotated[dict[Name, Overlay], Option(needs=Need.PAST, in_json="if_set", stored=NEW_ROWS)] = Field(
         default_factory=dict,
         description="scd2: columns that the view `views.overlay` computes from the versions of a key.",
     )
-    lookups: dict[TableName, Lookup] = Field(
+    lookups: Annotated[dict[TableName, Lookup], Option(needs=Need.PAST, in_json="if_set", stored=NEW_ROWS)] = Field(
         default_factory=dict,
         description="scd2: views of facts with the version of their key, in `lookups.sql`. The key is the view's name.",
     )
-    expectations: tuple[Expectation, ...] = Field(
+    expectations: Annotated[tuple[Expectation, ...], Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=(), description="Rules for the rows of the source, tested before they are used."
     )
-    quarantine: TableName | None = Field(
+    quarantine: Annotated[TableName | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=None, description="The table of the rows that rules with `on_violation: quarantine` reject."
     )
-    members: Members = Field(
+    members: Annotated[Members, Option(needs=Need.PAST, in_json="if_set")] = Field(
         default=Members(), description="scd2: members for facts whose key the source does not have, or not yet."
     )
-    stream: Stream | None = Field(default=None, description="For `scdgen stream`.")
+    stream: Annotated[
+        Stream | None,
+        Option(
+            refused=(not_with("versions", "a micro-batch has only a part of the rows; remove it and use scdgen run"),),
+            stored=NEW_ROWS,
+        ),
+    ] = Field(default=None, description="For `scdgen stream`.")
 
     # The file of the spec, as given; for the header of generated files and for messages.
     _origin: str = PrivateAttr(default="inline")
@@ -670,9 +834,13 @@ class Spec(Model):
         return self._origin
 
     def placed_at(self, origin: str) -> Spec:
-        """Set where the spec was read from, and return the spec."""
-        self._origin = origin
-        return self
+        """Return a copy of the spec that was read from there: a path, or ``inline``."""
+        return self._placed(origin, self._feed, self._whole)
+
+    def _placed(self, origin: str, feed: str, whole: Spec | None) -> Spec:
+        placed = self.model_copy()
+        placed._origin, placed._feed, placed._whole = origin, feed, whole
+        return placed
 
     @property
     def feed(self) -> str:
@@ -710,14 +878,19 @@ class Spec(Model):
 
     def _of_feed(self, name: str) -> Spec:
         whole, source = self.whole, self.whole.sources[name]
-        # What does not depend on the source is that of this spec, which may be a changed copy.
+        # 1. What does not depend on the source is that of this spec, which may be a changed copy.
         given = {field: getattr(self, field) for field in self.model_fields_set - {"source", "sources"}}
-        for choice, takes in _OF_SOME_FEEDS.items():
+        # 2. An option that only some sources take is theirs. One that no source takes stays in all of them, so that the
+        # rules refuse it.
+        for choice, field in type(self).model_fields.items():
+            if not option_of(field).refused:
+                continue
             given.pop(choice, None)
-            # An option that no source takes stays in all of them, so that the rules refuse it.
-            applies = takes(whole, source) or not any(takes(whole, other) for other in whole.sources.values())
-            if choice in whole.model_fields_set and applies:
-                given[choice] = getattr(whole, choice)
+            value = getattr(whole, choice)
+            takes = {feed for feed, other in whole.sources.items() if option_of(field).applies(other.traits, value)}
+            if choice in whole.model_fields_set and (name in takes or not takes):
+                given[choice] = value
+        # 3. A column, and the checkpoint of a stream, may be another one for each source.
         written = {column: whole.columns.get(column, options) for column, options in self.columns.items()}
         given["columns"] = {
             column: written[column].for_feed(name) if isinstance(written[column].from_, dict) else options
@@ -725,9 +898,7 @@ class Spec(Model):
         }
         if (stream := given.get("stream")) and stream.checkpoint and name != next(iter(whole.sources)):
             given["stream"] = stream.model_copy(update={"checkpoint": f"{stream.checkpoint}.{name}"})
-        made = Spec.model_construct(source=source, **given).placed_at(self.origin)
-        made._feed, made._whole = name, whole
-        return made
+        return Spec.model_validate({"source": source, **given})._placed(self.origin, name, whole)
 
     def with_sources(self, sources: Mapping[str, Source]) -> Spec:
         """Return the spec with other options of its sources; the name of the only ``source`` is empty."""

@@ -17,6 +17,8 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
+from scdgen.spec.option import Need, Option
+
 if TYPE_CHECKING:
     from scdgen.spec.model import Spec
 
@@ -40,9 +42,10 @@ class PatternRules:
     """Whether the table has versions: several rows per key, each valid for a time."""
     feeds: ClassVar[tuple[str, ...]] = ("changes", "snapshot")
     """The values of ``source.feed`` that the pattern accepts."""
-    without: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """The options that a spec of this pattern cannot have, such as ``history`` or ``columns.*.merge`` -> the end of the
-    message that refuses it, after the pattern's name, such as ``which keeps no versions; remove it``."""
+    without: ClassVar[Mapping[Need | str, str]] = MappingProxyType({})
+    """The options that a spec of this pattern cannot have: all with a need that the pattern does not meet, or one by
+    its path, such as ``columns.*.compare`` -> the end of the message that refuses them, after the pattern's name, such
+    as ``which keeps no versions; remove it``. If that is empty, the option has the end."""
     deletes: ClassVar[tuple[str, ...]]
     """The values of ``on_delete`` that the pattern accepts, the default first."""
     check_names: ClassVar[tuple[str, ...]] = ()
@@ -54,6 +57,14 @@ class PatternRules:
     def accepts(self, feed: str) -> bool:
         """Whether a spec of this pattern can have this feed."""
         return feed in self.feeds
+
+    def refuse(self, path: str, option: Option) -> str | None:
+        """Return the end of the message that refuses an option; ``None`` if a spec of this pattern can have it."""
+        if path in self.without:
+            return self.without[path]
+        if option.needs is not None and option.needs in self.without:
+            return self.without[option.needs] or option.otherwise
+        return None
 
     def needs_time(self, spec: Spec) -> bool:
         """Whether the source needs ``effective_at``."""

@@ -19,6 +19,7 @@ from pydantic_core import core_schema
 
 from scdgen.spec import model as spec
 from scdgen.spec.model import Spec
+from scdgen.spec.option import without_option
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.types import TYPE_NAMES, data_type
 
@@ -57,8 +58,8 @@ _KINDS: dict[Any, str] = {
 
 
 @dataclass(frozen=True)
-class Option:
-    """One option of a spec: its place, allowed values, default, and meaning in one line (Markdown)."""
+class Entry:
+    """One option in the table of options: its place, allowed values, default, and meaning in one line (Markdown)."""
 
     place: str
     allowed: str
@@ -66,13 +67,14 @@ class Option:
     meaning: str
 
 
-def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Option]:
+def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Entry]:
     """Yield every option of a model and of the models in it, in the order of the models."""
     hints = typing.get_type_hints(model, include_extras=True)
     for name, field in model.model_fields.items():
         place = f"{above}{field.alias or name}"
         default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
-        yield Option(place, _allowed(hints[name]), DEFAULTS.get(place, default), field.description or "")
+        allowed = _allowed(without_option(hints[name]))
+        yield Entry(place, allowed, DEFAULTS.get(place, default), field.description or "")
         inner, many = spec.find_model(field.annotation)
         if inner is not None and name != "sources":  # whose options are those of source
             yield from options(inner, f"{place}.*." if many else f"{place}.")

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from scdgen.spec.model import DEFAULT_PROPERTIES, Snapshot, Spec
+from scdgen.spec.option import Given, Location, walk
 from scdgen.spec.rules import rule_problems
 
 SPEC_JSON = "spec.json"
@@ -36,61 +37,49 @@ def _resolve_feeds(whole: Spec, feeds: dict[str, dict[str, Any]]) -> dict[str, A
 
 def resolve(spec: Spec) -> dict[str, Any]:
     """Return every option that applies to a spec of one source, with its value."""
-    found: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
-    del found["sources"]
-    found |= {"on_delete": spec.deletes, "late_arriving": spec.late}
-    found["table"]["properties"] = {**DEFAULT_PROPERTIES, **found["table"]["properties"]}
-    found["table"]["time_zone"] = spec.time_zone
-    if spec.table.is_laid_out and "layout" not in spec.table.model_fields_set:
-        del found["table"]["layout"]
+    # 1. Fill in the defaults that depend on other options.
+    properties = {**DEFAULT_PROPERTIES, **spec.table.properties}
+    table = spec.table.model_copy(update={"properties": properties, "time_zone": spec.time_zone})
+    snapshot = spec.snapshot or Snapshot()
+    defaults = {"on_delete": spec.deletes, "late_arriving": spec.late, "table": table, "snapshot": snapshot}
+    filled = spec.model_copy(update=defaults)
+    found: dict[str, Any] = filled.model_dump(mode="json", by_alias=True)
     for name, column in found["columns"].items():
         column |= {"from": spec.column_source(name), "nullable": column["nullable"] and name not in spec.keys}
-        for option in ("track", "nulls", "merge"):
-            if name in spec.keys or f"columns.*.{option}" in spec.rules.without:
-                del column[option]
-        if column["compare"] is None:
-            del column["compare"]
-    if spec.reads_snapshot:
-        snapshot = spec.snapshot or Snapshot()
-        found["snapshot"] = snapshot.model_dump(mode="json")
-        if not spec.keeps_history and "taken_at" not in snapshot.model_fields_set:  # without it scd1 has no time
-            del found["snapshot"]["taken_at"]
-    else:
-        del found["snapshot"]
-    if not spec.source.join:
-        del found["source"]["join"], found["source"]["changed_since"]
     for alias, joined in spec.source.join.items():
         found["source"]["join"][alias] = joined.options
-    if not spec.reads_versions or spec.source.join:
-        del found["source"]["effective_until"]
-    for option in ("truncate_when", "sets"):
-        if getattr(spec.source, option) is None:
-            del found["source"][option]
-    for holder in (found, found["history"]):
-        if holder["sequence"] is None:
-            del holder["sequence"]
-    if spec.source.schema_ is None:
-        del found["source"]["schema"]
-    if spec.reads_versions or (spec.reads_snapshot and spec.source.effective_at is None):  # they have no late rows
-        del found["late_arriving"]
-    if not spec.overlays:
-        del found["overlays"], found["views"]["overlay"]
-    for option in ("expectations", "quarantine"):
-        if not getattr(spec, option):
-            del found[option]
-    if not spec.lookups:
-        del found["lookups"]
-    for lookup in found.get("lookups", {}).values():
-        if lookup["missing"] == "none":
-            del lookup["missing"]
-    found["members"] = {option: value for option, value in found["members"].items() if value is not None}
-    if not found["members"]:
-        del found["members"]
-    for option in spec.rules.without:
-        above, _, name = option.rpartition(".")
-        if not option.startswith("columns."):
-            (found.get(above, {}) if above else found).pop(name, None)
+    # 2. Take out what does not apply.
+    del found["sources"]
+    if spec.table.is_laid_out and "layout" not in spec.table.model_fields_set:
+        _take_out(found, ("table", "layout"))
+    if not spec.keeps_history and "taken_at" not in snapshot.model_fields_set:  # without it scd1 has no time
+        _take_out(found, ("snapshot", "taken_at"))
+    for given in walk(filled):
+        if not _is_written(spec, given):
+            _take_out(found, given.place)
     return found
+
+
+def _is_written(spec: Spec, given: Given) -> bool:
+    """Whether ``spec.json`` has an option."""
+    option = given.option
+    if spec.rules.refuse(given.path, option) is not None:
+        return False
+    if option.on_key != "kept" and given.place[1] in spec.keys:
+        return False
+    if option.in_json == "if_applies":
+        return option.applies(spec.source.traits, given.value)
+    return option.in_json == "always" or given.differs
+
+
+def _take_out(found: dict[str, Any], place: Location) -> None:
+    """Take out an option, if the part of the spec that has it is still there."""
+    holder: Any = found
+    for step in place[:-1]:
+        if isinstance(holder, dict) and step not in holder:
+            return
+        holder = holder[step]
+    holder.pop(place[-1], None)
 
 
 def from_json(text: str) -> Spec | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 from scdgen import sql
 from scdgen.errors import describe_one_name, nearest
 from scdgen.spec.model import RESERVED_PREFIX, Spec, locate_history_column
+from scdgen.spec.option import Rows, sql_texts, walk
 from scdgen.spec.pattern import PREFIX, pattern_names, rules_of
 from scdgen.sql.dates import find_literal_patterns, find_mistake
 from scdgen.sql.expression import find_paths
@@ -92,9 +92,6 @@ def _source(spec: Spec) -> Found:
         yield ("source", "path"), "path: is empty; name a file or a folder"
     if source.path is not None and source.format is None:
         yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
-    for option in ("format", "options"):
-        if getattr(source, option) and source.path is None:
-            yield ("source", option), f"{option}: goes with 'path:' only; remove it or read a path"
     if source.effective_at is None and not source.join and spec.rules.needs_time(spec):
         yield (
             ("source",),
@@ -126,30 +123,30 @@ def _schema(spec: Spec) -> Found:
 
 def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
     """Yield (option, expression) of what is read of a source row."""
-    source, derived = spec.source, spec.derived
+    derived = spec.derived
     for name in spec.columns:
         if name not in derived:
             yield f"columns.{name}", spec.column_source(name)
-    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
-        if (text := getattr(source, option)) is not None:
-            yield f"source.{option}", text
-    for text in source.sequence_by:
-        yield "source.sequence_by", text
+    for found in sql_texts(spec.source):
+        if found.option.over is Rows.SOURCE:
+            yield f"source.{found.name}", found.text
+
+
+def _refused(spec: Spec) -> Found:
+    """Yield options that the source does not take; for those of a key column, see :func:`_keys`."""
+    feed, traits = spec.source.feed, spec.source.traits
+    accepted = spec.rules.accepts(feed)
+    for given in walk(spec):
+        option = given.option
+        if not option.refused or not given.differs or (option.on_key == "refused" and given.place[1] in spec.keys):
+            continue
+        for refusal in option.refused:
+            # If the pattern does not accept the feed, that alone is the mistake.
+            if refusal.holds(traits, given.value) and (accepted or feed not in refusal.when):
+                yield given.place, f"{given.name}: {refusal.message}"
 
 
 def _snapshot(spec: Spec) -> Found:
-    if spec.reads_snapshot:
-        if spec.source.delete_when is not None:
-            message = "delete_when: not with feed: snapshot, where a missing key is the delete; use feed: changes"
-            yield ("source", "delete_when"), message
-        if spec.late_arriving == "apply":
-            message = "late_arriving: apply is not for snapshots; write fail or ignore"
-            yield ("late_arriving",), message
-        elif spec.late_arriving and spec.source.effective_at is None:
-            message = "late_arriving: a snapshot without effective_at has no late rows; remove it or add effective_at"
-            yield ("late_arriving",), message
-    elif spec.snapshot is not None:
-        yield ("snapshot",), "snapshot: goes with 'feed: snapshot' in the source; remove it or change the feed"
     if spec.snapshot and spec.snapshot.scope:
         known = {name.lower() for name in _all_columns(spec)}
         for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
@@ -159,62 +156,19 @@ def _snapshot(spec: Spec) -> Found:
             yield ("snapshot", "scope"), message
 
 
-def _partial(spec: Spec) -> Found:
-    if spec.source.truncate_when is not None and spec.source.feed == "snapshot":
-        message = "truncate_when: not with feed: snapshot, where a missing key is the delete; remove it"
-        yield ("source", "truncate_when"), message
-    if spec.source.sets is not None and spec.source.feed != "changes" and spec.rules.accepts(spec.source.feed):
-        why = "every row has all columns; remove it"
-        yield ("source", "sets"), f"sets: not with feed: {spec.source.feed}, where {why}"
-
-
 def _versions(spec: Spec) -> Found:
     source = spec.source
-    if not spec.reads_versions:
-        if source.effective_until is not None:
-            message = "effective_until: goes with 'feed: versions' only; remove it or change the feed"
-            yield ("source", "effective_until"), message
-        return
-    if not spec.rules.accepts("versions"):
-        return
-    if source.effective_until is None and not source.join:
-        message = "source: feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
-        yield ("source",), message
-    refused: list[tuple[Location, object, str]] = [
-        (("source", "delete_when"), source.delete_when, "a gap between two rows is the delete; remove it"),
-        (("source", "sequence_by"), source.sequence_by, "every row is a version; remove it"),
-        (("conflicts",), spec.conflicts == "any", "every row is a version; remove it"),
-        (("late_arriving",), spec.late_arriving, "no row is late; remove it"),
-        (("stream",), spec.stream, "a micro-batch has only a part of the rows; remove it and use scdgen run"),
-    ]
-    refused += [
-        (("columns", name, "nulls"), column.nulls != "value" and name not in spec.keys, "NULL is a value; remove it")
-        for name, column in spec.columns.items()
-    ]
-    refused += [
-        (("columns", name, "compare"), column.compare and name not in spec.keys, "only equal values are no change; "
-         "remove it")
-        for name, column in spec.columns.items()
-    ]  # fmt: skip
-    for place, given, why in refused:
-        if given:
-            yield place, f"{place[-1]}: not with feed: versions, where {why}"
+    if spec.reads_versions and spec.rules.accepts("versions") and source.effective_until is None and not source.join:
+        what = "feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
+        yield ("source",), f"source: {what}"
 
 
 def _join(spec: Spec) -> Found:
     source, place = spec.source, ("source", "join")
     if not source.join:
-        if source.changed_since is not None:
-            yield ("source", "changed_since"), "changed_since: goes with 'join:' only; remove it, or write where"
         return
     if not spec.reads_versions:
         yield place, "join: gives whole histories; write feed: versions"
-    for option, column in (("effective_at", "valid_from"), ("effective_until", "valid_to")):
-        if getattr(source, option) is not None:
-            message = f"{option}: not with join, where each table has its {column}; remove it"
-            yield ("source", option), message
-    if spec.bad_rows == "skip":
-        yield ("bad_rows",), "bad_rows: skip is not for join; leave rows out by the where of their table"
     if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
         what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
         yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
@@ -283,26 +237,10 @@ def _pattern(spec: Spec) -> Found:
     if spec.deletes not in rules.deletes:
         takes = ", ".join(rules.deletes)
         yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
-    for option, why in rules.without.items():
-        for place in _set_places(spec, option.split(".")):
-            yield place, f"{place[-1]}: is not for {spec.pattern}, {why}"
+    for given in walk(spec):
+        if given.is_set and (why := rules.refuse(given.path, given.option)) is not None:
+            yield given.place, f"{given.name}: is not for {spec.pattern}, {why}"
     yield from rules.problems(spec)
-
-
-def _set_places(holder: Any, steps: Sequence[str]) -> Iterator[Location]:
-    """Yield where a spec sets an option; ``null`` does not count if it is the default."""
-    step, *rest = steps
-    if step == "*":
-        for entry, inner in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            yield from ((entry, *place) for place in _set_places(inner, rest))
-        return
-    fields = type(holder).model_fields
-    name = next(name for name, field in fields.items() if step in (name, field.alias))
-    value = getattr(holder, name)
-    if rest:
-        yield from ((step, *place) for place in _set_places(value, rest)) if value is not None else ()
-    elif name in holder.model_fields_set and not (value is None and fields[name].default is None):
-        yield (step,)
 
 
 def _keys(spec: Spec) -> Found:
@@ -321,14 +259,10 @@ def _keys(spec: Spec) -> Found:
             hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
             yield place, f"keys: '{key}' is not among the columns{hint}"
             continue
-        changing = (
-            ("track", not column.track),
-            ("nulls", column.nulls != "value"),
-            ("compare", column.compare is not None),
-        )
-        for option, wrong in changing:
-            if wrong:
-                yield ("columns", key, option), f"{option}: '{key}' is a key, which has no changes; remove {option}"
+        for given in walk(column, ("columns", key)):
+            if given.option.on_key == "refused" and given.differs:
+                what = f"'{key}' is a key, which has no changes"
+                yield given.place, f"{given.name}: {what}; remove {given.name}"
         if column.type.startswith(NESTED):
             yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
         if column.type.startswith("CHAR"):
@@ -407,82 +341,34 @@ def _params(spec: Spec) -> Found:
             message = f"'{name}' and '{seen[name.lower()]}' are one param to Spark, which ignores case; rename one"
             yield ("params", name), message
         seen.setdefault(name.lower(), name)
-    for place, read, text in sql_texts(spec):
-        for name in sorted(read(text).params - set(spec.params)):
+    for found in sql_texts(spec):
+        for name in sorted(found.fragment.params - set(spec.params)):
             hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"
-            yield place, f"{place[-1]}: the param :{name} is not declared{hint}"
+            yield found.place, f"{found.name}: the param :{name} is not declared{hint}"
 
 
 def _dates(spec: Spec) -> Found:
-    for place, _, text in sql_texts(spec):
-        for pattern in find_literal_patterns(text):
+    for found in sql_texts(spec):
+        for pattern in find_literal_patterns(found.text):
             if mistake := find_mistake(pattern):
-                option = next(part for part in reversed(place) if isinstance(part, str))
-                yield place, f"{option}: '{pattern}': {mistake}"
-
-
-# What may differ from run to run. A query is read once per run, and may be of the last days. The times of a run and the
-# part of the table that a snapshot covers are the run's; checks and views write no row.
-_OF_A_RUN = {("source", "query"), ("source", "changed_since"), ("snapshot", "taken_at"), ("snapshot", "scope")}
+                yield found.place, f"{found.name}: '{pattern}': {mistake}"
 
 
 def _volatile(spec: Spec) -> Found:
     """Yield expressions that give another value each time: with them, the same batch again would change rows."""
-    for place, read, text in sql_texts(spec):
-        name = read(text).volatile
-        if name is None or place in _OF_A_RUN or place[0] in {"checks", "lookups"}:
+    for found in sql_texts(spec):
+        name, place = found.fragment.volatile, found.place
+        if name is None or found.option.may_vary:
             continue
         if place[0] == "expectations" and spec.expectations[int(place[1])].on_violation == "fail":
             continue  # stops the run, or changes nothing
-        hint = "write columns of the fact"
-        if place[0] != "members":  # whose statements read no param
-            hint = "write a param, which may have it as its default"
+        hint = "write a param, which may have it as its default"
+        if found.option.over is Rows.FACTS:  # the statements of members read no param
+            hint = "write columns of the fact"
         if place[0] == "columns":
             hint = "leave it out; `scdgen history` has the time of each run" if is_clock(name) else "leave it out"
-        option = next(part for part in reversed(place) if isinstance(part, str))
-        yield place, f"{option}: {name} differs from run to run, so that the same batch again would change rows; {hint}"
-
-
-def sql_texts(spec: Spec) -> Iterator[tuple[Location, Callable[[str], sql.Fragment], str]]:
-    """Yield every piece of SQL in a spec: its place, the function that parses it, its text."""
-    source, snapshot = spec.source, spec.snapshot
-    if source.query is not None:
-        yield ("source", "query"), sql.query, source.query
-    for option in ("effective_at", "effective_until", "delete_when", "truncate_when", "sets", "where"):
-        if getattr(source, option) is not None:
-            yield ("source", option), sql.expression, getattr(source, option)
-    if source.changed_since is not None:
-        yield ("source", "changed_since"), sql.expression, source.changed_since
-    for alias, joined in source.join.items():
-        for option in ("valid_from", "valid_to", "where"):
-            if getattr(joined, option) is not None:
-                yield ("source", "join", alias, option), sql.expression, getattr(joined, option)
-    for index, text in enumerate(source.sequence_by):
-        yield ("source", "sequence_by", index), sql.expression, text
-    for name, column in spec.columns.items():
-        if column.expression is not None:
-            yield ("columns", name, "from"), sql.expression, column.expression
-        if column.compare is not None:
-            yield ("columns", name, "compare"), sql.expression, column.compare
-    if snapshot is not None:
-        yield ("snapshot", "taken_at"), sql.expression, snapshot.taken_at
-        if snapshot.scope is not None:
-            yield ("snapshot", "scope"), sql.expression, snapshot.scope
-    for index, check in enumerate(spec.checks):
-        yield ("checks", index, "query"), sql.query, check.query
-    for index, rule in enumerate(spec.expectations):
-        yield ("expectations", index, "expect"), sql.expression, rule.expect
-    for name, lookup in spec.lookups.items():
-        if lookup.query is not None:
-            yield ("lookups", name, "query"), sql.query, lookup.query
-        if lookup.at is not None:
-            yield ("lookups", name, "at"), sql.expression, lookup.at
-        for key, text in lookup.keys.items():
-            yield ("lookups", name, "keys", key), sql.expression, text
-    if inferred := spec.members.inferred:
-        yield ("members", "inferred", "at"), sql.expression, inferred.at
-        for key, text in inferred.keys.items():
-            yield ("members", "inferred", "keys", key), sql.expression, text
+        what = f"{name} differs from run to run, so that the same batch again would change rows"
+        yield place, f"{found.name}: {what}; {hint}"
 
 
 def _names(spec: Spec) -> Found:
@@ -556,9 +442,9 @@ def _lookups(spec: Spec) -> Found:
         names = [name.lower() for name in lookup.shown.values()]
         for name in sorted({name for name in names if names.count(name) > 1}):
             yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
-    for where, read, text in sql_texts(spec):
-        if where[0] == "lookups" and read(text).params:
-            yield where, f"{where[-1]}: reads a param, which a view cannot; write the value"
+    for found in sql_texts(spec):
+        if found.option.file == "lookups.sql" and found.fragment.params:
+            yield found.place, f"{found.name}: reads a param, which a view cannot; write the value"
 
 
 def _expectations(spec: Spec) -> Found:
@@ -622,9 +508,10 @@ def _members(spec: Spec) -> Found:
             if not column.nullable and name not in spec.keys:
                 message = f"inferred: '{name}' is nullable: false, and an inferred member has NULL; leave out nullable"
                 yield ("columns", name, "nullable"), message
-        for where, read, text in sql_texts(spec):
-            if where[0] == "members" and read(text).params:
-                yield where, f"{where[-1]}: reads a param, which infer.sql does not set; write the value"
+        for found in sql_texts(spec):
+            if found.option.file == "infer.sql" and found.fragment.params:
+                what = "reads a param, which infer.sql does not set; write the value"
+                yield found.place, f"{found.name}: {what}"
 
 
 def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
@@ -652,7 +539,7 @@ def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
 
 
 RULES: tuple[Callable[[Spec], Found], ...] = (
-    _source, _schema, _snapshot, _partial, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
+    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
     _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
 )  # fmt: skip
 

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from scdgen import render
+from scdgen import Spec, render
 from scdgen.cli.main import main
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.render import Compiler
+from scdgen.spec.model import find_model
+from scdgen.spec.option import NEW_ROWS, option_of
 from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
@@ -143,18 +146,25 @@ def test_table_from_before_the_layout_has_none() -> None:
     )
 
 
-# Options whose change does not affect stored rows.
-NEW_ROWS_ONLY = {
-    "target", "description", "source.sequence_by", "columns.name.comment", "schema_evolution", "bad_rows", "conflicts",
-    "params", "checks", "views.current", "views.as_of", "overlays", "lookups", "stream", "late_arriving",
-    "snapshot.taken_at", "snapshot.scope", "snapshot.allow_empty", "snapshot.max_deleted", "source.format",
-    "source.options", "source.schema", "source.changed_since",
-}  # fmt: skip
+def is_of_new_rows(option: str) -> bool:
+    """Whether an option, or the one that it is a part of, says that its change does not affect stored rows."""
+    found: type[BaseModel] | None = Spec
+    for step in option.split("."):
+        if found is None:
+            return False
+        fields = {field.alias or name: field for name, field in found.model_fields.items()}
+        if step in fields:
+            if option_of(fields[step]).stored == NEW_ROWS:
+                return True
+            found, _ = find_model(fields[step].annotation)
+    return False
+
+
 PAIRS = [
     (kind, option, value)
     for kind, listed in VARIATIONS.items()
     for option, value in listed
-    if option not in NEW_ROWS_ONLY and (option, value) != ("on_delete", "ignore") and ":since" not in str(value)
+    if not is_of_new_rows(option) and (option, value) != ("on_delete", "ignore") and ":since" not in str(value)
 ]
 
 
@@ -163,7 +173,8 @@ def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: 
     """In both directions; an option without effect in the base gives no line."""
     after = changed(BASES[kind], option, value)
     there, back = explained(BASES[kind], after), explained(after, BASES[kind])
-    name = {"source.query": "source", "source.path": "source", "source.table": "source"}.get(option, option)
+    places = ("query", "path", "table", "format", "options")
+    name = "source" if option in {f"source.{place}" for place in places} else option
     name = "history.deleted" if option == "on_delete" else name
     if option in {"columns.bucket", "updated_at", "source.delete_when", "source.effective_at"}:
         name = option.rsplit(".", 1)[0]
@@ -236,6 +247,14 @@ def test_equivalent_sql_is_not_a_change(option: str, value: str, same: str) -> N
     assert explained(before, after) == [] and explained(after, before) == []
     assert len(explained(BASES["2c"], before)) == 1
     assert all("\n" not in line for line in explained(BASES["2c"], before)), "a line per option"
+
+
+def test_mapping_is_shown_as_a_spec_has_it() -> None:
+    keys = {"region": "zone", "id": "customer_id"}
+    (line,) = explained(BASES["2j"], changed(BASES["2j"], "source.join.a.keys", keys))
+    assert line.startswith(
+        "source.join.a.keys: region: region, id: customer_id -> region: zone, id: customer_id: stored versions are"
+    )
 
 
 @pytest.mark.parametrize(
