@@ -1,4 +1,4 @@
-"""SQL lives in templates: the Python files that still have SQL in strings, and the number of those strings."""
+"""SQL lives in the text of templates: where it is still in strings, of Python and of Jinja, and the number of those."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from jinja2 import nodes
+
+from scdgen.patterns.render import environment
 from tests.conftest import ROOT
 
 # File -> number of strings with SQL keywords; scdgen/sql is exempt. The numbers only shrink: a query belongs in a
@@ -61,6 +64,64 @@ ALLOWED = {
     "spec/model.py": 4,
     "spec/reference.py": 1,
 }
+# Template -> number of strings with SQL keywords in its expressions and tags. They only shrink: what is always written
+# belongs in the text, with the parts that depend on the spec in between.
+IN_JINJA = {
+    "_checks.sql.j2": 4,
+    "_macros.sql.j2": 33,
+    "_plan.sql.j2": 5,
+    "bad_values.sql.j2": 1,
+    "check_all.sql.j2": 12,
+    "checks.sql.j2": 1,
+    "create.sql.j2": 1,
+    "diagnose.sql.j2": 1,
+    "diff_run.sql.j2": 3,
+    "diff_times.sql.j2": 9,
+    "given.sql.j2": 8,
+    "infer.sql.j2": 6,
+    "lookups.sql.j2": 29,
+    "migrate.sql.j2": 1,
+    "rejects.sql.j2": 2,
+    "scd0/merge.sql.j2": 2,
+    "scd0/plan.sql.j2": 2,
+    "scd0/rows.sql.j2": 3,
+    "scd1/_rows.sql.j2": 37,
+    "scd1/_when.sql.j2": 1,
+    "scd1/merge.sql.j2": 14,
+    "scd1/plan.sql.j2": 19,
+    "scd1/snapshot.sql.j2": 9,
+    "scd2/changes.sql.j2": 56,
+    "scd2/counts.sql.j2": 4,
+    "scd2/merge.sql.j2": 7,
+    "scd2/plan.sql.j2": 13,
+    "scd2/snapshot.sql.j2": 54,
+    "scd2/versions.sql.j2": 24,
+    "show.sql.j2": 3,
+    "source_counts.sql.j2": 3,
+    "source_types.sql.j2": 5,
+    "unknown.sql.j2": 2,
+    "views.sql.j2": 23,
+}
+# Template -> number of lines that are longer than a reader's screen. They only shrink.
+LONG_LINES = {
+    "_macros.sql.j2": 7,
+    "_plan.sql.j2": 1,
+    "check_all.sql.j2": 2,
+    "diff_times.sql.j2": 1,
+    "lookups.sql.j2": 2,
+    "plan_rows.sql.j2": 1,
+    "plan_sample.sql.j2": 1,
+    "rejects.sql.j2": 1,
+    "scd1/_rows.sql.j2": 5,
+    "scd1/plan.sql.j2": 4,
+    "scd1/snapshot.sql.j2": 2,
+    "scd2/changes.sql.j2": 12,
+    "scd2/merge.sql.j2": 6,
+    "scd2/snapshot.sql.j2": 12,
+    "scd2/versions.sql.j2": 5,
+    "views.sql.j2": 3,
+}
+WIDTH = 150
 KEYWORDS = re.compile(
     r"\b(SELECT|FROM|WHERE|GROUP BY|ORDER BY|PARTITION BY|HAVING|JOIN|UNION|WINDOW|OVER|LATERAL|MERGE|WHEN|THEN|CASE|"
     r"END|CAST|TRY_CAST|COALESCE|STRUCT|ARRAY|MAP|INTERVAL|COUNT|COUNT_IF|MIN|MAX|IS NULL|IS NOT NULL|AND|OR|NOT|AS|ON|"
@@ -101,3 +162,32 @@ def test_sql_is_recognised(tmp_path: Path) -> None:
         '"""SELECT."""\ndef f(a):\n    """FROM."""\n    return f"SELECT {a} FROM t", "select", "x IS NULL"\n'
     )
     assert [text for text in literals(file) if KEYWORDS.search(text)] == ["x IS NULL", "SELECT ", " FROM t"]
+
+
+def templates() -> Iterator[tuple[str, str]]:
+    """The name and the text of each template of SQL."""
+    for path in sorted((ROOT / "templates").rglob("*.sql.j2")):
+        yield path.relative_to(ROOT / "templates").as_posix(), path.read_text()
+
+
+def in_jinja(text: str) -> list[str]:
+    """The strings with SQL in the expressions and tags of a template."""
+    strings = (node.value for node in environment().parse(text).find_all(nodes.Const) if isinstance(node.value, str))
+    return [string for string in strings if KEYWORDS.search(string)]
+
+
+def test_sql_in_jinja_strings_only_shrinks() -> None:
+    counts = {name: len(in_jinja(text)) for name, text in templates()}
+    assert {name: count for name, count in counts.items() if count} == IN_JINJA, (
+        "write the SQL as text of the template; a smaller number is lowered here"
+    )
+
+
+def test_sql_in_jinja_is_recognised() -> None:
+    text = "SELECT {{ 'a AS b' if ctx.c == 'and' }}{% set d = 'FROM ' ~ e %}{% filter joined('ON') %}AND{% endfilter %}"
+    assert in_jinja(text) == ["a AS b", "FROM ", "ON"]
+
+
+def test_long_lines_of_templates_only_shrink() -> None:
+    counts = {name: sum(len(line) > WIDTH for line in text.splitlines()) for name, text in templates()}
+    assert {name: count for name, count in counts.items() if count} == LONG_LINES
