@@ -13,7 +13,7 @@ from typing import Literal
 from scdgen import sql
 from scdgen.spec.model import Column, Spec
 from scdgen.sql.comparison import comparable
-from scdgen.sql.layout import named_as
+from scdgen.sql.layout import named_as, parts_of
 from scdgen.sql.tokens import with_column
 from scdgen.sql.types import NESTED
 
@@ -170,8 +170,8 @@ def cast(expression: str, to: str) -> str:
     return f"CAST({expression} AS {to})"
 
 
-def struct(parts: Iterable[str]) -> str:
-    """Combine several values into one, for a single NULL-safe comparison."""
+def struct(parts: str | Iterable[str]) -> str:
+    """Combine several values, or a list of them as SQL, into one, for a single NULL-safe comparison."""
     return wrapped("STRUCT", parts)
 
 
@@ -184,7 +184,7 @@ def named(fields: Iterable[tuple[str, str]]) -> str:
     return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
 
 
-def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
+def wrapped(function: str, parts: str | Iterable[str], width: int = 90) -> str:
     """Lay out a call on one line, or on as many as its arguments fill.
 
     >>> wrapped("F", ["a", "b"])
@@ -196,7 +196,7 @@ def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
         cccc
     )
     """
-    listed = list(parts)
+    listed = parts_of(parts)
     line = f"{function}({', '.join(listed)})"
     if len(line) <= width:
         return line

@@ -41,6 +41,11 @@ class Read:
     folds: bool = False
     firsts: frozenset[str] = frozenset()
 
+    @property
+    def relation(self) -> str:
+        """Return what the rows are read from: the table, or the step in which equal neighbours are one."""
+        return "folded" if self.folds else self.target
+
 
 @dataclass(frozen=True)
 class Overlay:
@@ -95,22 +100,56 @@ class Views(Facts, template="views.sql.j2"):
 
 
 @dataclass(frozen=True)
+class LookupKey:
+    """A key of a lookup."""
+
+    name: str
+    """The quoted column of the table."""
+    type: str
+    """The type of the column."""
+    fact: str
+    """The expression over the fact that is compared with it."""
+    alias: str
+    """The name of the column in the view's join, which no fact has."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the key is a text, so that the fact is compared as one."""
+        return self.type == "STRING" or self.type.startswith("VARCHAR")
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the key is binary, as the fact has to be."""
+        return self.type == "BINARY"
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the key is neither, so that the fact may be a text that is not written like it."""
+        return not (self.is_text or self.is_binary)
+
+
+@dataclass(frozen=True)
 class Lookup:
     """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
 
-    ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, its type, expression over the
-    fact), ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the
-    time before it. ``unknown`` selects the version that a fact without one has, if there is such a version.
+    ``at`` is the time of a fact, ``None`` for the open version; ``columns`` are (column, its name in the view).
+    ``extends_first``: the first version of a key also covers the time before it. ``unknown`` selects the version that
+    a fact without one has, if there is such a version.
     """
 
     view: str
     facts: str
     is_query: bool
     at: str | None
-    keys: tuple[tuple[str, str, str], ...]
+    keys: tuple[LookupKey, ...]
     columns: tuple[tuple[str, str], ...]
     extends_first: bool
     unknown: str | None
+
+    @property
+    def has_typed_keys(self) -> bool:
+        """Whether a fact may be a text that is not written like the key."""
+        return any(key.is_typed for key in self.keys)
 
 
 @dataclass(frozen=True)
@@ -132,7 +171,10 @@ class Lookups(Facts, template="lookups.sql.j2"):
                 else sql.query(lookup.query or "").text,
                 is_query=lookup.query is not None,
                 at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
-                keys=tuple((sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key])) for key in spec.keys),
+                keys=tuple(
+                    LookupKey(sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key]), f"_scd_key_{number}")
+                    for number, key in enumerate(spec.keys, 1)
+                ),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",
                 unknown=source.unknown_key(spec) if lookup.missing == "unknown" else None,

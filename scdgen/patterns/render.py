@@ -31,6 +31,7 @@ from scdgen.patterns.facts import Facts
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, remark, same, spread, when
+from scdgen.sql.tokens import split_conditions
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ FILTERS = {
     "all_of": all_of,
     "assigned": assigned,
     "equal": equal,
+    "conditions": split_conditions,
     "fill": fill,
     "joined": joined,
     "literal": text_literal,

@@ -1,4 +1,7 @@
-"""Lay out lists and long expressions in the generated SQL: on one line if they fit, else on several."""
+"""Lay out lists and long expressions in the generated SQL: on one line if they fit, else on several.
+
+A list is given as its parts, or as SQL with commas or AND between them, so that a template can write it as text.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,21 @@ import textwrap
 from collections.abc import Iterable
 
 from scdgen.sql.expression import CONTROL
+from scdgen.sql.tokens import split_conditions, split_list
 
 WIDTH = 120
 
 
-def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
+def parts_of(listed: str | Iterable[str]) -> list[str]:
+    """Return the parts of a list that is given as such, or as SQL with commas.
+
+    >>> parts_of("a, f(b, c)"), parts_of(("a", "b"))
+    (['a', 'f(b, c)'], ['a', 'b'])
+    """
+    return split_list(listed) if isinstance(listed, str) else list(listed)
+
+
+def spread(parts: str | Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
     """Lay out a list between a head and a tail, indented: on one line if it fits, else on several.
 
     >>> print(spread(["a", "b"], "SELECT "))
@@ -21,7 +34,7 @@ def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) ->
             MAX(b) AS c,
             d
     """
-    listed, pad = list(parts), " " * by
+    listed, pad = parts_of(parts), " " * by
     line = f"{pad}{head}{', '.join(listed)}{tail}"
     plain = len(listed) == 1 or not any("(" in part for part in listed)
     if plain and "\n" not in line and len(line) <= WIDTH - 4:
@@ -30,7 +43,7 @@ def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) ->
     return (f"{pad}{head.rstrip()}\n" if head else "") + rows + (f"\n{pad}{tail}" if tail else "")
 
 
-def fill(parts: Iterable[str], by: int = 4) -> str:
+def fill(parts: str | Iterable[str], by: int = 4) -> str:
     """Fill lines with a list; a CASE, a call, and a value named with AS get a line each.
 
     >>> print(fill(["a", "b", "b + 1 AS c", "d"], by=0))
@@ -38,7 +51,7 @@ def fill(parts: Iterable[str], by: int = 4) -> str:
     b + 1 AS c,
     d
     """
-    listed, pad = list(parts), " " * by
+    listed, pad = parts_of(parts), " " * by
     lines: list[str] = []
     fills = False
     for number, part in enumerate(listed, 1):
@@ -106,7 +119,7 @@ def named_as(value: str, name: str) -> str:
     return f"{value}\n    AS {name}" if "\n" in value else f"{value} AS {name}"
 
 
-def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
+def joined(conditions: str | Iterable[str], word: str = "ON", by: int = 4) -> str:
     """Join conditions after a keyword: on one line if they fit, else a line per condition.
 
     >>> print(joined(["t.a = s.a", "t.b = s.b"]))
@@ -116,7 +129,8 @@ def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
             AND b = 2
             OR b = 3
     """
-    listed, pad = list(conditions), " " * by
+    listed = split_conditions(conditions) if isinstance(conditions, str) else list(conditions)
+    pad = " " * by
     line = f"{pad}{word} {' AND '.join(listed)}"
     if "\n" not in line and len(line) <= WIDTH - 4:
         return line
