@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scdgen import sql
-from scdgen.spec.model import Column, Spec
+from scdgen.spec.model import Spec
 from scdgen.sql.comparison import comparable
 from scdgen.sql.layout import named_as, parts_of
 from scdgen.sql.tokens import with_column
@@ -80,18 +80,14 @@ class Field:
         return f"IF({self.is_set}, STRUCT({self.comparable}), NULL)" if self.partial else self.comparable
 
     @property
+    def is_given(self) -> bool:
+        """Whether every row gives the column: none leaves it out, and a NULL is a value."""
+        return self.nulls == "value" and not self.partial
+
+    @property
     def is_converted(self) -> bool:
         """Whether two values of the column are compared in another form, which does not give the value back."""
         return self.comparable != self.name
-
-
-def field_of(spec: Spec, name: str) -> Field:
-    """Return a column of the spec for the templates."""
-    column: Column = spec.columns[name]
-    is_key = name in spec.keys
-    tracked = column.track and not is_key
-    compare = sql.expression(column.compare).text if column.compare else None
-    return Field(sql.quote(name), column.type, is_key, tracked, column.nulls, column.merge, compare)
 
 
 def names_of(fields: Iterable[Field]) -> list[str]:

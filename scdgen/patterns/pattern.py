@@ -14,7 +14,7 @@ from typing import ClassVar
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
-from scdgen.patterns.columns import Field, Target, cast, field_of
+from scdgen.patterns.columns import Field, Target, cast
 from scdgen.patterns.facts import Facts, Head, PlanFacts, PlanShape
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.words import REFRESHED, Counts
@@ -82,7 +82,7 @@ class Views(Facts, template="views.sql.j2"):
         named = (spec.views.current, spec.views.as_of, spec.views.overlay)
         current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
         overlays = (
-            Overlay(sql.quote(name), kind, field_of(spec, column))
+            Overlay(sql.quote(name), kind, source.field_of(spec, column))
             for name, chosen in spec.overlays.items()
             for kind, column in chosen.given
         )

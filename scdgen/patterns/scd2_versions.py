@@ -27,6 +27,8 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     in_partitions: tuple[str, ...]
     conflict: str
     overlap: str
+    counted: bool = False
+    """Whether the last step also says which keys are known and live, to count what happens to them."""
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Versions:

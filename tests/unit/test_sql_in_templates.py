@@ -68,7 +68,7 @@ ALLOWED = {
 # belongs in the text, with the parts that depend on the spec in between.
 IN_JINJA = {
     "_checks.sql.j2": 4,
-    "_macros.sql.j2": 35,
+    "_macros.sql.j2": 37,
     "_plan.sql.j2": 5,
     "bad_values.sql.j2": 1,
     "check_all.sql.j2": 12,
@@ -89,7 +89,8 @@ IN_JINJA = {
     "scd1/merge.sql.j2": 14,
     "scd1/plan.sql.j2": 19,
     "scd1/snapshot.sql.j2": 9,
-    "scd2/changes.sql.j2": 56,
+    "scd2/_late.sql.j2": 1,
+    "scd2/changes.sql.j2": 2,
     "scd2/counts.sql.j2": 4,
     "scd2/merge.sql.j2": 7,
     "scd2/plan.sql.j2": 13,
@@ -113,7 +114,7 @@ LONG_LINES = {
     "scd1/_rows.sql.j2": 5,
     "scd1/plan.sql.j2": 4,
     "scd1/snapshot.sql.j2": 2,
-    "scd2/changes.sql.j2": 12,
+    "scd2/changes.sql.j2": 1,
     "scd2/merge.sql.j2": 6,
     "scd2/snapshot.sql.j2": 12,
     "scd2/versions.sql.j2": 5,

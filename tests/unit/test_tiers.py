@@ -62,7 +62,6 @@ NEVER = {
     "scd1/merge.sql.j2: {% if batch.stored %} (else)",
     "scd1/plan.sql.j2: {% if batch.combines or batch.stored %} (else)",
     'scd1/snapshot.sql.j2: COALESCE(n.{{ key }}, o.{{ key }}) AS {{ key }}{{ "," if not (inline else)',
-    'scd2/changes.sql.j2: {{ m.listed(columns + sets + kept_sequence + ["_scd_deleted" (inline if)',
     'scd2/merge.sql.j2: SELECT {{ "/*+ BROADCAST(staged) */ " if ctx.broadcasts }}*  (inline if)',
     "scd2/snapshot.sql.j2: {% if ctx.corrects_values %} (else)",
     "scd2/snapshot.sql.j2: {{ \"IF(_scd_action = 'correct', \" ~ (\"IF(_scd_again IS NOT N (inline else)'",
