@@ -54,6 +54,10 @@ class Field:
         """Return :meth:`judged` with the column's name, for a struct."""
         return self.compared(value) if self.compare is None else named_as(self.judged(value), self.name)
 
+    def called(self, value: str) -> str:
+        """Return a value with the column's name, unless it is a column of that name."""
+        return _called(self.name, value)
+
     @property
     def state(self) -> str:
         """Return the column in the form that distinguishes two versions, for a struct."""
@@ -177,7 +181,11 @@ def named(fields: Iterable[tuple[str, str]]) -> str:
     >>> named([("a", "t.a"), ("b", "LEAST(t.b, s.b)")])
     'STRUCT(t.a, LEAST(t.b, s.b) AS b)'
     """
-    return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
+    return struct(_called(name, text) for name, text in fields)
+
+
+def _called(name: str, text: str) -> str:
+    return text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}"
 
 
 def wrapped(function: str, parts: str | Iterable[str], width: int = 90) -> str:

@@ -189,6 +189,11 @@ class VersionSteps(Facts):
         return values_of(self.fields)
 
     @property
+    def current(self) -> tuple[str, ...]:
+        """Return the conditions on a current version (``t``): it is open, and not the mark of a delete."""
+        return (self.history.times.is_open(), *([f"NOT t.{self.deleted}"] if self.marks else []))
+
+    @property
     def judged(self) -> tuple[Field, ...]:
         """Return the columns of which an expression, not the value itself, shows whether they change."""
         return tuple(field for field in self.fields if field.compare is not None)

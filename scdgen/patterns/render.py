@@ -30,7 +30,7 @@ from scdgen.patterns.columns import aliased, equal, named, struct
 from scdgen.patterns.facts import Facts
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
-from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, remark, same, spread, when
+from scdgen.sql.layout import all_of, all_true, assigned, commented, fill, joined, named_as, remark, same, spread, when
 from scdgen.sql.tokens import split_conditions
 
 
@@ -101,6 +101,7 @@ class _OwnFolder(FileSystemLoader):
 FILTERS = {
     "aliased": aliased,
     "all_of": all_of,
+    "all_true": all_true,
     "assigned": assigned,
     "equal": equal,
     "conditions": split_conditions,

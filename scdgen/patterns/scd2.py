@@ -216,7 +216,7 @@ class Scd2(Pattern):
             on=merge.on,
             place=(*keys, "_scd_start"),
             changing=merge.updated,
-            current=(merge.times.is_open(), *([f"NOT t.{deleted}"] if deleted else [])),
+            current=merge.staging.current,
             groups=("_scd_action", "_scd_deletes"),
             late=late,
             inferred=merge.staging.inferred,

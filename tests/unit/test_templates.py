@@ -99,10 +99,14 @@ MACRO_FILES = {
     "scd1/_rows.sql.j2",
     "scd2/_bounds.sql.j2",
     "scd2/_compare.sql.j2",
+    "scd2/_corrections.sql.j2",
     "scd2/_deletes.sql.j2",
+    "scd2/_extract.sql.j2",
+    "scd2/_fill.sql.j2",
     "scd2/_given.sql.j2",
     "scd2/_inferred.sql.j2",
     "scd2/_late.sql.j2",
+    "scd2/_sequence.sql.j2",
     "scd2/_untracked.sql.j2",
 }
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input

@@ -62,9 +62,11 @@ NEVER = {
     "scd1/merge.sql.j2: {% if batch.stored %} (else)",
     "scd1/plan.sql.j2: {% if batch.combines or batch.stored %} (else)",
     'scd1/snapshot.sql.j2: COALESCE(n.{{ key }}, o.{{ key }}) AS {{ key }}{{ "," if not (inline else)',
+    'scd2/_corrections.sql.j2: {{ before(field) }}{% if field.nulls == "fill" %} AS {{ fiel (if)',
+    "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)",
+    "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)'",
+    "scd2/_sequence.sql.j2: {% elif extract.corrects_values and extract.own_time %} (if)",
     'scd2/merge.sql.j2: SELECT {{ "/*+ BROADCAST(staged) */ " if ctx.broadcasts }}*  (inline if)',
-    "scd2/snapshot.sql.j2: {% if ctx.corrects_values %} (else)",
-    "scd2/snapshot.sql.j2: {{ \"IF(_scd_action = 'correct', \" ~ (\"IF(_scd_again IS NOT N (inline else)'",
     "views.sql.j2: {% do found.append(changed) if changed not in found %} (inline else)",
     'views.sql.j2: {% set at = "_scd_at" if ctx.hides_at else "at" %} (inline if)',
 }
