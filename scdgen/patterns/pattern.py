@@ -94,6 +94,22 @@ class Views(Facts, template="views.sql.j2"):
         return any((self.current, self.as_of, self.overlay))
 
     @property
+    def changes(self) -> tuple[Overlay, ...]:
+        """Return the overlays that need the changes of a column, one for each that is found."""
+        found = {column.carried: column for column in self.overlays if column.kind in {"previous", "since"}}
+        return tuple(found.values())
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether an overlay depends on the versions up to its own."""
+        return any(column.kind != "current" for column in self.overlays)
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether an overlay depends on all versions of the key."""
+        return any(column.kind == "current" for column in self.overlays)
+
+    @property
     def hides_at(self) -> bool:
         """Whether a column would hide the parameter ``at``."""
         return "at" in map(str.casefold, self.read.columns)

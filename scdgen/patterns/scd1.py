@@ -119,6 +119,17 @@ class Scd1Batch:
         return (*(field.comparable for field in self.ordered), *sets) or self.keys
 
     @property
+    def place(self) -> tuple[str, ...]:
+        """Return what orders the rows of a key: the time, then the sequence."""
+        return (*(("_scd_at",) if self.has_time else ()), *self.rows.sequence)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Return the columns of the rows that are left when a row has emptied the table."""
+        sets = ("_scd_sets",) if self.partial else ()
+        return (*names_of(self.fields), *sets, *self.place, "_scd_deleted")
+
+    @property
     def combines(self) -> bool:
         """Whether the rows of a key are merged column by column."""
         return self.partial or any(field.merge != "last" for field in self.fields)

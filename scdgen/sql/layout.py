@@ -23,6 +23,15 @@ def parts_of(listed: str | Iterable[str]) -> list[str]:
     return split_list(listed) if isinstance(listed, str) else list(listed)
 
 
+def conditions_of(listed: str | Iterable[str]) -> list[str]:
+    """Return conditions that are given as such, or as SQL with AND between them.
+
+    >>> conditions_of("a = 1 AND (b OR c)"), conditions_of(("a", "b"))
+    (['a = 1', '(b OR c)'], ['a', 'b'])
+    """
+    return split_conditions(listed) if isinstance(listed, str) else list(listed)
+
+
 def spread(parts: str | Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
     """Lay out a list between a head and a tail, indented: on one line if it fits, else on several.
 
@@ -129,7 +138,7 @@ def joined(conditions: str | Iterable[str], word: str = "ON", by: int = 4) -> st
             AND b = 2
             OR b = 3
     """
-    listed = split_conditions(conditions) if isinstance(conditions, str) else list(conditions)
+    listed = conditions_of(conditions)
     pad = " " * by
     line = f"{pad}{word} {' AND '.join(listed)}"
     if "\n" not in line and len(line) <= WIDTH - 4:
@@ -164,12 +173,12 @@ def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
     return [f"{name} = {alias}.{name}" for name in names]
 
 
-def all_of(parts: Iterable[str]) -> str:
+def all_of(parts: str | Iterable[str]) -> str:
     """Join WHEN and its conditions: on one line if they fit, else a line per condition.
 
     >>> all_of(["WHEN MATCHED", "s.a > 1"])
     'WHEN MATCHED AND s.a > 1'
     """
-    listed = list(parts)
+    listed = conditions_of(parts)
     line = " AND ".join(listed)
     return line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(listed)

@@ -97,6 +97,7 @@ MACRO_FILES = {
     "_page.html.j2",
     "_plan.sql.j2",
     "scd1/_rows.sql.j2",
+    "scd1/_when.sql.j2",
     "scd2/_bounds.sql.j2",
     "scd2/_compare.sql.j2",
     "scd2/_corrections.sql.j2",

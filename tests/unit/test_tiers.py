@@ -57,7 +57,8 @@ NEVER = {
     "lookups.sql.j2: {% if lookup.is_query %} (if)",
     "rejects.sql.j2: {% if ctx.schema %} (else)",
     'rejects.sql.j2: {{ ctx.rules | length }}{{ "," if ctx.rules }} (inline else)',
-    'scd1/changes.sql.j2: {% set place = ((["_scd_at"] if batch.has_time else []) + ba (inline else)',
+    "scd1/_rows.sql.j2: {% if columns %}{{ columns | struct }} AS _scd_given{% endif (else)",
+    "scd1/_rows.sql.j2: {%- elif batch.updated_at %}{{ extreme(batch) }}(_scd_at) (if)",
     "scd1/merge.sql.j2: {% elif batch.stored %} (else)",
     "scd1/merge.sql.j2: {% if batch.stored %} (else)",
     "scd1/plan.sql.j2: {% if batch.combines or batch.stored %} (else)",
@@ -67,7 +68,6 @@ NEVER = {
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)'",
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values and extract.own_time %} (if)",
     'scd2/merge.sql.j2: SELECT {{ "/*+ BROADCAST(staged) */ " if ctx.broadcasts }}*  (inline if)',
-    "views.sql.j2: {% do found.append(changed) if changed not in found %} (inline else)",
     'views.sql.j2: {% set at = "_scd_at" if ctx.hides_at else "at" %} (inline if)',
 }
 # Options that they do not have -> the tests of `make test` that do.
