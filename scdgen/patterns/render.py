@@ -33,6 +33,7 @@ from scdgen.sql.expression import quote, text_literal
 from scdgen.sql.layout import (
     all_of,
     all_true,
+    any_true,
     assigned,
     commented,
     fill,
@@ -115,6 +116,7 @@ FILTERS = {
     "aliased": aliased,
     "all_of": all_of,
     "all_true": all_true,
+    "any_true": any_true,
     "assigned": assigned,
     "equal": equal,
     "conditions": split_conditions,

@@ -155,6 +155,15 @@ def all_true(conditions: Iterable[str]) -> str:
     return " AND ".join(conditions)
 
 
+def any_true(conditions: Iterable[str]) -> str:
+    """Join conditions of which one is enough, on one line.
+
+    >>> any_true(["a = 1", "b = 2"])
+    'a = 1 OR b = 2'
+    """
+    return " OR ".join(conditions)
+
+
 def negated(condition: str) -> str:
     """Negate a condition.
 

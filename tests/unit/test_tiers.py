@@ -42,14 +42,14 @@ LONG = {
 }
 # Branches that none of these specs takes: a text that another command renders, or what no case and no seed has.
 NEVER = {
-    '_macros.sql.j2: FROM {{ table.table }}{{ " AS " ~ table.alias if table.named (inline if)',
+    "_macros.sql.j2: FROM {{ table.table }}{% if table.named %} AS {{ table.alias (if)",
     "_macros.sql.j2: {% for name, type, text in keys %} (for)",
     "_macros.sql.j2: {% macro action(times) -%} (macro action)",
     "_macros.sql.j2: {% macro neighbours(relation, keys, times) %} (macro neighbours)",
     "_macros.sql.j2: {% macro of_key(keys, conditions) %} (macro of_key)",
-    '_macros.sql.j2: {% set relation = session.rows.relation ~ (" AS " ~ session. (inline if)',
     "_macros.sql.j2: {{ all | fill(by) if all }} (inline else)",
-    '_plan.sql.j2: _scd_action{{ " AS " ~ shape.action_label if shape.action_la (inline else)',
+    "_macros.sql.j2: {{ session.rows.relation }}{% if session.rows.join %} AS {{  (if)",
+    '_plan.sql.j2: _scd_action{% if shape.action_label != "_scd_action" %} AS { (else)',
     "checks.sql.j2: {% if not loop.last %} (if)",
     "create.sql.j2: {% if ctx.schema %} (else)",
     "lookups.sql.j2: {% elif key.is_binary %} (if)",
