@@ -189,11 +189,6 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     columns: tuple[str, ...]
 
     @property
-    def steps(self) -> str:
-        """Return the template of the steps."""
-        return self.staging.template
-
-    @property
     def reads_snapshot(self) -> bool:
         """Whether the source is a full extract."""
         return isinstance(self.staging, Scd1Snapshot)

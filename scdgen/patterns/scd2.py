@@ -56,11 +56,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     broadcasts: bool = False
 
     @property
-    def steps(self) -> str:
-        """Return the template of the steps."""
-        return self.staging.template
-
-    @property
     def deletes(self) -> str:
         """Return the effect of a delete, or of a key missing from an extract: ``mark``, ``close`` or ``none``."""
         staging = self.staging

@@ -47,7 +47,6 @@ NEVER = {
     "_macros.sql.j2: {% macro action(times) -%} (macro action)",
     "_macros.sql.j2: {% macro neighbours(relation, keys, times) %} (macro neighbours)",
     "_macros.sql.j2: {% macro of_key(keys, conditions) %} (macro of_key)",
-    "_macros.sql.j2: {{ all | fill(by) if all }} (inline else)",
     "_macros.sql.j2: {{ session.rows.relation }}{% if session.rows.join %} AS {{  (if)",
     '_plan.sql.j2: _scd_action{% if shape.action_label != "_scd_action" %} AS { (else)',
     "checks.sql.j2: {% if not loop.last %} (if)",
