@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scdgen import sql
-from scdgen.spec.model import Column, Spec
+from scdgen.spec.model import Spec
 from scdgen.sql.comparison import comparable
-from scdgen.sql.layout import named_as
+from scdgen.sql.layout import named_as, parts_of
 from scdgen.sql.tokens import with_column
 from scdgen.sql.types import NESTED
 
@@ -54,6 +54,10 @@ class Field:
         """Return :meth:`judged` with the column's name, for a struct."""
         return self.compared(value) if self.compare is None else named_as(self.judged(value), self.name)
 
+    def called(self, value: str) -> str:
+        """Return a value with the column's name, unless it is a column of that name."""
+        return _called(self.name, value)
+
     @property
     def state(self) -> str:
         """Return the column in the form that distinguishes two versions, for a struct."""
@@ -80,18 +84,14 @@ class Field:
         return f"IF({self.is_set}, STRUCT({self.comparable}), NULL)" if self.partial else self.comparable
 
     @property
+    def is_given(self) -> bool:
+        """Whether every row gives the column: none leaves it out, and a NULL is a value."""
+        return self.nulls == "value" and not self.partial
+
+    @property
     def is_converted(self) -> bool:
         """Whether two values of the column are compared in another form, which does not give the value back."""
         return self.comparable != self.name
-
-
-def field_of(spec: Spec, name: str) -> Field:
-    """Return a column of the spec for the templates."""
-    column: Column = spec.columns[name]
-    is_key = name in spec.keys
-    tracked = column.track and not is_key
-    compare = sql.expression(column.compare).text if column.compare else None
-    return Field(sql.quote(name), column.type, is_key, tracked, column.nulls, column.merge, compare)
 
 
 def names_of(fields: Iterable[Field]) -> list[str]:
@@ -170,8 +170,8 @@ def cast(expression: str, to: str) -> str:
     return f"CAST({expression} AS {to})"
 
 
-def struct(parts: Iterable[str]) -> str:
-    """Combine several values into one, for a single NULL-safe comparison."""
+def struct(parts: str | Iterable[str]) -> str:
+    """Combine several values, or a list of them as SQL, into one, for a single NULL-safe comparison."""
     return wrapped("STRUCT", parts)
 
 
@@ -181,10 +181,14 @@ def named(fields: Iterable[tuple[str, str]]) -> str:
     >>> named([("a", "t.a"), ("b", "LEAST(t.b, s.b)")])
     'STRUCT(t.a, LEAST(t.b, s.b) AS b)'
     """
-    return struct(text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}" for name, text in fields)
+    return struct(_called(name, text) for name, text in fields)
 
 
-def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
+def _called(name: str, text: str) -> str:
+    return text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}"
+
+
+def wrapped(function: str, parts: str | Iterable[str], width: int = 90) -> str:
     """Lay out a call on one line, or on as many as its arguments fill.
 
     >>> wrapped("F", ["a", "b"])
@@ -196,7 +200,7 @@ def wrapped(function: str, parts: Iterable[str], width: int = 90) -> str:
         cccc
     )
     """
-    listed = list(parts)
+    listed = parts_of(parts)
     line = f"{function}({', '.join(listed)})"
     if len(line) <= width:
         return line

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeVar
 from scdgen import sql
 from scdgen.errors import printable
 from scdgen.patterns import source, variables
-from scdgen.patterns.columns import Field, Target, field_of, names_of
+from scdgen.patterns.columns import Field, Target, names_of
 from scdgen.patterns.history import History
 from scdgen.patterns.refusals import refusal, refuse_rows
 from scdgen.patterns.rows import Expected, Rows, read_rows
@@ -149,6 +149,16 @@ class VersionSteps(Facts):
     history: History
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that come from a source row."""
+        return tuple(names_of(self.fields))
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Return the columns that are not keys, in a form that ``<=>`` accepts."""
+        return tuple(field.comparable for field in self.values)
+
+    @property
     def action(self) -> str | None:
         """Return the column with the action of a version, if the spec has it."""
         return self.history.columns.get("action")
@@ -177,6 +187,11 @@ class VersionSteps(Facts):
     def values(self) -> tuple[Field, ...]:
         """Return the columns that are not keys."""
         return values_of(self.fields)
+
+    @property
+    def current(self) -> tuple[str, ...]:
+        """Return the conditions on a current version (``t``): it is open, and not the mark of a delete."""
+        return (self.history.times.is_open(), *([f"NOT t.{self.deleted}"] if self.marks else []))
 
     @property
     def judged(self) -> tuple[Field, ...]:
@@ -321,13 +336,12 @@ class Evolve(Facts, template="evolve.sql.j2"):
 
 def fields_of(spec: Spec) -> tuple[Field, ...]:
     """Return the columns that come from a source row, in the table's order."""
-    partial = source.partial_columns(spec)
-    return tuple(replace(field_of(spec, name), partial=name in partial) for name in source.source_columns(spec))
+    return tuple(source.field_of(spec, name) for name in source.source_columns(spec))
 
 
 def keys_of(spec: Spec) -> tuple[Field, ...]:
     """Return the key columns, in the order of ``keys``."""
-    return tuple(field_of(spec, name) for name in spec.keys)
+    return tuple(source.field_of(spec, name) for name in spec.keys)
 
 
 def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:

@@ -200,14 +200,18 @@ class History:
         by_start = [name for option, name in self.columns.items() if option in {"valid_from", "surrogate_key"}]
         return (*self.derived, *by_start)
 
-    def written(self, start: str, next_start: str, action: str, deleted: str) -> Iterator[str]:
-        """Yield the columns of a version that depend on its start and on what follows it, each with its name.
+    def written(self, start: str, next_start: str, action: str, deleted: str) -> tuple[str, ...]:
+        """Return the columns of a version that depend on its start and on what follows it, each with its name.
 
         ``next_start`` is NULL while the version is open; ``action`` and ``deleted`` are the values of these columns.
         """
-        yield from self._derived(start)
-        for option, name in self.columns.items():
-            yield f"{self._value(option, start, next_start, action, deleted)} AS {name}"
+        return (
+            *self._derived(start),
+            *(
+                f"{self._value(option, start, next_start, action, deleted)} AS {name}"
+                for option, name in self.columns.items()
+            ),
+        )
 
     def opened(self, start: str, next_start: str, inferred: bool) -> Iterator[str]:
         """Yield the same columns of an open version that no row of the source has opened.

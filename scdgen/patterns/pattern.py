@@ -14,7 +14,7 @@ from typing import ClassVar
 from scdgen import sql
 from scdgen.patterns import source
 from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
-from scdgen.patterns.columns import Field, Target, cast, field_of
+from scdgen.patterns.columns import Field, Target, cast
 from scdgen.patterns.facts import Facts, Head, PlanFacts, PlanShape
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.words import REFRESHED, Counts
@@ -40,6 +40,11 @@ class Read:
     deleted: str | None = None
     folds: bool = False
     firsts: frozenset[str] = frozenset()
+
+    @property
+    def relation(self) -> str:
+        """Return what the rows are read from: the table, or the step in which equal neighbours are one."""
+        return "folded" if self.folds else self.target
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class Views(Facts, template="views.sql.j2"):
         named = (spec.views.current, spec.views.as_of, spec.views.overlay)
         current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
         overlays = (
-            Overlay(sql.quote(name), kind, field_of(spec, column))
+            Overlay(sql.quote(name), kind, source.field_of(spec, column))
             for name, chosen in spec.overlays.items()
             for kind, column in chosen.given
         )
@@ -89,28 +94,78 @@ class Views(Facts, template="views.sql.j2"):
         return any((self.current, self.as_of, self.overlay))
 
     @property
+    def changes(self) -> tuple[Overlay, ...]:
+        """Return the overlays that need the changes of a column, one for each that is found."""
+        found = {column.carried: column for column in self.overlays if column.kind in {"previous", "since"}}
+        return tuple(found.values())
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether an overlay depends on the versions up to its own."""
+        return any(column.kind != "current" for column in self.overlays)
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether an overlay depends on all versions of the key."""
+        return any(column.kind == "current" for column in self.overlays)
+
+    @property
     def hides_at(self) -> bool:
         """Whether a column would hide the parameter ``at``."""
         return "at" in map(str.casefold, self.read.columns)
 
 
 @dataclass(frozen=True)
+class LookupKey:
+    """A key of a lookup."""
+
+    name: str
+    """The quoted column of the table."""
+    type: str
+    """The type of the column."""
+    fact: str
+    """The expression over the fact that is compared with it."""
+    alias: str
+    """The name of the column in the view's join, which no fact has."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the key is a text, so that the fact is compared as one."""
+        return self.type == "STRING" or self.type.startswith("VARCHAR")
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the key is binary, as the fact has to be."""
+        return self.type == "BINARY"
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the key is neither, so that the fact may be a text that is not written like it."""
+        return not (self.is_text or self.is_binary)
+
+
+@dataclass(frozen=True)
 class Lookup:
     """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
 
-    ``at`` is the time of a fact, ``None`` for the open version; ``keys`` are (column, its type, expression over the
-    fact), ``columns`` (column, its name in the view). ``extends_first``: the first version of a key also covers the
-    time before it. ``unknown`` selects the version that a fact without one has, if there is such a version.
+    ``at`` is the time of a fact, ``None`` for the open version; ``columns`` are (column, its name in the view).
+    ``extends_first``: the first version of a key also covers the time before it. ``unknown`` selects the version that
+    a fact without one has, if there is such a version.
     """
 
     view: str
     facts: str
     is_query: bool
     at: str | None
-    keys: tuple[tuple[str, str, str], ...]
+    keys: tuple[LookupKey, ...]
     columns: tuple[tuple[str, str], ...]
     extends_first: bool
     unknown: str | None
+
+    @property
+    def has_typed_keys(self) -> bool:
+        """Whether a fact may be a text that is not written like the key."""
+        return any(key.is_typed for key in self.keys)
 
 
 @dataclass(frozen=True)
@@ -132,7 +187,10 @@ class Lookups(Facts, template="lookups.sql.j2"):
                 else sql.query(lookup.query or "").text,
                 is_query=lookup.query is not None,
                 at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
-                keys=tuple((sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key])) for key in spec.keys),
+                keys=tuple(
+                    LookupKey(sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key]), f"_scd_key_{number}")
+                    for number, key in enumerate(spec.keys, 1)
+                ),
                 columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
                 extends_first=lookup.before_first == "first",
                 unknown=source.unknown_key(spec) if lookup.missing == "unknown" else None,

@@ -12,7 +12,7 @@ from scdgen import sql
 from scdgen.errors import UsageError, nearest, option
 from scdgen.patterns import source, variables
 from scdgen.patterns.checks import CheckCounts
-from scdgen.patterns.columns import Field, Target, field_of
+from scdgen.patterns.columns import Field, Target
 from scdgen.patterns.facts import Evolve, Facts, PlanRows, PlanSample, PlanShape, Unknown, literals
 from scdgen.patterns.gate import judge, way_out
 from scdgen.patterns.history import Times
@@ -182,7 +182,7 @@ def diff_times_query(
             f"{option('--from', 'from_time')}: {spec.target} is {spec.pattern}, which keeps no history; give a run "
             f"with {option('--run', 'run_id')} instead of times"
         )
-    fields = tuple(field_of(spec, name) for name in spec.columns)
+    fields = tuple(source.field_of(spec, name) for name in spec.columns)
     return DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
 
 

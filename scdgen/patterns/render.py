@@ -30,7 +30,22 @@ from scdgen.patterns.columns import aliased, equal, named, struct
 from scdgen.patterns.facts import Facts
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.expression import quote, text_literal
-from scdgen.sql.layout import all_of, assigned, commented, fill, joined, named_as, remark, same, spread, when
+from scdgen.sql.layout import (
+    all_of,
+    all_true,
+    any_true,
+    assigned,
+    commented,
+    fill,
+    joined,
+    named_as,
+    parts_of,
+    remark,
+    same,
+    spread,
+    when,
+)
+from scdgen.sql.tokens import split_conditions
 
 
 @dataclass(frozen=True)
@@ -100,13 +115,17 @@ class _OwnFolder(FileSystemLoader):
 FILTERS = {
     "aliased": aliased,
     "all_of": all_of,
+    "all_true": all_true,
+    "any_true": any_true,
     "assigned": assigned,
     "equal": equal,
+    "conditions": split_conditions,
     "fill": fill,
     "joined": joined,
     "literal": text_literal,
     "named": named,
     "named_as": named_as,
+    "parts": parts_of,
     "quoted": quote,
     "commented": commented,
     "remark": remark,

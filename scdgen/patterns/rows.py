@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.patterns import source, variables
-from scdgen.patterns.columns import field_of, wrapped
+from scdgen.patterns.columns import wrapped
 from scdgen.patterns.convert import convert
 from scdgen.patterns.environment import Environment
 from scdgen.patterns.history import Times
@@ -177,7 +177,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     if scope := source.scope_of_rows(spec):
         yield rule("outside_scope", f"NOT COALESCE({scope}, FALSE)", "a row is outside of snapshot.scope")
     if spec.source.sets is not None:
-        names = wrapped("ARRAY", [field_of(spec, name).label for name in spec.columns])
+        names = wrapped("ARRAY", [source.field_of(spec, name).label for name in spec.columns])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     yield from _year_rules(spec)
@@ -217,7 +217,7 @@ def _year_rules(spec: Spec) -> Iterator[Rule]:
 
 def _expected(spec: Spec) -> Iterator[Expected]:
     """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
-    partial = [field_of(spec, name) for name in source.partial_columns(spec)]
+    partial = [source.field_of(spec, name) for name in source.partial_columns(spec)]
     flags = [("_scd_truncates", source.truncates(spec)), ("_scd_deleted", source.flags_deletes(spec))]
     tested = [negated(flag) for flag, wanted in flags if wanted]
     for rule in spec.expectations:

@@ -120,6 +120,17 @@ class Scd1Batch:
         return (*(field.comparable for field in self.ordered), *sets) or self.keys
 
     @property
+    def place(self) -> tuple[str, ...]:
+        """Return what orders the rows of a key: the time, then the sequence."""
+        return (*(("_scd_at",) if self.has_time else ()), *self.rows.sequence)
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Return the columns of the rows that are left when a row has emptied the table."""
+        sets = ("_scd_sets",) if self.partial else ()
+        return (*names_of(self.fields), *sets, *self.place, "_scd_deleted")
+
+    @property
     def combines(self) -> bool:
         """Whether the rows of a key are merged column by column."""
         return self.partial or any(field.merge != "last" for field in self.fields)
@@ -177,11 +188,6 @@ class Scd1Merge(Facts, template="scd1/merge.sql.j2"):
     staging: Scd1Changes | Scd1Snapshot
     on: tuple[str, ...]
     columns: tuple[str, ...]
-
-    @property
-    def steps(self) -> str:
-        """Return the template of the steps."""
-        return self.staging.template
 
     @property
     def reads_snapshot(self) -> bool:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from scdgen import sql
 from scdgen.patterns import source, variables
 from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
-from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, field_of, names_of
+from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, names_of
 from scdgen.patterns.facts import Facts, Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
 from scdgen.patterns.history import History, Times
 from scdgen.patterns.pattern import Pattern, Read
@@ -55,11 +55,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     updated: tuple[str, ...]
     closed: tuple[str, ...]
     broadcasts: bool = False
-
-    @property
-    def steps(self) -> str:
-        """Return the template of the steps."""
-        return self.staging.template
 
     @property
     def deletes(self) -> str:
@@ -192,7 +187,10 @@ class Scd2(Pattern):
         """
         if spec.reads_snapshot and variables.fills(spec):
             return None
-        return Scd2Counts.like(_merge(spec))
+        merge = _merge(spec)
+        if not isinstance(merge.staging, Scd2Snapshot):
+            merge = replace(merge, staging=replace(merge.staging, counted=True))
+        return Scd2Counts.like(merge)
 
     def plan(self, spec: Spec) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
@@ -207,7 +205,7 @@ class Scd2(Pattern):
             on=merge.on,
             place=(*keys, "_scd_start"),
             changing=merge.updated,
-            current=(merge.times.is_open(), *([f"NOT t.{deleted}"] if deleted else [])),
+            current=merge.staging.current,
             groups=("_scd_action", "_scd_deletes"),
             late=late,
             inferred=merge.staging.inferred,
@@ -305,7 +303,7 @@ def _may_delete(feed: Spec) -> bool:
 
 def _history(spec: Spec) -> History:
     derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
-    tracked = tuple(field_of(spec, name) for name in spec.tracked)
+    tracked = tuple(source.field_of(spec, name) for name in spec.tracked)
     columns = {option: sql.quote(name) for option, name in spec.history_columns}
     if "sequence" not in columns:
         return History(Times(spec), columns, keys_of(spec), tracked, derived)

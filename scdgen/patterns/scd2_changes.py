@@ -30,6 +30,8 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     reachable: tuple[str, ...]
     conflict: str | None
     late_refusal: str
+    counted: bool = False
+    """Whether the last step also says which keys are known and live, to count what happens to them."""
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
@@ -70,3 +72,86 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     def has_lives(self) -> bool:
         """Whether a change may not give a column, so that its value stays until the next delete."""
         return self.partial or any(field.nulls != "value" for field in self.fields)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Return the column with the names of the columns that a row sets."""
+        return ("_scd_sets",) if self.partial else ()
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Return what is stored of a version besides its values: the action, the mark and the sequence."""
+        marks, sequence = ("_scd_deleted",) if self.marks else (), self.kept_sequence
+        return (*((self.action,) if self.action else ()), *marks, *sequence)
+
+    @property
+    def kept_sequence(self) -> tuple[str, ...]:
+        """Return the sequence that is stored, of the row that a version comes from."""
+        return ("_scd_sequence",) if self.sequence else ()
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Return the columns that each step from ``events`` on hands on, besides those of the table."""
+        return (
+            *("_scd_at", "_scd_deleted", "_scd_stored", *self.kept_sequence),
+            *(("_scd_inferred",) if self.inferred else ()),
+            *(("_scd_rank", "_scd_oldest") if self.marks else ()),
+            *(("_scd_raw",) if self.judged and any(field.is_converted for field in self.tracked) else ()),
+        )
+
+    @property
+    def of_version(self) -> tuple[str, ...]:
+        """Return the columns of a version that the last step reads, besides those of the table."""
+        deleted = ("_scd_deleted",) if self.marks else ()
+        inferred = ("_scd_inferred",) if self.inferred else ()
+        return ("_scd_at", *deleted, "_scd_opens", "_scd_stored", *self.kept_sequence, *inferred)
+
+    @property
+    def of_member(self) -> tuple[str, ...]:
+        """Return the columns that a row keeps when it completes an inferred member, all but its time."""
+        raw = ("_scd_raw",) if self.raw else ()
+        return (*self.columns, *self.sets, *self.kept_sequence, "_scd_deleted", "_scd_rank", "_scd_stored", *raw)
+
+    @property
+    def raw(self) -> tuple[str, ...]:
+        """Return the columns of ``_scd_raw``: what a version takes over, but is compared in another form."""
+        judged = bool(self.judged)
+        return tuple(
+            field.name
+            for field in self.fields
+            if field.is_converted and (field.nulls == "fill" or (judged and field.tracked))
+        )
+
+    def stored_of(self, field: Field) -> str:
+        """Return the stored value of a column, of the version that starts at the time of the row."""
+        return f"{'_scd_raw' if field.name in self.raw else '_scd_stored'}.{field.name}"
+
+    @property
+    def own(self) -> tuple[Field, ...]:
+        """Return the columns with ``compare`` in which the value of an earlier change may replace a row's own."""
+        return tuple(field for field in self.judged if not field.is_given)
+
+    @property
+    def later(self) -> tuple[Field, ...]:
+        """Return the columns in which a version may have the value of a later change, which ``compare`` ignores."""
+        return tuple(field for field in self.fields if self.judged and field.tracked and field.nulls == "fill")
+
+    @property
+    def ignores_deletes(self) -> bool:
+        """Whether a delete completes no inferred member: it does only if every delete is a version."""
+        return self.flags_deletes and not (self.keeps and self.marks)
+
+    @property
+    def opened(self) -> str:
+        """Return the step after which a row says whether it opens a version."""
+        return "opening" if self.has_lives else "events"
+
+    @property
+    def last_step(self) -> str:
+        """Return the last step before the end of a version is known."""
+        return "marked" if self.marks else "kept" if self.judged else self.opened
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether the end of a version is found by a separate step, because an option needs more of its rows."""
+        return bool(self.untracked) or self.action is not None

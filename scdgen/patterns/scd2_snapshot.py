@@ -71,3 +71,46 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
     def content(self) -> tuple[str, ...]:
         """Return what two unordered rows of a key may not differ in."""
         return (*(field.comparable for field in self.values), *(["_scd_at"] if self.own_time else [])) or self.keys
+
+    @property
+    def at(self) -> str:
+        """Return the time of a row of the extract (``n``)."""
+        return "n._scd_at" if self.own_time else "_scd_taken_at"
+
+    @property
+    def compares(self) -> bool:
+        """Whether a column with ``compare`` may get another value; a version whose end alone changes keeps its own."""
+        return bool(self.judged) and self.corrects_values
+
+    @property
+    def keeps_sequence(self) -> bool:
+        """Whether the sequence of a row is stored."""
+        return self.sequence is not None and bool(self.rows.sequence)
+
+    @property
+    def reads_sequence(self) -> bool:
+        """Whether the stored sequence is compared with that of a row, or kept."""
+        return self.sequence is not None and (self.own_time or (bool(self.rows.sequence) and self.corrects_values))
+
+    @property
+    def filled(self) -> tuple[str, ...]:
+        """Return the columns whose first known value is written into earlier versions."""
+        return tuple(field.name for field in self.values if field.nulls == "fill")
+
+    @property
+    def fills_several(self) -> bool:
+        """Whether one of these columns may have been known before, so that its value is not for earlier versions."""
+        return len(self.filled) > 1
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """Return the columns that the step ``kept`` hands on, besides those of the table."""
+        return (
+            *("_scd_action", "_scd_start", "_scd_next", "_scd_from", "_scd_until"),
+            *(("_scd_was_deleted",) if self.marks else ()),
+            *(("_scd_was",) if self.action else ()),
+            *(("_scd_gone",) if self.marks or self.action else ()),
+            *(("_scd_fills",) if self.fills else ()),
+            *(("_scd_again",) if self.folds and (self.action or self.inferred) else ()),
+            *(("_scd_sequence",) if self.keeps_sequence else ()),
+        )

@@ -27,6 +27,8 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     in_partitions: tuple[str, ...]
     conflict: str
     overlap: str
+    counted: bool = False
+    """Whether the last step also says which keys are known and live, to count what happens to them."""
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Versions:
@@ -48,3 +50,18 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     def content(self) -> tuple[str, ...]:
         """Return what two rows of one key and start may not differ in."""
         return (*(field.named for field in self.values), "_scd_until")
+
+    @property
+    def periods(self) -> str:
+        """Return the step whose rows are the versions: each row, or equal neighbours as one."""
+        return "timeline" if self.keeps else "folded"
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether the neighbours of a version decide its end, its action, or whether a delete follows."""
+        return self.marks or self.action is not None or not self.closes_missing
+
+    @property
+    def last_step(self) -> str:
+        """Return the last step before the versions are compared with the stored ones."""
+        return "marked" if self.marks else "versions" if self.has_neighbours else self.periods

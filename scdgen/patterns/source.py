@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns.columns import cast
+from scdgen.patterns.columns import Field, cast
 from scdgen.patterns.convert import convert
 from scdgen.patterns.sequence import sequence_casts
-from scdgen.spec.model import Spec
+from scdgen.spec.model import Column, Spec
 from scdgen.sql.layout import all_true
 from scdgen.sql.literal import length_of, value_text
 from scdgen.sql.tokens import Conversion, find_conversion
@@ -229,3 +229,19 @@ def partial_columns(spec: Spec) -> list[str]:
     if spec.source.sets is None:
         return []
     return [name for name in source_columns(spec) if name != spec.updated_at and not _follows_key(spec, name)]
+
+
+def field_of(spec: Spec, name: str) -> Field:
+    """Return a column of the spec for the templates."""
+    column: Column = spec.columns[name]
+    is_key = name in spec.keys
+    return Field(
+        name=sql.quote(name),
+        type=column.type,
+        is_key=is_key,
+        tracked=column.track and not is_key,
+        nulls=column.nulls,
+        merge=column.merge,
+        compare=sql.expression(column.compare).text if column.compare else None,
+        partial=name in partial_columns(spec),
+    )

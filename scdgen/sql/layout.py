@@ -1,4 +1,7 @@
-"""Lay out lists and long expressions in the generated SQL: on one line if they fit, else on several."""
+"""Lay out lists and long expressions in the generated SQL: on one line if they fit, else on several.
+
+A list is given as its parts, or as SQL with commas or AND between them, so that a template can write it as text.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,30 @@ import textwrap
 from collections.abc import Iterable
 
 from scdgen.sql.expression import CONTROL
+from scdgen.sql.tokens import split_conditions, split_list
 
 WIDTH = 120
 
 
-def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
+def parts_of(listed: str | Iterable[str]) -> list[str]:
+    """Return the parts of a list that is given as such, or as SQL with commas.
+
+    >>> parts_of("a, f(b, c)"), parts_of(("a", "b"))
+    (['a', 'f(b, c)'], ['a', 'b'])
+    """
+    return split_list(listed) if isinstance(listed, str) else list(listed)
+
+
+def conditions_of(listed: str | Iterable[str]) -> list[str]:
+    """Return conditions that are given as such, or as SQL with AND between them.
+
+    >>> conditions_of("a = 1 AND (b OR c)"), conditions_of(("a", "b"))
+    (['a = 1', '(b OR c)'], ['a', 'b'])
+    """
+    return split_conditions(listed) if isinstance(listed, str) else list(listed)
+
+
+def spread(parts: str | Iterable[str], head: str = "", tail: str = "", by: int = 4) -> str:
     """Lay out a list between a head and a tail, indented: on one line if it fits, else on several.
 
     >>> print(spread(["a", "b"], "SELECT "))
@@ -21,7 +43,7 @@ def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) ->
             MAX(b) AS c,
             d
     """
-    listed, pad = list(parts), " " * by
+    listed, pad = parts_of(parts), " " * by
     line = f"{pad}{head}{', '.join(listed)}{tail}"
     plain = len(listed) == 1 or not any("(" in part for part in listed)
     if plain and "\n" not in line and len(line) <= WIDTH - 4:
@@ -30,7 +52,7 @@ def spread(parts: Iterable[str], head: str = "", tail: str = "", by: int = 4) ->
     return (f"{pad}{head.rstrip()}\n" if head else "") + rows + (f"\n{pad}{tail}" if tail else "")
 
 
-def fill(parts: Iterable[str], by: int = 4) -> str:
+def fill(parts: str | Iterable[str], by: int = 4) -> str:
     """Fill lines with a list; a CASE, a call, and a value named with AS get a line each.
 
     >>> print(fill(["a", "b", "b + 1 AS c", "d"], by=0))
@@ -38,7 +60,7 @@ def fill(parts: Iterable[str], by: int = 4) -> str:
     b + 1 AS c,
     d
     """
-    listed, pad = list(parts), " " * by
+    listed, pad = parts_of(parts), " " * by
     lines: list[str] = []
     fills = False
     for number, part in enumerate(listed, 1):
@@ -106,7 +128,7 @@ def named_as(value: str, name: str) -> str:
     return f"{value}\n    AS {name}" if "\n" in value else f"{value} AS {name}"
 
 
-def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
+def joined(conditions: str | Iterable[str], word: str = "ON", by: int = 4) -> str:
     """Join conditions after a keyword: on one line if they fit, else a line per condition.
 
     >>> print(joined(["t.a = s.a", "t.b = s.b"]))
@@ -116,7 +138,8 @@ def joined(conditions: Iterable[str], word: str = "ON", by: int = 4) -> str:
             AND b = 2
             OR b = 3
     """
-    listed, pad = list(conditions), " " * by
+    listed = conditions_of(conditions)
+    pad = " " * by
     line = f"{pad}{word} {' AND '.join(listed)}"
     if "\n" not in line and len(line) <= WIDTH - 4:
         return line
@@ -130,6 +153,15 @@ def all_true(conditions: Iterable[str]) -> str:
     'a = 1 AND b = 2'
     """
     return " AND ".join(conditions)
+
+
+def any_true(conditions: Iterable[str]) -> str:
+    """Join conditions of which one is enough, on one line.
+
+    >>> any_true(["a = 1", "b = 2"])
+    'a = 1 OR b = 2'
+    """
+    return " OR ".join(conditions)
 
 
 def negated(condition: str) -> str:
@@ -150,12 +182,12 @@ def assigned(names: Iterable[str], alias: str = "s") -> list[str]:
     return [f"{name} = {alias}.{name}" for name in names]
 
 
-def all_of(parts: Iterable[str]) -> str:
+def all_of(parts: str | Iterable[str]) -> str:
     """Join WHEN and its conditions: on one line if they fit, else a line per condition.
 
     >>> all_of(["WHEN MATCHED", "s.a > 1"])
     'WHEN MATCHED AND s.a > 1'
     """
-    listed = list(parts)
+    listed = conditions_of(parts)
     line = " AND ".join(listed)
     return line if "\n" not in line and len(line) < WIDTH - len(" THEN") else "\nAND ".join(listed)

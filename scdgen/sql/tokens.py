@@ -41,6 +41,10 @@ _AFTER_LIST = {
 
 
 _DEPTH = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+_DEPTH_IN_LIST = {
+    **_DEPTH, TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1, TokenType.CASE: 1, TokenType.END: -1,
+}  # fmt: skip
+_BRACKETS_OR_QUOTES = re.compile(r"[(\[{'\"`$/-]")  # also what begins a comment
 
 
 def stray_comma(found: Sequence[Token]) -> int | None:
@@ -71,6 +75,45 @@ def split_statements(script: str) -> list[str]:
             start = token.end + 1
     found.append(script[start:].strip())
     return [statement for statement in found if statement]
+
+
+def split_list(text: str) -> list[str]:
+    """Split a list at the commas that are not inside brackets; a part without text is left out.
+
+    >>> split_list("a, f(b, c) AS d, 'e, f',")
+    ['a', 'f(b, c) AS d', "'e, f'"]
+    """
+    return _split(text, TokenType.COMMA) if _BRACKETS_OR_QUOTES.search(text) else _with_text(text.split(","))
+
+
+def split_conditions(text: str) -> list[str]:
+    """Split conditions at each AND that is not inside brackets; a part without text is left out.
+
+    >>> split_conditions("AND a = 1 AND (b OR c AND d) AND e BETWEEN 1 AND 2")
+    ['a = 1', '(b OR c AND d)', 'e BETWEEN 1 AND 2']
+    """
+    return _split(text, TokenType.AND)
+
+
+def _split(text: str, separator: TokenType) -> list[str]:
+    """Split a text where a separator is not inside brackets or a CASE, and is not the AND of a BETWEEN."""
+    parts, start, depth, ranges = [], 0, 0, 0
+    for token in tokens(text):
+        kind = token.token_type
+        depth += _DEPTH_IN_LIST.get(kind, 0)
+        ranges += kind is TokenType.BETWEEN and depth == 0
+        if kind is not separator or depth:
+            continue
+        if kind is TokenType.AND and ranges:
+            ranges -= 1
+            continue
+        parts.append(text[start : token.start])
+        start = token.end + 1
+    return _with_text([*parts, text[start:]])
+
+
+def _with_text(parts: Iterable[str]) -> list[str]:
+    return [part.strip() for part in parts if part.strip()]
 
 
 @dataclass(frozen=True)

@@ -215,8 +215,8 @@ def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[
     tail = ",\nextra AS (\n    -- What a reader\n    -- wants.\n    SELECT * FROM latest\n)\n"
     (tmp_path / "scd1/changes.sql.j2").write_text(changes + tail)
     merge = (ROOT / "templates/scd1/merge.sql.j2").read_text()
-    guard = "| all_of }} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN"
-    (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace("| all_of }} THEN", guard))
+    guard = "{% endfilter %} AND CASE WHEN t.`name` IS NULL THEN FALSE ELSE TRUE END THEN"
+    (tmp_path / "scd1/merge.sql.j2").write_text(merge.replace("{% endfilter %} THEN", guard))
     status, out, _ = run(capsys, "explain", "specs/product_price.yml", "--verbose", "--templates", tmp_path)
     assert status == 0
     assert re.search(r"^  extra +What a reader wants\.$", out, re.MULTILINE)

@@ -85,12 +85,31 @@ PARAMETERS: dict[str, Any] = {
     "batch": scd1.Scd1Batch,
     "field": Field,
     "cast": SourceCast,
+    "changes": Scd2Changes,
     "extract": Scd2Snapshot,
     "version": queries.TableVersion,
     "times": Times,
     "page": Page | DiffPage,
 }
-MACRO_FILES = {"_page.html.j2", "_macros.sql.j2", "_plan.sql.j2", "_checks.sql.j2", "scd1/_rows.sql.j2"}
+MACRO_FILES = {
+    "_checks.sql.j2",
+    "_macros.sql.j2",
+    "_page.html.j2",
+    "_plan.sql.j2",
+    "scd1/_rows.sql.j2",
+    "scd1/_when.sql.j2",
+    "scd2/_bounds.sql.j2",
+    "scd2/_compare.sql.j2",
+    "scd2/_corrections.sql.j2",
+    "scd2/_deletes.sql.j2",
+    "scd2/_extract.sql.j2",
+    "scd2/_fill.sql.j2",
+    "scd2/_given.sql.j2",
+    "scd2/_inferred.sql.j2",
+    "scd2/_late.sql.j2",
+    "scd2/_sequence.sql.j2",
+    "scd2/_untracked.sql.j2",
+}
 SAME_TYPE = {"list", "rejectattr", "selectattr"}  # filters that return elements of their input
 Kinds = dict[str, Any]
 
