@@ -23,8 +23,8 @@ MOST_PROBLEMS = 100
 
 # Characters that no text may hold, and why.
 _REFUSED = (
-    # Embeddings, overrides and isolates: SQL would be shown in another order than it runs in (CVE-2021-42574).
-    (re.compile("[\u202a-\u202e\u2066-\u2069]"),
+    # Marks, embeddings, overrides and isolates: SQL would be shown in another order than it runs in (CVE-2021-42574).
+    (re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"),
      "which turns text around for who reads it; leave it out, or escape it in SQL"),
     (LINE_ENDS, "a line break for some readers; write a plain line break, or escape it in SQL"),
     # Surrogates cannot be encoded in UTF-8.
