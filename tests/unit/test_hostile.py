@@ -23,6 +23,7 @@ from scdgen.spec.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
 from scdgen.spec.nodes import MOST_LEVELS, MOST_PROBLEMS, MOST_VALUES
 from scdgen.sql import limits
 from scdgen.sql.tokens import split_statements
+from scdgen.url import hide_secrets
 from tests.conftest import ROOT
 from tests.tools.fuzz_specs import CORPUS, bases, outcome, spoilt, trees_of
 
@@ -454,6 +455,17 @@ def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
     with suppress(SpecError):
         read(text)
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a://" * 50_000, "a:b@" * 50_000, "a." * 100_000, "a://?" * 50_000, "https://" * 20_000 + "@", "a://b:c@" * 9_000],
+)
+def test_secrets_of_long_text_are_hidden_in_time(text: str) -> None:
+    """Each message passes through it before it is cut, with what it quotes of a spec."""
+    begin = time.process_time()
+    hide_secrets(text)
+    assert time.process_time() - begin < 2
 
 
 def test_brackets_of_types_are_counted_as_brackets() -> None:
