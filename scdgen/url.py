@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 
 HIDDEN = "***"
 
-_SCHEME = r"\b[A-Za-z][\w+.-]*://"
+# Each of these patterns takes time in proportion to the text: a scheme begins where its characters begin, and what one
+# match has looked at, no other begins in.
+_SCHEME = r"(?<![\w+.-])[\w+.-]+://"
+_SCHEMES = re.compile(_SCHEME)
+# After a scheme: a user and a password, but no port.
+_PASSWORD = re.compile(r"[^/:]*:(?!\d+[/?;#])")
 # A name before the @ is a container in abfss://container@account, but a user or a token in a URL of these schemes.
-_USER = re.compile(
-    rf"""({_SCHEME})[^\s/@:'"]*:(?!\d+(?:[/?;#\s]|$))[^\s@'"]*@|(\b(?:https?|sc)://)[^\s/@'"]*@""", re.IGNORECASE
-)
-_GIVEN = re.compile(rf"""({_SCHEME}[^\s'"?;#]*)(?:[?#][^\s'"=/]*=|;\w+=)[^\s'"]*(?<![:;,.)])""")
+_OF_USERS = re.compile(r"\b(?:https?|sc)://$", re.IGNORECASE)
+_GIVEN = re.compile(rf"""({_SCHEME}[^\s'"?;#]*)((?:[?#][^\s'"=/]*=|;\w+=)[^\s'"]*(?<![:;,.)]))?""")
 _SHORTEST = 6  # characters of a secret that is also hidden where it is alone
 _known: set[str] = set()
 
@@ -25,10 +28,27 @@ def hide_secrets(text: str) -> str:
     >>> hide_secrets("abfss://container@account/part-?.csv, hdfs://node:8020/a@b; run again")
     'abfss://container@account/part-?.csv, hdfs://node:8020/a@b; run again'
     """
-    text = _USER.sub(lambda found: f"{found[1] or found[2]}{HIDDEN}@", text)
-    text = _GIVEN.sub(rf"\g<1>{HIDDEN}", text)
+    if "://" in text:
+        *before, last = text.split("@")
+        text = "@".join([*map(_hide_user, before), last])
+        text = _GIVEN.sub(lambda found: f"{found[1]}{HIDDEN}" if found[2] else found[0], text)
     for secret in _known:
         text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _hide_user(text: str) -> str:
+    """Hide the user and the password at the end of a text that an @ follows.
+
+    >>> _hide_user("see s3://a:1/b, s3://key:secret"), _hide_user("sc://token"), _hide_user("abfss://container")
+    ('see s3://a:1/b, s3://***', 'sc://***', 'abfss://container')
+    """
+    word = re.split(r"""[\s'"]""", text)[-1]
+    slash = word.rfind("/")
+    for scheme in _SCHEMES.finditer(word):
+        is_user = slash < scheme.end() and _OF_USERS.search(scheme[0])
+        if is_user or _PASSWORD.match(word, scheme.end()):
+            return text[: len(text) - len(word) + scheme.end()] + HIDDEN
     return text
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import ValidationError
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import TaggedScalar
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.reader import ReaderError
 
 from scdgen import sql
@@ -20,15 +19,14 @@ from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_s
 from scdgen.paths import read_text
 from scdgen.spec.joins import fill_in
 from scdgen.spec.model import Model, ShortForm, Spec, find_model
+from scdgen.spec.nodes import MOST_PROBLEMS, CheckedComposer, CheckedConstructor, RefusedError
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, place_of_feed, rule_problems
-from scdgen.sql import LINE_ENDS
 
 _QUOTES = "put the whole text in quotes"
 # Message of the YAML reader ("context problem") -> whether to report the place where the construct begins, and the
 # message with its fix.
 _MEANINGS: tuple[tuple[str, bool, str], ...] = (
-    (r'found duplicate key "([^"]*)"', False, "'{0}' is written twice; keep one"),
     (r"found character '\\t'", False, "a tab indents this line; YAML takes spaces alone"),
     (r"found character '(.)' that cannot start", False,
      f"a text cannot begin with {{0}} where it has no quotes; {_QUOTES}"),
@@ -54,18 +52,6 @@ _MEANINGS: tuple[tuple[str, bool, str], ...] = (
 MOST_BYTES, MOST_COLUMNS = 1_000_000, 10_000
 """The size of a file with a spec, and the columns of a table."""
 # Far more than a spec needs: tables have a few thousand columns at most, each with a few options.
-_MOST_VALUES = 1_000_000
-
-# Characters that no text may hold, and why.
-_REFUSED = (
-    # Embeddings, overrides and isolates: SQL would be shown in another order than it runs in (CVE-2021-42574).
-    (re.compile("[\u202a-\u202e\u2066-\u2069]"),
-     "which turns text around for who reads it; leave it out, or escape it in SQL"),
-    (LINE_ENDS, "a line break for some readers; write a plain line break, or escape it in SQL"),
-    # Surrogates cannot be encoded in UTF-8.
-    (re.compile("[\ud800-\udfff]"), "half of a character; write the whole character, or \\U and its eight digits"),
-)  # fmt: skip
-
 
 CASES = (".test.yml", ".test.yaml")
 """The ends of the names of files with cases of a spec, which `scdgen test` reads."""
@@ -151,7 +137,8 @@ def load_spec_text(text: str, name: str = "inline") -> Spec:
         raise SpecError([Problem(name, *_position(tree, ("columns",)), what)])
     spec, found = _validate(_plain(tree), name)
     if found:
-        raise SpecError(Problem(name, *_position(tree, place), message) for place, message in found)
+        problems = [Problem(name, *_position(tree, place), message) for place, message in found]
+        raise SpecError(_shorten(problems, name))
     assert spec is not None
     return spec.for_feed()
 
@@ -184,8 +171,13 @@ def _is_like_csv(text: str) -> bool:
 
 def parse(text: str, name: str) -> Any:
     """Parse YAML text into a tree with the positions of its nodes. Raises :class:`SpecError`."""
+    reader = YAML(typ="rt", pure=True)
+    reader.Composer, reader.Constructor = CheckedComposer, CheckedConstructor
     try:
-        tree = YAML(typ="rt", pure=True).load(text)
+        return reader.load(text)
+    except RefusedError as error:
+        found = [Problem(name, line + 1, column + 1, what) for line, column, what in error.problems]
+        raise SpecError(_shorten(found, name)) from error
     except MarkedYAMLError as error:
         raise SpecError([_marked(error, name)]) from error
     except ReaderError as error:
@@ -193,17 +185,17 @@ def parse(text: str, name: str) -> Any:
         line, column = before.count("\n") + 1, error.position - before.rfind("\n")
         what = f"holds the control character 0x{ord(text[error.position]):02X}; take it out"
         raise SpecError([Problem(name, line, column, what)]) from error
-    except RecursionError as error:
-        raise SpecError([Problem(name, 0, 0, "not valid YAML: it is nested too deeply; close its brackets")]) from error
-    except (YAMLError, ValueError) as error:
-        reason = (str(error).splitlines() or ["no reason given"])[0]
+    except Exception as error:  # what ruamel.yaml raises for odd values has no class of its own
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; fix or quote the value")]) from error
-    if _size(tree, {}) > _MOST_VALUES:
-        raise SpecError([Problem(name, 0, 0, "its aliases (*name) expand to too many values; write the values out")])
-    problems = [Problem(name, line + 1, column + 1, what) for line, column, what in _odd(tree)]
-    if problems:
-        raise SpecError(problems)
-    return tree
+
+
+def _shorten(problems: Sequence[Problem], name: str) -> list[Problem]:
+    """Keep the first mistakes of a file if it has very many."""
+    if len(problems) < MOST_PROBLEMS:
+        return list(problems)
+    what = f"has {MOST_PROBLEMS} mistakes or more, of which the first follow; correct those and look again"
+    return [Problem(name, 0, 0, what), *sorted(problems)[: MOST_PROBLEMS - 1]]
 
 
 def _marked(error: MarkedYAMLError, name: str) -> Problem:
@@ -212,10 +204,7 @@ def _marked(error: MarkedYAMLError, name: str) -> Problem:
         found = re.search(pattern, said, re.DOTALL)
         if found:
             mark = (error.context_mark if at_begin else None) or error.problem_mark or error.context_mark
-            what = meaning.format(*found.groups())
-            if not meaning.endswith("keep one"):
-                what = f"not valid YAML: {what}"
-            return _problem(name, mark, what)
+            return _problem(name, mark, f"not valid YAML: {meaning.format(*found.groups())}")
     mark = error.problem_mark or error.context_mark
     what = str(error.problem or error.context or "cannot be read").splitlines()[0]
     return _problem(name, mark, f"not valid YAML: {what}; fix the line, or put its text in quotes")
@@ -223,41 +212,6 @@ def _marked(error: MarkedYAMLError, name: str) -> Problem:
 
 def _problem(name: str, mark: Any, what: str) -> Problem:
     return Problem(name, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, what)
-
-
-def _size(node: Any, known: dict[int, float]) -> float:
-    """Count the values of a document with its aliases expanded; infinite if an anchor contains its own alias."""
-    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    if not inner:
-        return 1
-    if id(node) not in known:
-        known[id(node)] = math.inf  # until it is counted: found again inside itself, it has no end
-        known[id(node)] = 1 + sum(_size(value, known) for value in inner)
-    return known[id(node)]
-
-
-def _odd(node: Any, place: tuple[int, int] = (0, 0)) -> Iterator[tuple[int, int, str]]:
-    """Yield (line, column, problem) for names and values that YAML allows but a spec cannot hold.
-
-    A tag such as ``!env`` would otherwise be ignored silently.
-    """
-    tag = getattr(getattr(node, "tag", None), "value", None)
-    if tag and (isinstance(node, TaggedScalar) or not str(tag).startswith("tag:yaml.org")):
-        shown = str(tag).replace("tag:yaml.org,2002:", "!!")
-        yield *place, f"the tag {shown} has no meaning here; write the value itself"
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            at = node.lc.key(key) if key in (node.lc.data or {}) else place  # type: ignore[attr-defined]
-            yield from _odd(str(key), at)
-            yield from _odd(value, at)
-    elif isinstance(node, list):
-        for index, value in enumerate(node):
-            yield from _odd(value, node.lc.item(index))  # type: ignore[attr-defined]
-    elif isinstance(node, str):
-        found = ((pattern.search(node), why) for pattern, why in _REFUSED)
-        what = next((f"holds {match[0]!a}, {why}" for match, why in found if match), None)
-        if what is not None:
-            yield *place, what
 
 
 def _plain(node: Any) -> Any:
@@ -279,7 +233,7 @@ def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[
     are reported at once.
     """
     found: list[tuple[Location, str]] = []
-    reported: set[Location] = set()
+    reported = _Places()
     spec: Spec | None = None
     if "source" not in data:
         reported.add(("source",))  # sources may be there instead, so that the model does not require it
@@ -291,18 +245,34 @@ def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[
             break
         except ValidationError as error:
             issues = [(_location(e["loc"]), e) for e in error.errors(include_url=False)]
-            found += [(place, _message(place, e)) for place, e in issues if not _covered(place, reported)]
-            reported |= {place for place, _ in issues}
+            fresh = ((place, e) for place, e in issues if not reported.cover(place))
+            # A message looks for the most similar option, which takes a while.
+            found += [(place, _message(place, e)) for place, e in islice(fresh, MOST_PROBLEMS)]
+            for place, _ in issues:
+                reported.add(place)
             for place, e in issues:
                 if e["type"] != "missing":
                     _set_aside(data, place, _stand_in(place, e["type"]))
     if spec is not None:
-        found += [(place, message) for place, message in rule_problems(spec) if not _covered(place, reported)]
+        found += [(place, message) for place, message in rule_problems(spec) if not reported.cover(place)]
     return spec, found
 
 
-def _covered(place: Location, aside: Iterable[Location]) -> bool:
-    return any(place[: len(other)] == other or other[: len(place)] == place for other in aside)
+class _Places:
+    """Places of a spec, found again by those inside and those around them."""
+
+    def __init__(self) -> None:
+        self._whole: set[Location] = set()
+        self._around: set[Location] = set()
+
+    def add(self, place: Location) -> None:
+        """Keep a place."""
+        self._whole.add(place)
+        self._around |= {place[:count] for count in range(len(place) + 1)}
+
+    def cover(self, place: Location) -> bool:
+        """Whether a place is one of these, in one of them, or around one."""
+        return place in self._around or any(place[:count] in self._whole for count in range(len(place)))
 
 
 def _location(place: tuple[int | str, ...]) -> Location:

@@ -25,6 +25,8 @@ LENGTH = 10
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSED = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _TYPES = frozenset(Databricks.parser_class.TYPE_TOKENS)
+# Types with others in angle brackets, which are read again from the outside in, at each level.
+_NESTED = frozenset(Databricks.parser_class.NESTED_TYPE_TOKENS | Databricks.parser_class.STRUCT_TYPE_TOKENS)
 
 
 def require_short(text: str, most: int = TEXT_LENGTH) -> None:
@@ -37,16 +39,22 @@ def explain_excess(found: Sequence[Token], most: int) -> str | None:
     """Return what is too long or too deep in the tokens of a text, and the fix; ``None`` if nothing is."""
     if len(found) > most:
         return f"has {len(found):,} words and signs, at most {most:,} are read; compute a part of it in a view"
-    open_: list[bool] = []  # per bracket, whether a type's name is before it
+    # Per bracket that is open: "<" of a type, "type" if a type's name is before it, else "".
+    open_: list[str] = []
     for before, token in zip([None, *found], found, strict=False):
-        if token.token_type in _OPEN:
-            open_.append(before is not None and before.token_type in _TYPES)
+        kind, before_kind = token.token_type, before.token_type if before is not None else None
+        is_angle = kind is TokenType.LT and before_kind in _NESTED
+        if kind in _OPEN or is_angle:
+            open_.append("<" if is_angle else "type" if before_kind in _TYPES else "")
             if len(open_) > DEPTH:
                 return f"has more than {DEPTH} brackets in one another; take out some, or compute a part in a view"
-            if sum(open_) > TYPES_DEPTH:
+            if open_.count("type") > TYPES_DEPTH:
                 assert before is not None
                 what = f"nests more than {TYPES_DEPTH} calls such as {before.text}(…)"
                 return f"{what}; write CAST(… AS …), or compute a part in a view"
-        elif token.token_type in _CLOSED and open_:
+        elif kind is TokenType.GT and open_[-1:] == ["<"]:
             open_.pop()
+        elif kind in _CLOSED:
+            while open_ and open_.pop() == "<":  # a column of the name of a type, and less than
+                pass
     return None

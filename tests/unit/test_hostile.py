@@ -20,8 +20,10 @@ from scdgen.errors import SpecError
 from scdgen.init.models import read_models
 from scdgen.patterns.compile import render
 from scdgen.spec.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
+from scdgen.spec.nodes import MOST_LEVELS, MOST_PROBLEMS, MOST_VALUES
 from scdgen.sql import limits
 from scdgen.sql.tokens import split_statements
+from scdgen.url import hide_secrets
 from tests.conftest import ROOT
 from tests.tools.fuzz_specs import CORPUS, bases, outcome, spoilt, trees_of
 
@@ -210,6 +212,47 @@ def test_yaml_alias_bomb_is_refused() -> None:
     assert time.monotonic() - begin < 30, "every alias was written out"
 
 
+def _chain(count: int, link: str) -> str:
+    """Params that refer to one another: ``link`` has the numbers of this one and of the one before."""
+    return "params:\n  a0: &a0 {k0: x}\n" + "".join(
+        f"  a{n}: &a{n} {link.format(n=n, before=n - 1)}\n" for n in range(1, count)
+    )
+
+
+COSTLY_YAML = {
+    "names in names": ("params: " + "{? " * 20 + "x" + "}" * 20, "a list or a mapping stands for a name"),
+    "lists in names": ("params: " + "[? [" * 10 + "x" + "]]" * 10, "a list or a mapping stands for a name"),
+    "lists as names": ("params:\n  ? [a, {b: c}]\n  : 1", "a list or a mapping stands for a name"),
+    "doubling lists": (_chain(20, "[*a{before}, *a{before}]"), "expand to more than 50,000 values"),
+    "doubling merges": (_chain(24, "{{<<: [*a{before}, *a{before}]}}"), "(*name)"),
+    "a chain of merges": (_chain(200, "{{<<: *a{before}, k{n}: x}}"), "more than 32 lists and mappings"),
+    "a chain of lists": (_chain(600, "[*a{before}]"), "more than 32 lists and mappings"),
+    "an ordered map": ("checks: !!omap [id: int, id: string]", "the tag !!omap has no meaning here"),
+    "wide merges": (
+        "table: &a {" + ", ".join(f"k{n}: x" for n in range(1_500)) + "}\n" + _chain(9, "{{<<: *a, b{n}: x}}"),
+        "has 100 mistakes or more",
+    ),
+    "unknown options": ("\n".join(f"zz{n}: 1" for n in range(2_000)), "has 100 mistakes or more"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", COSTLY_YAML)
+def test_costly_yaml_is_refused_in_time(what: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seconds to hours, or another error than one of the spec; a spec next to such a file with a join reads it too."""
+    added, refusal = COSTLY_YAML[what]
+    Path("specs/s.yml").write_text(f"{PLAIN}{added}\n")
+    Path("specs/j.yml").write_text(
+        "target: a.j\npattern: scd2\nsource: {feed: versions, join: {c: {table: a.b, keys: {id: id}, valid_from: f, "
+        "valid_to: t}}}\nkeys: [id]\ncolumns: {id: {type: int, from: c.id}}\n"
+    )
+    begin = time.process_time()
+    assert run("validate", "specs/s.yml") == 1
+    err = capsys.readouterr().err
+    assert refusal in err and len(err.splitlines()) <= MOST_PROBLEMS + 1
+    assert run("validate", "specs/j.yml") == 0
+    assert time.process_time() - begin < 4
+
+
 @pytest.mark.parametrize("name", ["a.`../../x`", "`..`.x", "a.`b/../../c`", "a.`b\\c`", "a.``"])
 def test_target_that_is_a_path_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s.yml").write_text(PLAIN.replace("target: a.b", f"target: {json.dumps(name)}"))
@@ -350,7 +393,8 @@ def test_limits_are_those_of_the_reference() -> None:
         for number in re.findall(r"\| ([\d,]+)(?: bytes| per core|; [\d,]+ characters)? \|", page)
     ]
     assert stated == [
-        MOST_BYTES, MOST_COLUMNS, limits.EXPRESSION, limits.QUERY, limits.DEPTH, limits.TYPES_DEPTH, limits.TYPE_LENGTH,
+        MOST_BYTES, MOST_VALUES, MOST_LEVELS, MOST_PROBLEMS, MOST_COLUMNS,
+        limits.EXPRESSION, limits.QUERY, limits.DEPTH, limits.TYPES_DEPTH, limits.TYPE_LENGTH,
         limits.NAME_LENGTH, limits.TEXT_LENGTH, JOBS_PER_CORE,
     ]  # fmt: skip
 
@@ -359,11 +403,19 @@ def _of_type(kind: str) -> str:
     return PLAIN.replace("v: string", f"v: {json.dumps(kind)}")
 
 
+def _cast(kind: str) -> str:
+    return PLAIN.replace("v: string", f"v: {{type: string, from: 'CAST(v AS {kind})'}}")
+
+
 LONG = {
     "type words": PLAIN.replace("v: string", f"v: {{type: string, from: {'int(' * 30}v{')' * 30}}}"),
     "a sum": PLAIN.replace("v: string", f"v: {{type: string, from: {'+'.join(['v'] * 10_000)}}}"),
     "conditions": PLAIN.replace("v: string", f"v: {{type: boolean, from: {' AND '.join(['v'] * 990)}}}"),
     "a query": PLAIN.replace("{table: c.d}", f"{{query: SELECT id, {'+'.join(['v'] * 9_900)} AS v FROM c.d}}"),
+    "types in a cast": PLAIN.replace(
+        "v: string", f"v: {{type: string, from: 'CAST(v AS {'array<' * 190}int{'>' * 190})'}}"
+    ),
+    "maps in a cast": _cast(f"{'map<int,' * 190}int{'>' * 190}"),
     "a deep type": _of_type("array<" * 15_000 + "int" + ">" * 15_000),
     "fields of one name": _of_type(f"struct<{','.join(['a: int'] * 12_000)}>"),
     "fields": _of_type(f"struct<{','.join(f'a{number}: int' for number in range(3_000))}>"),
@@ -403,6 +455,25 @@ def test_long_text_of_others_is_read_in_time(read: Any, text: str) -> None:
     with suppress(SpecError):
         read(text)
     assert time.process_time() - begin < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a://" * 50_000, "a:b@" * 50_000, "a." * 100_000, "a://?" * 50_000, "https://" * 20_000 + "@", "a://b:c@" * 9_000],
+)
+def test_secrets_of_long_text_are_hidden_in_time(text: str) -> None:
+    """Each message passes through it before it is cut, with what it quotes of a spec."""
+    begin = time.process_time()
+    hide_secrets(text)
+    assert time.process_time() - begin < 2
+
+
+def test_brackets_of_types_are_counted_as_brackets() -> None:
+    """Those in one another alone, and no comparison."""
+    for what in ("types in a cast", "maps in a cast"):
+        assert "has more than 32 brackets in one another" in says(LONG[what])
+    many = " OR ".join(["`map` < 1 AND CAST(v AS array<map<int, struct<a: int>>>) IS NULL AND id < 3"] * 40)
+    render(load_spec_text(PLAIN.replace("{table: c.d}", f"{{table: c.d, where: {json.dumps(many)}}}")))
 
 
 def _manifest(query: str) -> str:
