@@ -15,8 +15,9 @@ import pytest
 
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
+from scdgen.duck.known import UnknownError
 from scdgen.engine.failures import _first_line
-from scdgen.errors import SpecError
+from scdgen.errors import EngineError, SpecError
 from scdgen.init.models import read_models
 from scdgen.patterns.compile import render
 from scdgen.spec.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
@@ -415,3 +416,105 @@ def test_two_specs_do_not_share_a_folder(tree: Path) -> None:
     for number, target in enumerate(("crm.a.b", "crm.`a.b`", "`crm.a`.b", "`crm.a.b`", "crm.`a%2Eb`")):
         (tree / f"work/specs/{number}.yml").write_text(PLAIN.replace("a.b", json.dumps(target), 1))
     assert run("generate", "specs") == 0 and run("generate", "--check", "specs") == 0
+
+
+CASE_SPEC = """\
+target: crm.customer
+pattern: scd2
+source: {table: crm.updates, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+def play_cases(
+    folder: Path, cases: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], spec: str = CASE_SPEC
+) -> tuple[object, str]:
+    """Run ``scdgen test`` on cases, each with one batch of one row by default; return the status and what it prints."""
+    (folder / "c.yml").write_text(spec)
+    batches = [{"rows": "id | name | at\n1 | a | 2024-01-01"}]
+    listed = [{"name": f"case {number}", "batches": batches, **case} for number, case in enumerate(cases, 1)]
+    (folder / "c.test.yml").write_text(json.dumps({"spec": "c.yml", "cases": listed}))
+    with pytest.raises(SystemExit) as stop:
+        main(["--no-config", "test", str(folder / "c.test.yml")])
+    found = capsys.readouterr()
+    return stop.value.code, found.out + found.err
+
+
+FILE_SQL = {
+    "a function": "SELECT content AS c FROM read_text('PLACE')",
+    "names": "SELECT filename AS c FROM read_text('FOLDER/*')",
+    "a name": "SELECT * FROM `PLACE`",
+    "a schema": "SELECT * FROM `FOLDER/kept`.csv",
+    "the network": "SELECT * FROM `http://127.0.0.1:9/x.csv`",
+    "a header": "SELECT columns AS c FROM sniff_csv('PLACE')",
+    "settings": "SELECT name AS c FROM duckdb_settings()",
+}
+
+
+@pytest.mark.parametrize("what", FILE_SQL)
+def test_case_reads_no_file(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "kept.csv").write_text("c\nKEPT_SECRET\n")
+    text = FILE_SQL[what].replace("PLACE", str(tmp_path / "kept.csv")).replace("FOLDER", str(tmp_path))
+    status, shown = play_cases(tmp_path, [{"queries": [{"sql": text, "rows": "c\nx"}]}, {}], capsys)
+    assert (status, "1 failed, 1 passed" in shown, "KEPT_SECRET" in shown) == (1, True, False), shown
+    assert "too many:" not in shown
+
+
+@pytest.mark.parametrize("source", ["table: kept.csv", "query: SELECT * FROM read_csv('kept.csv')"])
+def test_source_of_a_case_reads_no_file(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept.csv").write_text("id,name,at\n1,KEPT_SECRET,2024-01-01\n")
+    spec = CASE_SPEC.replace("table: crm.updates", source)
+    status, shown = play_cases(tmp_path, [{"batches": [{"expect": "id | name\n1 | x"}]}], capsys, spec)
+    assert (status, "KEPT_SECRET" in shown) == (1, False), shown
+
+
+def test_statement_of_a_case_has_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from scdgen.duck import database
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(database, "SECONDS", 0.5)
+    monkeypatch.setattr(database, "MOST_ROWS", 1_000)
+    found = database.Database()
+    numbers = ", ".join(f"({number})" for number in range(50))
+    found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
+    begun = time.monotonic()
+    with pytest.raises(EngineError, match="takes longer than"):
+        found.execute("SELECT count(*) FROM n AS a, n AS b, n AS c, n AS d, n AS e, n AS f, n AS g, n AS h")
+    assert time.monotonic() - begun < 10
+    assert found.execute("SELECT count(*) FROM n") == [(50,)]  # the next one is not interrupted
+    with pytest.raises(EngineError, match="more than 1,000 rows"):
+        found.execute("SELECT a.x FROM n AS a, n AS b")
+    with pytest.raises(Exception, match="locked"):
+        found._db.execute("SET enable_external_access = true")
+    found.close()
+    monkeypatch.setattr(database, "_CONFIG", {**database._CONFIG, "memory_limit": "30MB"})
+    monkeypatch.setattr(database, "SECONDS", 60)
+    found = database.Database()
+    found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
+    with pytest.raises(EngineError, match="more than 1 GB of memory"):
+        found.execute("SELECT a.x FROM n AS a, n AS b, n AS c, n AS d, n AS e ORDER BY b.x, c.x, d.x, e.x, a.x")
+    found.close()
+    assert list(tmp_path.iterdir()) == []  # no file for what the memory does not hold
+
+
+def test_functions_and_variables_of_a_case_do_not_reach_the_next() -> None:
+    from scdgen.duck import database
+
+    found = database.Database()
+    found.execute("DECLARE OR REPLACE VARIABLE _scd_kept INT; SET VARIABLE _scd_kept = 7")
+    found.execute("CREATE OR REPLACE FUNCTION _spark_trim(x STRING) RETURNS TABLE RETURN SELECT 1 AS a")
+    found.execute("CREATE OR REPLACE FUNCTION kept(x STRING) RETURNS TABLE RETURN SELECT 1 AS a")
+    assert found.execute("SELECT a FROM kept('x')") == [(1,)]
+    found.clear()
+    with pytest.raises(UnknownError, match="the function kept"):
+        found.execute("SELECT a FROM kept('x')")
+    assert found._db.execute("SELECT getvariable('_scd_kept')").fetchall() == [(None,)]
+    assert found.execute("SELECT CAST(' 1 ' AS INT) AS a") == [(1,)]
+    found.execute("DECLARE OR REPLACE VARIABLE _scd_kept INT; SET VARIABLE _scd_kept = 7")
+    found.clear()
+    assert found._db.execute("SELECT getvariable('_scd_kept')").fetchall() == [(None,)]
+    found.close()
