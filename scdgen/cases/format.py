@@ -104,6 +104,7 @@ class Case(Model):
     queries: list[Query] = Field(default_factory=list)
     views: dict[str, str] = Field(default_factory=dict)
     _spec: Spec | None = PrivateAttr(default=None)
+    _mistake: CaseError | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _whole(self) -> Case:
@@ -123,6 +124,17 @@ class Case(Model):
         case = self.model_copy()
         case._spec = spec
         return case
+
+    def with_mistake(self, mistake: CaseError) -> Case:
+        """Return the case with a mistake of its SQL, for which it alone is not played."""
+        case = self.model_copy()
+        case._mistake = mistake
+        return case
+
+    @property
+    def mistake(self) -> CaseError | None:
+        """A mistake of the case's SQL: of a query, or of the name of a table."""
+        return self._mistake
 
     @property
     def target(self) -> str:
@@ -265,13 +277,27 @@ class Case(Model):
         if of_file:
             self._check_of_file()
 
+    def check_sql(self) -> None:
+        """Check the queries, each one SELECT, and the names of tables. Raises :class:`CaseError`."""
+        for i, query in enumerate(self.queries):
+            with located("queries", i, "sql"):
+                sql.query(query.sql.strip())
+        names: list[Location] = [
+            *(("tables", name) for name in self.tables),
+            *(("schemas", name) for name in self.schemas),
+        ]
+        names += [("batches", i, "tables", name) for i, batch in enumerate(self.batches) for name in batch.tables]
+        for place in names if self.spec is None else ():  # else they are aliases
+            with located(*place):
+                sql.split_name(str(place[-1]))
+
 
 @contextmanager
 def located(*place: str | int) -> Iterator[None]:
     """Say the place of a case in an error that is raised inside."""
     try:
         yield
-    except (UsageError, SpecError) as error:
+    except (UsageError, SpecError, ValueError) as error:
         raise CaseError(str(error), place) from error
 
 
@@ -405,6 +431,12 @@ def _read_case(
             raise CaseError("a case of a spec's file has no 'spec'; leave it out" if spec else "has no 'spec'; add it")
         case = case.of_file(spec) if spec else case
         case.check_blocks()
+        try:
+            case.check_sql()
+        except CaseError as error:
+            if not lines:
+                raise
+            case = case.with_mistake(wrong(f"{_label(error.place)}: {error}", error.place))
     except ValidationError as error:
         first, *_ = listed = error.errors(include_url=False)
         return wrong("; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in listed), first["loc"])

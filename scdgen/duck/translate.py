@@ -9,14 +9,17 @@ return other values.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Reader, Times, print_tree, translate_tree, translate_type
-from scdgen.sql.tokens import DIALECT
+from scdgen.errors import quoted
+from scdgen.sql.tokens import DIALECT, first_line
 
 # What only Delta has: files, layout, statistics, descriptions.
 _DELTA = (
@@ -66,7 +69,8 @@ class Translator:
         key = (script, self.times, self._declared, self._functions)
         if key not in self._known:
             before = dict(self._types)
-            listed = list(self._translate_all(script))
+            with _refused(script):
+                listed = list(self._translate_all(script))
             changed = {name: kind for name, kind in self._types.items() if before.get(name) is not kind}
             self._known[key] = (listed, changed, self._functions)
         listed, changed, self._functions = self._known[key]
@@ -101,10 +105,11 @@ class Translator:
 
         Raises :class:`UnknownError` as :meth:`statements` does.
         """
-        tree = sqlglot.parse_one(text, read=Reader)
-        _join_catalogs(tree)
-        names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
-        return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
+        with _refused(text):
+            tree = sqlglot.parse_one(text, read=Reader)
+            _join_catalogs(tree)
+            names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
+            return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
 
     def _set(self, names: exp.Expr, value: exp.Expr) -> Iterator[str]:
         """``SET VARIABLE a = ...``, or ``(a, b) = (SELECT ...)``, which takes a statement for each."""
@@ -174,6 +179,15 @@ def _join_catalogs(tree: exp.Expr | None) -> None:
     for node in (*tables, *of_named):
         node.set("db", exp.to_identifier(f"{node.args['catalog'].name}.{node.args['db'].name}", quoted=True))
         node.set("catalog", None)
+
+
+@contextmanager
+def _refused(text: str) -> Iterator[None]:
+    """Raise :class:`UnknownError` in place of the errors of sqlglot, and of Python's own over which it stumbles."""
+    try:
+        yield
+    except (SqlglotError, RecursionError, LookupError, ValueError) as error:
+        raise UnknownError(f"{quoted(text)}, which cannot be read ({first_line(error)})") from error
 
 
 def _path(table: exp.Table) -> str:

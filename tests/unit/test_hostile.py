@@ -16,6 +16,7 @@ import pytest
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
 from scdgen.duck.known import UnknownError
+from scdgen.duck.translate import Translator
 from scdgen.engine.failures import _first_line
 from scdgen.errors import EngineError, SpecError
 from scdgen.init.models import read_models
@@ -518,3 +519,48 @@ def test_functions_and_variables_of_a_case_do_not_reach_the_next() -> None:
     found.clear()
     assert found._db.execute("SELECT getvariable('_scd_kept')").fetchall() == [(None,)]
     found.close()
+
+
+WRONG_SQL = {
+    "not parsed": ("SELECT FROM WHERE (", "is not exactly one SELECT"),
+    "no SELECT": ("SET x = 1", "is not a SELECT; write one SELECT"),
+    "two": ("SELECT 1 AS c; DROP TABLE crm.customer", "holds a semicolon; write one SELECT"),
+    "a quote": ("SELECT 'a", "cannot be read as SQL to its end"),
+    "brackets": (f"SELECT {'(' * 600}1{')' * 600} AS c", "has more than 32 brackets in one another"),
+    "a table": ("INSERT INTO crm.customer SELECT 1", "is not a SELECT; write one SELECT"),
+    "a pragma": ("PRAGMA version", "write one SELECT"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_SQL)
+def test_wrong_sql_of_a_case_leaves_the_others(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, says = WRONG_SQL[what]
+    status, shown = play_cases(tmp_path, [{"queries": [{"sql": text, "rows": "c\nx"}]}, {}], capsys)
+    (line,) = [line for line in shown.splitlines() if says in line]
+    assert re.match(rf"  {re.escape(str(tmp_path))}/c\.test\.yml:1:\d+: case 'case 1': query 1: sql: ", line), line
+    assert (status, "1 failed, 1 passed" in shown) == (2, True), shown
+
+
+@pytest.mark.parametrize("field", ["tables", "schemas", "batches"])
+def test_wrong_name_of_a_table_leaves_the_others(
+    field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: dict[str, Any] = {field: {'a"b': "id int" if field == "schemas" else "id\n1"}}
+    if field == "batches":
+        given = {"batches": [{"tables": {'a"b': "id\n1"}}]}
+    status, shown = play_cases(tmp_path, [given, {}], capsys)
+    assert "'a\"b' holds a quote, or a space next to a dot; remove it" in shown
+    assert (status, "1 failed, 1 passed" in shown) == (2, True), shown
+
+
+def test_path_in_the_query_of_a_spec_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = CASE_SPEC.replace("table: crm.updates", "query: 'SELECT id, name, at FROM `/a/b`'")
+    status, shown = play_cases(tmp_path, [{"batches": [{"expect": "id"}]}, {}], capsys, spec)
+    assert (status, "1 failed, 1 passed" in shown) == (1, True), shown
+
+
+@pytest.mark.parametrize("text", ["'a", "SELECT FROM WHERE (", "SET x = 1", "FETCH", f"SELECT {'(' * 999}1{')' * 999}"])
+def test_translator_refuses_what_it_cannot_read(text: str) -> None:
+    for read in (Translator().statements, Translator().translate_expression):
+        with suppress(UnknownError):
+            read(text)
