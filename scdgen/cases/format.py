@@ -17,7 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
-from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system
+from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
 from scdgen.files.read import read_columns
 from scdgen.paths import read_text
 from scdgen.patterns.compile import bind
@@ -340,8 +340,12 @@ _OF_FILE = {
 }
 
 
-def read_case_file(path: Path) -> list[Case]:
+def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     """Return the cases of a file ``NAME.test.yml``: the path of a spec, and the cases for it.
+
+    Args:
+        path: the file.
+        spec: the spec, if it has been read; else it is below the folder of the file, or the working folder.
 
     Raises :class:`CaseError` for the first mistake of the file or for those of its spec.
     """
@@ -366,11 +370,10 @@ def read_case_file(path: Path) -> list[Case]:
         raise wrong("cases: is not a list of cases; begin each with '- name:'", "cases")
     if not isinstance(document["spec"], str):
         raise wrong("spec: is not a path; write that of a spec, relative to this file", "spec")
-    found = path.parent / document["spec"]
-    if not found.is_file():
-        raise wrong(f"spec: {found.as_posix()} does not exist; write the path relative to this file", "spec")
     try:
-        spec = load_spec(found)
+        spec = spec or load_spec(_find_spec(path.parent, document["spec"]))
+    except CaseError as error:
+        raise wrong(f"spec: {error}", "spec") from error
     except (SpecError, UsageError) as error:
         raise CaseError(str(error)) from error
     cases: list[Case] = []
@@ -385,6 +388,28 @@ def read_case_file(path: Path) -> list[Case]:
             )
         cases.append(case)
     return cases
+
+
+def _find_spec(folder: Path, name: str) -> Path:
+    """Return the file of a spec that a case file names.
+
+    Raises :class:`CaseError` for a path out of ``folder`` and the working folder, without a look at what is there: the
+    file may be from somebody else, and messages about a spec quote it.
+    """
+    found = folder / name
+    try:
+        place, roots = found.resolve(), [folder.resolve(), Path.cwd().resolve()]
+        exists = any(place.is_relative_to(root) for root in roots) and place.is_file()
+    except (OSError, RuntimeError, ValueError) as error:  # a name that no file can have, or links in a circle
+        raise CaseError("is not the path of a file; write that of a spec, relative to this file") from error
+    if not any(place.is_relative_to(root) for root in roots):
+        what = f"{quoted(name)} is outside of this file's folder and of the working folder"
+        raise CaseError(f"{what}; name a spec in one of them")
+    if place.suffix not in (".yml", ".yaml") or found.suffix not in (".yml", ".yaml"):
+        raise CaseError(f"{quoted(name)} is not the name of a spec; name a file .yml or .yaml")
+    if not exists:
+        raise CaseError(f"{found.as_posix()} does not exist; write the path relative to this file")
+    return found
 
 
 def _require_fields(listed: Any, number: int, wrong: Callable[..., CaseError]) -> None:

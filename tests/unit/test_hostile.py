@@ -564,3 +564,41 @@ def test_translator_refuses_what_it_cannot_read(text: str) -> None:
     for read in (Translator().statements, Translator().translate_expression):
         with suppress(UnknownError):
             read(text)
+
+
+@pytest.mark.parametrize(
+    "named", ["HERE/token", "HERE/token.yml", "../token.yml", "link.yml", "l/token.yml", "../no.yml"]
+)
+def test_spec_of_a_case_is_below_its_folder(
+    named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("token", "token.yml"):
+        (tmp_path / name).write_text("KEPT_SECRET: x\n")
+    (folder / "link.yml").symlink_to(tmp_path / "token.yml")
+    (folder / "l").symlink_to(tmp_path, target_is_directory=True)
+    path = named.replace("HERE", str(tmp_path))
+    (folder / "c.test.yml").write_text(
+        json.dumps({"spec": path, "cases": [{"name": "a", "batches": [{"rows": "id"}]}]})
+    )
+    said = []
+    for file in ("c.test.yml", str(folder / "c.test.yml")):
+        with pytest.raises(SystemExit) as stop:
+            main(["--no-config", "test", file])
+        found = capsys.readouterr()
+        assert (stop.value.code, found.out, "KEPT_SECRET" in found.err, found.err.count("\n")) == (2, "", False, 1)
+        said.append(found.err.partition(": spec: ")[2])
+    assert said[0] == said[1]
+    assert said[0].endswith("is outside of this file's folder and of the working folder; name a spec in one of them\n")
+
+
+@pytest.mark.parametrize("name", ["token", "c.txt", "c\0.yml", "x" * 5000 + ".yml", "."])
+def test_spec_of_a_case_is_a_yaml_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "token").write_text("KEPT_SECRET")
+    (tmp_path / "c.test.yml").write_text(json.dumps({"spec": name, "cases": [{"name": "a", "batches": [{}]}]}))
+    with pytest.raises(SystemExit) as stop:
+        main(["--no-config", "test", str(tmp_path / "c.test.yml")])
+    found = capsys.readouterr()
+    assert (stop.value.code, "KEPT_SECRET" in found.err, found.err.count("\n")) == (2, False, 1), found.err
