@@ -306,10 +306,25 @@ MERGED = ("inserted", "updated", "deleted", "inferred")
 
 
 def _types(place: str, schema: str) -> dict[str, str]:
-    listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", schema)]
+    listed = [part.split(None, 1) for part in _split_types(schema)]
     if any(len(part) != 2 for part in listed):
         raise CaseError(f"{place}: '{schema}' is not 'name type, name type'")
     return {name: kind.strip() for name, kind in listed}
+
+
+def _split_types(schema: str) -> list[str]:
+    """Split at the commas outside of brackets.
+
+    >>> _split_types("a decimal(1, 2), b int")
+    ['a decimal(1, 2)', ' b int']
+    """
+    found, depth, start = [], 0, 0
+    for place, sign in enumerate(schema):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            found.append(schema[start:place])
+            start = place + 1
+    return [*found, schema[start:]]
 
 
 def merge_options(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from scdgen.cases.block import CaseError, parse_block
+from scdgen.cases.format import _types
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
 from scdgen.duck.known import UnknownError
@@ -602,3 +604,18 @@ def test_spec_of_a_case_is_a_yaml_file(name: str, tmp_path: Path, capsys: pytest
         main(["--no-config", "test", str(tmp_path / "c.test.yml")])
     found = capsys.readouterr()
     assert (stop.value.code, "KEPT_SECRET" in found.err, found.err.count("\n")) == (2, False, 1), found.err
+
+
+def test_long_cells_and_schemas_are_read_in_time() -> None:
+    spaces = " " * 60_000
+    begun = time.process_time()
+    for text in (f"a{spaces}b | c", f"'a'{spaces}b", f"{spaces}x", "'" * 60_000, " '" * 30_000, "a|" * 30_000):
+        with suppress(CaseError):
+            parse_block(f"id\n{text}")
+    types = ", ".join(f"c{number} int" for number in range(60_000))
+    for schema in (types, "a decimal(1, 2), " * 20_000 + "b int", "(," * 60_000, "a int" + "," * 60_000):
+        with suppress(CaseError):
+            _types("schema", schema)
+    assert time.process_time() - begun < 5
+    assert parse_block("a | b\n x  y | ' z ' ").rows == (("x  y", " z "),)
+    assert _types("schema", "a decimal(1, 2), b int") == {"a": "decimal(1, 2)", "b": "int"}
