@@ -619,3 +619,19 @@ def test_long_cells_and_schemas_are_read_in_time() -> None:
     assert time.process_time() - begun < 5
     assert parse_block("a | b\n x  y | ' z ' ").rows == (("x  y", " z "),)
     assert _types("schema", "a decimal(1, 2), b int") == {"a": "decimal(1, 2)", "b": "int"}
+
+
+def test_junit_makes_no_folder_through_a_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "l").symlink_to(tmp_path / "outside", target_is_directory=True)
+    (tmp_path / "c.yml").write_text(CASE_SPEC)
+    (tmp_path / "c.test.yml").write_text(json.dumps({"spec": "c.yml", "cases": [{"name": "a", "batches": [
+        {"rows": "id | name | at\n1 | a | 2024-01-01"}]}]}))  # fmt: skip
+    with pytest.raises(SystemExit) as stop:
+        main(["--no-config", "test", "c.test.yml", "--junit", "l/x/j.xml"])
+    found = capsys.readouterr()
+    assert (stop.value.code, found.out, found.err) == (1, "", "l: is a link; remove it\n")
+    assert list((tmp_path / "outside").iterdir()) == []
