@@ -12,8 +12,9 @@ from typing import Any
 from scdgen.errors import UsageError, nearest
 
 Row = tuple[Any, ...]
-# A cell: 'quoted text' with '' for one quote, or anything up to the next |.
-_CELL = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^|]*?))\s*(\||$)")
+# A cell: 'quoted text' with '' for one quote, or anything up to the next |. No part can end where another begins, so
+# that a long cell is read once.
+_CELL = re.compile(r"\s*(?:'((?:[^']|'')*)'\s*(\||$)|([^|]*)(\||$))")
 _READ: dict[str, Callable[[str], Any]] = {
     "string": str,
     "tinyint": int,
@@ -101,12 +102,14 @@ def _cells(line: str) -> tuple[str | None, ...]:
     place, more = 0, True
     while more:
         match = _CELL.match(line, place)
-        if match is None or (match[2] or "").startswith("'"):
+        assert match is not None
+        quoted, plain = match[1], (match[3] or "").strip()
+        if plain.startswith("'"):
             raise CaseError(f"'{line.strip()}': a quoted cell is 'text', and '' in it is one quote")
-        if match[2] == "":
+        if quoted is None and not plain:
             raise CaseError(f"'{line.strip()}': a cell is empty; write NULL or ''")
-        found.append(None if match[2] == "NULL" else match[2] or match[1].replace("''", "'"))
-        place, more = match.end(), match[3] == "|"
+        found.append(None if plain == "NULL" else plain or quoted.replace("''", "'"))
+        place, more = match.end(), "|" in (match[2], match[4])
     return tuple(found)
 
 

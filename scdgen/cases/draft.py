@@ -79,9 +79,8 @@ def draft_cases(spec: Spec, file: Path, data: Rows | None) -> str:
 
 def _try(spec: Spec, rows: Rows, place: str, tried: Path, world: World) -> str:
     """Return the text with the table that a run gives. Raises an error or a difference if the rows do not pass."""
-    origin = Path(spec.origin).absolute().as_posix()
-    tried.write_text(_write(spec, rows, origin, ""), encoding="utf-8")
-    (case,) = read_case_file(tried)
+    tried.write_text(_write(spec, rows, place, ""), encoding="utf-8")
+    (case,) = read_case_file(tried, spec)
     play(case, world)
     kinds = world.read(_select(spec, (*spec.columns, *_times(spec))))[0]
     columns = [name for name, kind in kinds.items() if kind in READABLE]
@@ -89,8 +88,8 @@ def _try(spec: Spec, rows: Rows, place: str, tried: Path, world: World) -> str:
         found = world.read(_select(spec, some))[1]
         expect = format_block(some, [row for row in found if not any(map(_has_lines, row))])
         with suppress(Difference):  # such as a time that is that of the run
-            tried.write_text(_write(spec, rows, origin, "", expect), encoding="utf-8")
-            (case,) = read_case_file(tried)
+            tried.write_text(_write(spec, rows, place, "", expect), encoding="utf-8")
+            (case,) = read_case_file(tried, spec)
             world.clear()
             play(case, world)
             remark = "expect has what the spec gives today; read it, and correct what is not meant"

@@ -17,7 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
-from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system
+from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
 from scdgen.files.read import read_columns
 from scdgen.paths import read_text
 from scdgen.patterns.compile import bind
@@ -104,6 +104,7 @@ class Case(Model):
     queries: list[Query] = Field(default_factory=list)
     views: dict[str, str] = Field(default_factory=dict)
     _spec: Spec | None = PrivateAttr(default=None)
+    _mistake: CaseError | None = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _whole(self) -> Case:
@@ -123,6 +124,17 @@ class Case(Model):
         case = self.model_copy()
         case._spec = spec
         return case
+
+    def with_mistake(self, mistake: CaseError) -> Case:
+        """Return the case with a mistake of its SQL, for which it alone is not played."""
+        case = self.model_copy()
+        case._mistake = mistake
+        return case
+
+    @property
+    def mistake(self) -> CaseError | None:
+        """A mistake of the case's SQL: of a query, or of the name of a table."""
+        return self._mistake
 
     @property
     def target(self) -> str:
@@ -265,13 +277,27 @@ class Case(Model):
         if of_file:
             self._check_of_file()
 
+    def check_sql(self) -> None:
+        """Check the queries, each one SELECT, and the names of tables. Raises :class:`CaseError`."""
+        for i, query in enumerate(self.queries):
+            with located("queries", i, "sql"):
+                sql.query(query.sql.strip())
+        names: list[Location] = [
+            *(("tables", name) for name in self.tables),
+            *(("schemas", name) for name in self.schemas),
+        ]
+        names += [("batches", i, "tables", name) for i, batch in enumerate(self.batches) for name in batch.tables]
+        for place in names if self.spec is None else ():  # else they are aliases
+            with located(*place):
+                sql.split_name(str(place[-1]))
+
 
 @contextmanager
 def located(*place: str | int) -> Iterator[None]:
     """Say the place of a case in an error that is raised inside."""
     try:
         yield
-    except (UsageError, SpecError) as error:
+    except (UsageError, SpecError, ValueError) as error:
         raise CaseError(str(error), place) from error
 
 
@@ -280,10 +306,25 @@ MERGED = ("inserted", "updated", "deleted", "inferred")
 
 
 def _types(place: str, schema: str) -> dict[str, str]:
-    listed = [part.split(None, 1) for part in re.split(r",(?![^()]*\))", schema)]
+    listed = [part.split(None, 1) for part in _split_types(schema)]
     if any(len(part) != 2 for part in listed):
         raise CaseError(f"{place}: '{schema}' is not 'name type, name type'")
     return {name: kind.strip() for name, kind in listed}
+
+
+def _split_types(schema: str) -> list[str]:
+    """Split at the commas outside of brackets.
+
+    >>> _split_types("a decimal(1, 2), b int")
+    ['a decimal(1, 2)', ' b int']
+    """
+    found, depth, start = [], 0, 0
+    for place, sign in enumerate(schema):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and depth == 0:
+            found.append(schema[start:place])
+            start = place + 1
+    return [*found, schema[start:]]
 
 
 def merge_options(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,8 +355,12 @@ _OF_FILE = {
 }
 
 
-def read_case_file(path: Path) -> list[Case]:
+def read_case_file(path: Path, spec: Spec | None = None) -> list[Case]:
     """Return the cases of a file ``NAME.test.yml``: the path of a spec, and the cases for it.
+
+    Args:
+        path: the file.
+        spec: the spec, if it has been read; else it is below the folder of the file, or the working folder.
 
     Raises :class:`CaseError` for the first mistake of the file or for those of its spec.
     """
@@ -340,11 +385,10 @@ def read_case_file(path: Path) -> list[Case]:
         raise wrong("cases: is not a list of cases; begin each with '- name:'", "cases")
     if not isinstance(document["spec"], str):
         raise wrong("spec: is not a path; write that of a spec, relative to this file", "spec")
-    found = path.parent / document["spec"]
-    if not found.is_file():
-        raise wrong(f"spec: {found.as_posix()} does not exist; write the path relative to this file", "spec")
     try:
-        spec = load_spec(found)
+        spec = spec or load_spec(_find_spec(path.parent, document["spec"]))
+    except CaseError as error:
+        raise wrong(f"spec: {error}", "spec") from error
     except (SpecError, UsageError) as error:
         raise CaseError(str(error)) from error
     cases: list[Case] = []
@@ -359,6 +403,28 @@ def read_case_file(path: Path) -> list[Case]:
             )
         cases.append(case)
     return cases
+
+
+def _find_spec(folder: Path, name: str) -> Path:
+    """Return the file of a spec that a case file names.
+
+    Raises :class:`CaseError` for a path out of ``folder`` and the working folder, without a look at what is there: the
+    file may be from somebody else, and messages about a spec quote it.
+    """
+    found = folder / name
+    try:
+        place, roots = found.resolve(), [folder.resolve(), Path.cwd().resolve()]
+        exists = any(place.is_relative_to(root) for root in roots) and place.is_file()
+    except (OSError, RuntimeError, ValueError) as error:  # a name that no file can have, or links in a circle
+        raise CaseError("is not the path of a file; write that of a spec, relative to this file") from error
+    if not any(place.is_relative_to(root) for root in roots):
+        what = f"{quoted(name)} is outside of this file's folder and of the working folder"
+        raise CaseError(f"{what}; name a spec in one of them")
+    if place.suffix not in (".yml", ".yaml") or found.suffix not in (".yml", ".yaml"):
+        raise CaseError(f"{quoted(name)} is not the name of a spec; name a file .yml or .yaml")
+    if not exists:
+        raise CaseError(f"{found.as_posix()} does not exist; write the path relative to this file")
+    return found
 
 
 def _require_fields(listed: Any, number: int, wrong: Callable[..., CaseError]) -> None:
@@ -405,6 +471,12 @@ def _read_case(
             raise CaseError("a case of a spec's file has no 'spec'; leave it out" if spec else "has no 'spec'; add it")
         case = case.of_file(spec) if spec else case
         case.check_blocks()
+        try:
+            case.check_sql()
+        except CaseError as error:
+            if not lines:
+                raise
+            case = case.with_mistake(wrong(f"{_label(error.place)}: {error}", error.place))
     except ValidationError as error:
         first, *_ = listed = error.errors(include_url=False)
         return wrong("; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in listed), first["loc"])

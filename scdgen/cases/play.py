@@ -93,7 +93,12 @@ class Difference(Exception):  # noqa: N818 - the result of a comparison
 
 
 def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "every") -> None:
-    """Play a case. Raises :class:`Difference` for the first thing that is not as it says."""
+    """Play a case.
+
+    Raises :class:`Difference` for the first thing that is not as it says, and its mistake for a case that has one.
+    """
+    if case.mistake:
+        raise case.mistake
     table = _Table(case, world)
     last = max((number for number, batch in enumerate(case.batches, 1) if batch.error is None), default=0)
     for name, text in case.tables.items() if case.spec is None else ():

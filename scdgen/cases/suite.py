@@ -40,6 +40,8 @@ class Played:
     message: str = ""
     missing: str = ""
     extra: str = ""
+    is_wrong: bool = False
+    """Whether the case itself is wrong, so that it was not played."""
 
 
 def find_case_files(given: Iterable[str | Path]) -> list[Path]:
@@ -90,7 +92,8 @@ def play_file(file: File, open_world: Open) -> Iterator[Played]:
         message = next(iter(str(failure).splitlines()), "")
         if failure.missing or failure.extra:  # of which the message has only the place
             message += ": the rows are others"
-        yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra)
+        is_wrong = case.mistake is not None
+        yield Played(case, time.monotonic() - begun, message, failure.missing, failure.extra, is_wrong)
 
 
 def _describe(case: Case, error: Exception) -> str:
@@ -133,7 +136,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     from scdgen.engine.jvm import QUICK
     from scdgen.spec.graph import find_table_names
 
-    cases = [case for file in files for case in file.cases]
+    cases = [case for file in files for case in file.cases if case.mistake is None]
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}
     for case in cases:
         tables = [case.tables, *(batch.tables for batch in case.batches)]

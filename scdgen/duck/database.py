@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
+import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,11 +47,30 @@ _GIVEN = "_scd_given"  # rows of text
 _SCHEMAS = (
     "SELECT replace(schema_name, '\"', '\"\"') FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
 )
+_VARIABLES = "SELECT replace(name, '\"', '\"\"') FROM duckdb_variables()"
 _RELATIONS = """
     SELECT CASE table_type WHEN 'VIEW' THEN 'VIEW' ELSE 'TABLE' END, replace(table_name, '"', '""')
     FROM information_schema.tables WHERE table_schema = 'main'
 """
+_FUNCTION = re.compile(r"CREATE (OR REPLACE )?(TEMP(ORARY)? )?(MACRO|FUNCTION)\b", re.IGNORECASE)
+_LOOK = 0.2  # seconds between two looks at the clock
 _AT_ONCE = 200  # rows of an INSERT
+# The SQL of a case comes from whoever wrote the file: no file, no network, no code, and no more memory than this.
+_MEMORY = "1 GB"
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 1,  # for few rows, more cost time
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,  # a variable of Python in place of a table that does not exist
+    "memory_limit": _MEMORY.replace(" ", ""),
+    "temp_directory": "",  # else .tmp in the working folder
+}
+SECONDS = 30.0
+"""How long a statement may take."""
+MOST_ROWS = 100_000
+"""How many rows a query may return."""
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
 _TIMES = ("DATE", "TIMESTAMP")
 _NESTED = r"STRUCT|MAP|\["
@@ -71,11 +93,14 @@ class Merged:
 
 
 class Database:
-    """A database in memory, with its own session."""
+    """A database in memory, with its own session.
+
+    It reaches neither files nor the network, and its statements have a limit of memory, time and rows.
+    """
 
     def __init__(self) -> None:
-        self._db = duckdb.connect(config={"threads": 1})  # for few rows, more cost time
-        self._db.execute(read_file("duckdb/macros.sql"))
+        self._open()
+        self._clock = _Clock(self)
         self._translator, self._compiler = Translator(), Compiler()
         self._judged: set[str] = set()
         self._compiled: dict[str, Compiled] = {}
@@ -83,11 +108,28 @@ class Database:
         self._given: dict[str, dict[str, str]] = {}  # query of a table that was put -> Spark's types of its columns
         self._has_local = False
 
+    def _open(self) -> None:
+        self._db = duckdb.connect(config=_CONFIG)
+        self._db.execute(read_file("duckdb/macros.sql"))
+        self._db.execute("SET lock_configuration = true")
+        self._has_functions = False
+
+    def interrupt(self) -> None:
+        """Stop the statement that runs."""
+        self._db.interrupt()
+
     def clear(self) -> None:
-        """Drop every table and view, and keep what was compiled and translated."""
+        """Drop every table, view, function and variable, and keep what was compiled and translated."""
         self._judged.clear()  # which depends on the tables
         self._given.clear()
         self._has_local = False
+        self._translator.forget()
+        if self._has_functions:  # one may be in place of a macro, which is not to be had back
+            self._db.close()
+            self._open()
+            return
+        for (name,) in self._db.execute(_VARIABLES).fetchall():
+            self._db.execute(f'RESET VARIABLE "{name}"')
         for (name,) in self._db.execute(_SCHEMAS).fetchall():
             self._db.execute(f'DROP SCHEMA "{name}" CASCADE')
         for kind, name in self._db.execute(_RELATIONS).fetchall():
@@ -108,14 +150,19 @@ class Database:
         rows: list[Row] = []
         for text in [script] if isinstance(script, str) else script:
             for statement in self._translator.statements(text):
+                self._has_functions |= _FUNCTION.match(statement) is not None
                 rows = self._run(statement + (" RETURNING merge_action" if statement.startswith("MERGE ") else ""))
         return rows
 
     def _run(self, statement: str) -> list[Row]:
         try:
-            return self._db.execute(statement).fetchall()
+            with self._clock.limit():
+                rows: list[Row] = self._db.execute(statement).fetchmany(MOST_ROWS + 1)
         except duckdb.Error as error:
             raise translate_error(error) from error
+        if len(rows) > MOST_ROWS:
+            raise EngineError(f"a query returns more than {MOST_ROWS:,} rows; add a condition, or aggregate them")
+        return rows
 
     def query(self, text: str) -> tuple[dict[str, str], list[Row]]:
         """Run a query of Spark's SQL, and return the DuckDB type of each column by its name, and the rows."""
@@ -363,6 +410,40 @@ def _has_null(value: Any) -> bool:
     return any(one is None or _has_null(one) for one in inside)
 
 
+class _Clock:
+    """Interrupts a statement of a database that takes too long; one thread watches all statements."""
+
+    def __init__(self, database: Database) -> None:
+        self._end: float | None = None
+        self._lock = threading.Lock()
+        self._database = weakref.ref(database)
+        threading.Thread(target=_watch, args=(weakref.ref(self),), daemon=True).start()
+
+    @contextmanager
+    def limit(self) -> Iterator[None]:
+        """Interrupt what runs inside after :data:`SECONDS`."""
+        self._end = time.monotonic() + SECONDS
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._end = None
+
+    def look(self) -> None:
+        """Interrupt the statement if its time is up."""
+        with self._lock:  # or the next statement would be interrupted
+            database = self._database()
+            if database is not None and self._end is not None and time.monotonic() > self._end:
+                database.interrupt()
+
+
+def _watch(clock: weakref.ref[_Clock]) -> None:
+    while (found := clock()) is not None:
+        found.look()
+        del found  # so that the database can go
+        time.sleep(_LOOK)
+
+
 def translate_error(error: duckdb.Error) -> Exception:
     r"""Return the error that a user sees: a rule of the generated SQL, a value that does not convert, or a failure.
 
@@ -376,6 +457,12 @@ def translate_error(error: duckdb.Error) -> Exception:
         return DataError(found[2], rule=found[1].lower())
     if found := re.search(r"\[UNKNOWN\] ([^'\n]*)", text):
         return UnknownError(found[1])
+    if isinstance(error, duckdb.InterruptException):
+        return EngineError(f"a statement takes longer than {SECONDS:.0f} seconds; give it fewer rows")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(f"a statement needs more than {_MEMORY} of memory; give it fewer rows")
+    if isinstance(error, duckdb.PermissionException):
+        return EngineError("the SQL names a file in place of a table, and a case reads none; give rows under 'tables:'")
     if isinstance(error, duckdb.OutOfRangeException) or "not in timestamp range" in text or _MANY_DIGITS.search(text):
         return UnknownError("a value out of range")  # Spark may have room for it
     if found := re.match(r"Catalog Error: Table with name (\S+) does not exist", text):

@@ -9,14 +9,17 @@ return other values.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Reader, Times, print_tree, translate_tree, translate_type
-from scdgen.sql.tokens import DIALECT
+from scdgen.errors import quoted
+from scdgen.sql.tokens import DIALECT, first_line
 
 # What only Delta has: files, layout, statistics, descriptions.
 _DELTA = (
@@ -49,21 +52,28 @@ class Translator:
         self.times = Times()
         self._types: dict[str, exp.DataType] = {}
         self._declared: frozenset[tuple[str, str]] = frozenset()
-        # Script, times and declared variables -> the statements, and the variables that they declare.
-        self._known: dict[tuple[object, ...], tuple[list[str], dict[str, exp.DataType]]] = {}
+        self._functions: frozenset[str] = frozenset()
+        # Script, times, variables and functions -> the statements, and the variables and functions that they make.
+        self._known: dict[tuple[object, ...], tuple[list[str], dict[str, exp.DataType], frozenset[str]]] = {}
+
+    def forget(self) -> None:
+        """Forget the session's variables and functions."""
+        self._types.clear()
+        self._declared, self._functions = frozenset(), frozenset()
 
     def statements(self, script: str) -> list[str]:
         """Return the statements for DuckDB, none for one that concerns Delta alone.
 
         Raises :class:`UnknownError` for SQL whose translation is not known.
         """
-        key = (script, self.times, self._declared)
+        key = (script, self.times, self._declared, self._functions)
         if key not in self._known:
             before = dict(self._types)
-            listed = list(self._translate_all(script))
+            with _refused(script):
+                listed = list(self._translate_all(script))
             changed = {name: kind for name, kind in self._types.items() if before.get(name) is not kind}
-            self._known[key] = (listed, changed)
-        listed, changed = self._known[key]
+            self._known[key] = (listed, changed, self._functions)
+        listed, changed, self._functions = self._known[key]
         if changed:
             self._types.update(changed)
             self._declared = frozenset((name, kind.sql()) for name, kind in self._types.items())
@@ -95,10 +105,11 @@ class Translator:
 
         Raises :class:`UnknownError` as :meth:`statements` does.
         """
-        tree = sqlglot.parse_one(text, read=Reader)
-        _join_catalogs(tree)
-        names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
-        return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
+        with _refused(text):
+            tree = sqlglot.parse_one(text, read=Reader)
+            _join_catalogs(tree)
+            names = {column.name.lower() for column in tree.find_all(exp.Column) if column.table.lower() == "session"}
+            return print_tree(translate_tree(tree, dict.fromkeys(names, exp.DataType.build("text")), self.times))
 
     def _set(self, names: exp.Expr, value: exp.Expr) -> Iterator[str]:
         """``SET VARIABLE a = ...``, or ``(a, b) = (SELECT ...)``, which takes a statement for each."""
@@ -122,6 +133,7 @@ class Translator:
                 comment.parent.pop()
         if tree.kind == "FUNCTION":  # one that returns a table is a macro; its parameter may have a reserved name
             function = tree.this
+            self._functions |= {_path(function.this)}
             times = replace(self.times, parameter=function.expressions[0].name.lower())
             for column in function.expressions:
                 column.replace(exp.to_identifier(column.name, quoted=True))
@@ -146,6 +158,11 @@ class Translator:
                 yield print_tree(exp.Alter(this=tree.this.copy(), kind="TABLE", actions=[added]))
 
     def _translate(self, tree: exp.Expr) -> exp.Expr:
+        for table in tree.find_all(exp.Table):  # DuckDB has functions that read files and its own state
+            called = table.this
+            if isinstance(called, exp.Func) and _path(table) not in self._functions:
+                name = called.name if isinstance(called, exp.Anonymous) else called.sql_name()
+                raise UnknownError(f"the function {name} in place of a table")
         return translate_tree(tree, self._types, self.times)
 
 
@@ -162,6 +179,20 @@ def _join_catalogs(tree: exp.Expr | None) -> None:
     for node in (*tables, *of_named):
         node.set("db", exp.to_identifier(f"{node.args['catalog'].name}.{node.args['db'].name}", quoted=True))
         node.set("catalog", None)
+
+
+@contextmanager
+def _refused(text: str) -> Iterator[None]:
+    """Raise :class:`UnknownError` in place of the errors of sqlglot, and of Python's own over which it stumbles."""
+    try:
+        yield
+    except (SqlglotError, RecursionError, LookupError, ValueError) as error:
+        raise UnknownError(f"{quoted(text)}, which cannot be read ({first_line(error)})") from error
+
+
+def _path(table: exp.Table) -> str:
+    """Return the name of a table or a function with its schema, in lower case."""
+    return ".".join(part.name.lower() for part in table.parts)
 
 
 def _set(name: str, value: exp.Expr, kind: exp.DataType) -> str:

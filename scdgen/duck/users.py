@@ -165,12 +165,13 @@ def _find_types(
     spec: Spec, tree: exp.Expr, describe: Callable[[str], Mapping[str, exp.DataType]], view: str | None
 ) -> dict[str, exp.DataType]:
     """Return the type of each column that a text may name; a name with several types is left out."""
-    tables = [".".join(part.name for part in table.parts) for table in tree.find_all(exp.Table)]
+    tables = [tuple(part.name for part in table.parts) for table in tree.find_all(exp.Table)]
     queries: list[str] = []
     if not isinstance(tree, exp.Query):
-        tables += [*filter(None, [view or spec.source.table]), *(joined.table for joined in spec.source.join.values())]
+        named = [*filter(None, [view or spec.source.table]), *(joined.table for joined in spec.source.join.values())]
+        tables += map(sql.split_name, named)
         queries += [spec.source.query] if spec.source.query and view is None else []
-    queries += [f"SELECT * FROM {sql.quote_parts(sql.split_name(table))}" for table in tables]
+    queries += [f"SELECT * FROM {sql.quote_parts(parts)}" for parts in tables]
     listed = [(name, kind) for query in queries for name, kind in describe(query).items()]
     if not isinstance(tree, exp.Query) or not all(map(describe, queries)):  # the target, or a view, is made later
         known = {name.lower() for name, _ in listed}

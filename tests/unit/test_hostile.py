@@ -13,10 +13,14 @@ from typing import Any
 
 import pytest
 
+from scdgen.cases.block import CaseError, parse_block
+from scdgen.cases.format import _types
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
+from scdgen.duck.known import UnknownError
+from scdgen.duck.translate import Translator
 from scdgen.engine.failures import _first_line
-from scdgen.errors import SpecError
+from scdgen.errors import EngineError, SpecError
 from scdgen.init.models import read_models
 from scdgen.patterns.compile import render
 from scdgen.spec.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
@@ -486,3 +490,219 @@ def test_two_specs_do_not_share_a_folder(tree: Path) -> None:
     for number, target in enumerate(("crm.a.b", "crm.`a.b`", "`crm.a`.b", "`crm.a.b`", "crm.`a%2Eb`")):
         (tree / f"work/specs/{number}.yml").write_text(PLAIN.replace("a.b", json.dumps(target), 1))
     assert run("generate", "specs") == 0 and run("generate", "--check", "specs") == 0
+
+
+CASE_SPEC = """\
+target: crm.customer
+pattern: scd2
+source: {table: crm.updates, effective_at: at}
+keys: [id]
+columns: {id: int, name: string}
+"""
+
+
+def play_cases(
+    folder: Path, cases: list[dict[str, Any]], capsys: pytest.CaptureFixture[str], spec: str = CASE_SPEC
+) -> tuple[object, str]:
+    """Run ``scdgen test`` on cases, each with one batch of one row by default; return the status and what it prints."""
+    (folder / "c.yml").write_text(spec)
+    batches = [{"rows": "id | name | at\n1 | a | 2024-01-01"}]
+    listed = [{"name": f"case {number}", "batches": batches, **case} for number, case in enumerate(cases, 1)]
+    (folder / "c.test.yml").write_text(json.dumps({"spec": "c.yml", "cases": listed}))
+    with pytest.raises(SystemExit) as stop:
+        main(["--no-config", "test", str(folder / "c.test.yml")])
+    found = capsys.readouterr()
+    return stop.value.code, found.out + found.err
+
+
+FILE_SQL = {
+    "a function": "SELECT content AS c FROM read_text('PLACE')",
+    "names": "SELECT filename AS c FROM read_text('FOLDER/*')",
+    "a name": "SELECT * FROM `PLACE`",
+    "a schema": "SELECT * FROM `FOLDER/kept`.csv",
+    "the network": "SELECT * FROM `http://127.0.0.1:9/x.csv`",
+    "a header": "SELECT columns AS c FROM sniff_csv('PLACE')",
+    "settings": "SELECT name AS c FROM duckdb_settings()",
+}
+
+
+@pytest.mark.parametrize("what", FILE_SQL)
+def test_case_reads_no_file(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "kept.csv").write_text("c\nKEPT_SECRET\n")
+    text = FILE_SQL[what].replace("PLACE", str(tmp_path / "kept.csv")).replace("FOLDER", str(tmp_path))
+    status, shown = play_cases(tmp_path, [{"queries": [{"sql": text, "rows": "c\nx"}]}, {}], capsys)
+    assert (status, "1 failed, 1 passed" in shown, "KEPT_SECRET" in shown) == (1, True, False), shown
+    assert "too many:" not in shown
+
+
+@pytest.mark.parametrize("source", ["table: kept.csv", "query: SELECT * FROM read_csv('kept.csv')"])
+def test_source_of_a_case_reads_no_file(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kept.csv").write_text("id,name,at\n1,KEPT_SECRET,2024-01-01\n")
+    spec = CASE_SPEC.replace("table: crm.updates", source)
+    status, shown = play_cases(tmp_path, [{"batches": [{"expect": "id | name\n1 | x"}]}], capsys, spec)
+    assert (status, "KEPT_SECRET" in shown) == (1, False), shown
+
+
+def test_statement_of_a_case_has_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from scdgen.duck import database
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(database, "SECONDS", 0.5)
+    monkeypatch.setattr(database, "MOST_ROWS", 1_000)
+    found = database.Database()
+    numbers = ", ".join(f"({number})" for number in range(50))
+    found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
+    begun = time.monotonic()
+    with pytest.raises(EngineError, match="takes longer than"):
+        found.execute("SELECT count(*) FROM n AS a, n AS b, n AS c, n AS d, n AS e, n AS f, n AS g, n AS h")
+    assert time.monotonic() - begun < 10
+    assert found.execute("SELECT count(*) FROM n") == [(50,)]  # the next one is not interrupted
+    with pytest.raises(EngineError, match="more than 1,000 rows"):
+        found.execute("SELECT a.x FROM n AS a, n AS b")
+    with pytest.raises(Exception, match="locked"):
+        found._db.execute("SET enable_external_access = true")
+    found.close()
+    monkeypatch.setattr(database, "_CONFIG", {**database._CONFIG, "memory_limit": "30MB"})
+    monkeypatch.setattr(database, "SECONDS", 60)
+    found = database.Database()
+    found.execute(f"CREATE TABLE n AS SELECT x FROM VALUES {numbers} AS t(x)")
+    with pytest.raises(EngineError, match="more than 1 GB of memory"):
+        found.execute("SELECT a.x FROM n AS a, n AS b, n AS c, n AS d, n AS e ORDER BY b.x, c.x, d.x, e.x, a.x")
+    found.close()
+    assert list(tmp_path.iterdir()) == []  # no file for what the memory does not hold
+
+
+def test_functions_and_variables_of_a_case_do_not_reach_the_next() -> None:
+    from scdgen.duck import database
+
+    found = database.Database()
+    found.execute("DECLARE OR REPLACE VARIABLE _scd_kept INT; SET VARIABLE _scd_kept = 7")
+    found.execute("CREATE OR REPLACE FUNCTION _spark_trim(x STRING) RETURNS TABLE RETURN SELECT 1 AS a")
+    found.execute("CREATE OR REPLACE FUNCTION kept(x STRING) RETURNS TABLE RETURN SELECT 1 AS a")
+    assert found.execute("SELECT a FROM kept('x')") == [(1,)]
+    found.clear()
+    with pytest.raises(UnknownError, match="the function kept"):
+        found.execute("SELECT a FROM kept('x')")
+    assert found._db.execute("SELECT getvariable('_scd_kept')").fetchall() == [(None,)]
+    assert found.execute("SELECT CAST(' 1 ' AS INT) AS a") == [(1,)]
+    found.execute("DECLARE OR REPLACE VARIABLE _scd_kept INT; SET VARIABLE _scd_kept = 7")
+    found.clear()
+    assert found._db.execute("SELECT getvariable('_scd_kept')").fetchall() == [(None,)]
+    found.close()
+
+
+WRONG_SQL = {
+    "not parsed": ("SELECT FROM WHERE (", "is not exactly one SELECT"),
+    "no SELECT": ("SET x = 1", "is not a SELECT; write one SELECT"),
+    "two": ("SELECT 1 AS c; DROP TABLE crm.customer", "holds a semicolon; write one SELECT"),
+    "a quote": ("SELECT 'a", "cannot be read as SQL to its end"),
+    "brackets": (f"SELECT {'(' * 600}1{')' * 600} AS c", "has more than 32 brackets in one another"),
+    "a table": ("INSERT INTO crm.customer SELECT 1", "is not a SELECT; write one SELECT"),
+    "a pragma": ("PRAGMA version", "write one SELECT"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_SQL)
+def test_wrong_sql_of_a_case_leaves_the_others(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, says = WRONG_SQL[what]
+    status, shown = play_cases(tmp_path, [{"queries": [{"sql": text, "rows": "c\nx"}]}, {}], capsys)
+    (line,) = [line for line in shown.splitlines() if says in line]
+    assert re.match(rf"  {re.escape(str(tmp_path))}/c\.test\.yml:1:\d+: case 'case 1': query 1: sql: ", line), line
+    assert (status, "1 failed, 1 passed" in shown) == (2, True), shown
+
+
+@pytest.mark.parametrize("field", ["tables", "schemas", "batches"])
+def test_wrong_name_of_a_table_leaves_the_others(
+    field: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: dict[str, Any] = {field: {'a"b': "id int" if field == "schemas" else "id\n1"}}
+    if field == "batches":
+        given = {"batches": [{"tables": {'a"b': "id\n1"}}]}
+    status, shown = play_cases(tmp_path, [given, {}], capsys)
+    assert "'a\"b' holds a quote, or a space next to a dot; remove it" in shown
+    assert (status, "1 failed, 1 passed" in shown) == (2, True), shown
+
+
+def test_path_in_the_query_of_a_spec_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = CASE_SPEC.replace("table: crm.updates", "query: 'SELECT id, name, at FROM `/a/b`'")
+    status, shown = play_cases(tmp_path, [{"batches": [{"expect": "id"}]}, {}], capsys, spec)
+    assert (status, "1 failed, 1 passed" in shown) == (1, True), shown
+
+
+@pytest.mark.parametrize("text", ["'a", "SELECT FROM WHERE (", "SET x = 1", "FETCH", f"SELECT {'(' * 999}1{')' * 999}"])
+def test_translator_refuses_what_it_cannot_read(text: str) -> None:
+    for read in (Translator().statements, Translator().translate_expression):
+        with suppress(UnknownError):
+            read(text)
+
+
+@pytest.mark.parametrize(
+    "named", ["HERE/token", "HERE/token.yml", "../token.yml", "link.yml", "l/token.yml", "../no.yml"]
+)
+def test_spec_of_a_case_is_below_its_folder(
+    named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("token", "token.yml"):
+        (tmp_path / name).write_text("KEPT_SECRET: x\n")
+    (folder / "link.yml").symlink_to(tmp_path / "token.yml")
+    (folder / "l").symlink_to(tmp_path, target_is_directory=True)
+    path = named.replace("HERE", str(tmp_path))
+    (folder / "c.test.yml").write_text(
+        json.dumps({"spec": path, "cases": [{"name": "a", "batches": [{"rows": "id"}]}]})
+    )
+    said = []
+    for file in ("c.test.yml", str(folder / "c.test.yml")):
+        with pytest.raises(SystemExit) as stop:
+            main(["--no-config", "test", file])
+        found = capsys.readouterr()
+        assert (stop.value.code, found.out, "KEPT_SECRET" in found.err, found.err.count("\n")) == (2, "", False, 1)
+        said.append(found.err.partition(": spec: ")[2])
+    assert said[0] == said[1]
+    assert said[0].endswith("is outside of this file's folder and of the working folder; name a spec in one of them\n")
+
+
+@pytest.mark.parametrize("name", ["token", "c.txt", "c\0.yml", "x" * 5000 + ".yml", "."])
+def test_spec_of_a_case_is_a_yaml_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "token").write_text("KEPT_SECRET")
+    (tmp_path / "c.test.yml").write_text(json.dumps({"spec": name, "cases": [{"name": "a", "batches": [{}]}]}))
+    with pytest.raises(SystemExit) as stop:
+        main(["--no-config", "test", str(tmp_path / "c.test.yml")])
+    found = capsys.readouterr()
+    assert (stop.value.code, "KEPT_SECRET" in found.err, found.err.count("\n")) == (2, False, 1), found.err
+
+
+def test_long_cells_and_schemas_are_read_in_time() -> None:
+    spaces = " " * 60_000
+    begun = time.process_time()
+    for text in (f"a{spaces}b | c", f"'a'{spaces}b", f"{spaces}x", "'" * 60_000, " '" * 30_000, "a|" * 30_000):
+        with suppress(CaseError):
+            parse_block(f"id\n{text}")
+    types = ", ".join(f"c{number} int" for number in range(60_000))
+    for schema in (types, "a decimal(1, 2), " * 20_000 + "b int", "(," * 60_000, "a int" + "," * 60_000):
+        with suppress(CaseError):
+            _types("schema", schema)
+    assert time.process_time() - begun < 5
+    assert parse_block("a | b\n x  y | ' z ' ").rows == (("x  y", " z "),)
+    assert _types("schema", "a decimal(1, 2), b int") == {"a": "decimal(1, 2)", "b": "int"}
+
+
+def test_junit_makes_no_folder_through_a_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "l").symlink_to(tmp_path / "outside", target_is_directory=True)
+    (tmp_path / "c.yml").write_text(CASE_SPEC)
+    (tmp_path / "c.test.yml").write_text(json.dumps({"spec": "c.yml", "cases": [{"name": "a", "batches": [
+        {"rows": "id | name | at\n1 | a | 2024-01-01"}]}]}))  # fmt: skip
+    with pytest.raises(SystemExit) as stop:
+        main(["--no-config", "test", "c.test.yml", "--junit", "l/x/j.xml"])
+    found = capsys.readouterr()
+    assert (stop.value.code, found.out, found.err) == (1, "", "l: is a link; remove it\n")
+    assert list((tmp_path / "outside").iterdir()) == []
