@@ -18,8 +18,9 @@ from scdgen import log, paths
 from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
-from scdgen.cli.output import code, escape_control, say
+from scdgen.cli.output import code, echo, say
 from scdgen.errors import Problem, SpecError, UsageError, printable
+from scdgen.escape import escape_control
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render_feeds
 from scdgen.patterns.macro import render_macro
@@ -148,7 +149,7 @@ def _require_none(changed: int, given: Sequence[str], kind: str) -> None:
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
         command = shlex.join(["scdgen", "generate", *given, *(["--format", kind] if kind != "sql" else [])])
-        click.echo(f"{changed} {what}; run: {command}", err=True)
+        echo(f"{changed} {what}; run: {command}", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -284,7 +285,7 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
     else:
         lines = ["nothing was generated before, so that there is nothing to compare with"]
     for line in lines:
-        click.echo(f"{spec.target}: {line}")
+        echo(f"{spec.target}: {line}")
 
 
 def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:

@@ -415,3 +415,57 @@ def test_two_specs_do_not_share_a_folder(tree: Path) -> None:
     for number, target in enumerate(("crm.a.b", "crm.`a.b`", "`crm.a`.b", "`crm.a.b`", "crm.`a%2Eb`")):
         (tree / f"work/specs/{number}.yml").write_text(PLAIN.replace("a.b", json.dumps(target), 1))
     assert run("generate", "specs") == 0 and run("generate", "--check", "specs") == 0
+
+
+FORGED = "b\n::error::x\r::error::y\x1b[2J\x9b31m\u202e\u2028::error::z"
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+TEXT = FORGED.partition("\u202e")[0]  # which no spec and no case may hold
+CASE = {
+    "name": TEXT,
+    "why": TEXT,
+    "batches": [{"rows": "id | v\n1 | a"}],
+    "queries": [{"sql": "SELECT 'x\\n::error::w' AS v", "rows": "v\nb"}],
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "validate specs", "generate specs", "generate --check specs", "generate --diff specs", "graph specs",
+        "graph --format mermaid specs", "graph --format json specs", "explain HERE", "explain --verbose HERE",
+        "explain --format markdown HERE", "explain --format mermaid HERE", "explain --format sql HERE",
+        "test cases", "test --junit x.xml cases", "test -k FORGED cases", "test FORGED", "validate FORGED", "FORGED",
+        "--debug validate FORGED", "validate --debug FORGED", "validate --FORGED specs", "init --from FORGED",
+        "validate other", "graph other", "test other",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("as_json", [False, True])
+def test_names_and_texts_are_one_line(
+    command: str, as_json: bool, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No name of a file or a case, no reason, no value and no argument moves the cursor, or begins a line."""
+    name = FORGED.replace("\x9b", "") + ".yml"  # git has such names
+    joined = "target: a.j\npattern: scd1\nsource: {path: data/x.csv, format: csv}\nkeys: [id]\ncolumns: {id: int}\n"
+    Path("specs/s.yml").rename(Path("specs", name))
+    Path("specs", f"x{name}").write_text(joined)
+    Path("cases").mkdir()
+    Path("cases/s.yml").write_text(PLAIN)
+    Path("cases", f"{name}.test.yml").write_text(json.dumps({"spec": "s.yml", "cases": [CASE]}))
+    Path("other").mkdir()
+    Path("other", name).write_text("target: [")
+    Path("other", f"{name}.test.yml").write_text(json.dumps({"spec": name, "cases": [{"name": TEXT}]}))
+    words = [word.replace("HERE", f"specs/{name}").replace("FORGED", FORGED) for word in command.split(" ")]
+    if as_json and words[0] == "test":
+        words.insert(1, "--json")
+    run(*words)
+    said = "".join(capsys.readouterr())
+    assert said and not UNSEEN.findall(said)
+    assert command != "test cases" or ("too" in said and "::error::w" in said)
+    assert not [line for line in said.split("\n") if line.strip().startswith("::")]
+
+
+def test_keys_of_settings_are_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("scdgen.toml").write_text(f"{json.dumps(FORGED)} = 1\n")
+    assert run("validate", "specs") == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and not UNSEEN.findall(err)
