@@ -43,6 +43,7 @@ _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"
 ADDED = {"notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),)}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
+MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
 
@@ -210,7 +211,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
 def _read_stored(folder: Path) -> str:
     """Read the ``spec.json`` in a folder; empty without one."""
     file, root = folder / SPEC_JSON, folder.parent
-    return paths.read_bytes(file, root=root).decode("utf-8", "replace") if paths.exists(file, root) else ""
+    return paths.read_bytes(file, MOST_STORED, root).decode("utf-8", "replace") if paths.exists(file, root) else ""
 
 
 def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
@@ -293,15 +294,21 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
 
     Returns 1 if it differs. Raises :class:`SpecError` for a link.
     """
-    before = paths.read_bytes(path, root=out).decode("utf-8", "replace") if paths.exists(path, out) else None
-    if before == text:
+    before = paths.read_bytes(path, MOST_STORED, out) if paths.exists(path, out) else None
+    after = None if text is None else text.encode()
+    if before == after:
         return 0
     if check:
-        lines = difflib.unified_diff(
-            (before or "").splitlines(), (text or "").splitlines(), f"{path} (on disk)", f"{path} (of the spec)",
-            lineterm="",
+        lines = list(
+            difflib.unified_diff(
+                _split_lines(before or b""), _split_lines(after or b""), f"{path} (on disk)", f"{path} (of the spec)",
+                lineterm="",
+            )
         )  # fmt: skip
-        click.echo("\n".join(map(escape_control, lines)))
+        if before is not None and after is not None and before.replace(b"\r\n", b"\n") == after:
+            what = "CR LF on disk, LF of the spec; for git, write eol=lf in .gitattributes"
+            lines = [f"{path}: the line ends differ: {what}"]
+        click.echo("\n".join(map(escape_control, lines or [f"{path}: the bytes differ, though not the lines"])))
     elif text is None:
         paths.remove(path, out)
         say(f"removed {path}")
@@ -309,6 +316,15 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
         paths.write_text(path, text, out)
         say(f"wrote {path}")
     return 1
+
+
+def _split_lines(text: bytes) -> list[str]:
+    r"""Split at LF alone, and show bytes that are no UTF-8 as such.
+
+    >>> _split_lines(b"a\xff\r\n\n"), _split_lines(b"")
+    (['a\\xff\r', ''], [])
+    """
+    return text.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n") if text else []
 
 
 COMMANDS = (validate, generate)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from scdgen.cli.generate import MOST_STORED
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
 from scdgen.engine.failures import _first_line
@@ -469,3 +470,36 @@ def test_keys_of_settings_are_one_line(tree: Path, capsys: pytest.CaptureFixture
     assert run("validate", "specs") == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and not UNSEEN.findall(err)
+
+
+def test_bytes_of_generated_files_are_compared(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte that is no UTF-8 is not U+FFFD; neither a line break of Windows nor a missing one goes unsaid."""
+    Path("specs/s.yml").write_text(PLAIN.replace("{table: c.d}", "{table: c.d, where: \"v <> '\ufffd'\"}"))
+    assert run("generate", "specs") == 0
+    merge = Path("generated/a.b/merge.sql")
+    good = merge.read_bytes()
+    for wrong, said in (
+        (good.replace("\ufffd".encode(), b"\xff"), "<> '\\xff'"),
+        (good.replace("\ufffd".encode(), b"\\xff"), "<> '\\xff'"),
+        (good.replace(b"\n", b"\r\n"), "merge.sql: the line ends differ: CR LF on disk"),
+        (good[:-1], "merge.sql: the bytes differ"),
+        (b"", "-- "),
+    ):
+        merge.write_bytes(wrong)
+        capsys.readouterr()
+        assert run("generate", "--check", "specs") == 1
+        assert said in capsys.readouterr().out
+        assert run("generate", "specs") == 0 and merge.read_bytes() == good
+
+
+@pytest.mark.parametrize("name", ["merge.sql", "spec.json"])
+def test_huge_generated_file_is_not_read(name: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("generate", "specs") == 0
+    with Path("generated/a.b", name).open("r+b") as file:
+        file.truncate(MOST_STORED + 1)
+    capsys.readouterr()
+    for command in ("--check", "--diff"):
+        assert run("generate", command, "specs") == 1
+        assert capsys.readouterr().err == (
+            f"generated/a.b/{name}: has more than 32,000,000 bytes; give a file with less in it\n"
+        )
