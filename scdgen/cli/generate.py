@@ -134,23 +134,69 @@ def generate(
             if kind == format_ or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
         )
         made = each(partial(render_files, compiler=compiler, added=added), shown)
+        known: dict[str, list[str]] = {}
         for spec, files in zip(shown, made, strict=True):
             differ, folder = 0, Path(out, spec.folder)
-            for name in _list_names(spec, folder):
+            known[spec.folder] = _list_names(spec, folder)
+            for name in known[spec.folder]:
                 differ += _write_file(folder / name, files.get(name), dry, Path(out))
             if diff and differ:
                 _print_meanings(spec, folder, compiler)
             changed += differ
     if dry:
-        _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind)
+        # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
+        is_whole = any(map(os.path.isdir, specs)) and not any(_is_below(path, Path(out)) for path in found)
+        foreign = _list_foreign(Path(out), known, is_whole)
+        for path in foreign:
+            echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
+        _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind, len(foreign))
 
 
-def _require_none(changed: int, given: Sequence[str], kind: str) -> None:
-    """Exit with status 1 if files differ, and name the command that writes them."""
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.absolute().is_relative_to(folder.absolute())
+
+
+def _list_foreign(out: Path, known: Mapping[str, Collection[str]], is_whole: bool) -> list[Path]:
+    """List the files and folders of the output that no spec makes. ``known`` is folder -> the names that it may have.
+
+    Without ``is_whole``, only those inside of the folders of the specs.
+    """
+    folders = {Path(out, name): names for name, names in known.items()}
+    found = _list_others(out, known, _README) if is_whole else []
+    return sorted(found + [path for folder, names in folders.items() for path in _list_others(folder, names)])
+
+
+_README = re.compile(r"README(\.\w+)?")
+
+
+def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | None = None) -> list[Path]:
+    """List what is in a folder and not ``known``, but for files such as .gitkeep and those whose names are ``kept``."""
+    if not paths.exists(folder) or not folder.is_dir():
+        return []
+    return [
+        path
+        for path in folder.iterdir()
+        if path.name not in known
+        and not (
+            (path.name.startswith(".") or (kept is not None and kept.fullmatch(path.name)))
+            and path.suffix.lower() != ".sql"
+            and path.is_file()
+            and not path.is_symlink()
+        )
+    ]
+
+
+def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 0) -> None:
+    """Exit with status 1 if files differ or are foreign, and say what to do."""
+    if foreign:
+        one = foreign == 1
+        what = "file or folder is of no spec; remove it" if one else "files or folders are of no spec; remove them"
+        echo(f"{foreign} {what}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
         command = shlex.join(["scdgen", "generate", *given, *(["--format", kind] if kind != "sql" else [])])
         echo(f"{changed} {what}; run: {command}", err=True)
+    if changed or foreign:
         raise click.exceptions.Exit(1)
 
 

@@ -503,3 +503,46 @@ def test_huge_generated_file_is_not_read(name: str, tree: Path, capsys: pytest.C
         assert capsys.readouterr().err == (
             f"generated/a.b/{name}: has more than 32,000,000 bytes; give a file with less in it\n"
         )
+
+
+FOREIGN = [
+    "a.b/zz.sql", "a.b/.zz.sql", "a.b/more/x.sql", "a.b/README.md", "crm.payroll/merge.sql", "A.B/merge.sql",
+    ".hidden/x.sql", "x.sql", "README.sql", "README/x.sql", "run.sh",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FOREIGN)
+def test_check_names_what_no_spec_makes(file: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A job that runs every file below the output would run it."""
+    assert run("generate", "specs") == 0
+    for kept in ("README.md", ".gitkeep", ".gitattributes", "a.b/.gitkeep"):
+        Path("generated", kept).write_text("")
+    assert run("generate", "--check", "specs") == 0
+    place = Path("generated", file)
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("SELECT 1;\n")
+    named = place if place.parent in (Path("generated"), Path("generated/a.b")) else place.parent
+    for option in ("--check", "--diff"):
+        capsys.readouterr()
+        assert run("generate", option, "specs") == 1
+        said = capsys.readouterr()
+        assert said.out == f"{named}: no spec of specs makes it; remove it, or give its spec too\n"
+        assert said.err == "1 file or folder is of no spec; remove it\n"
+    in_folder = file.startswith("a.b/")
+    assert run("generate", "--check", "specs/s.yml") == in_folder, "one spec says nothing about the rest"
+
+
+def test_check_names_the_folder_of_a_removed_spec(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("specs/t.yml").write_text(PLAIN.replace("a.b", "a.t"))
+    assert run("generate", "specs") == 0
+    Path("specs/t.yml").unlink()
+    assert run("generate", "--check", "specs") == 1
+    assert "generated/a.t: no spec of specs makes it" in capsys.readouterr().out
+
+
+def test_check_of_a_folder_with_more_than_sql(tree: Path) -> None:
+    """With ``--out .`` the folder of the specs is in the output, too."""
+    assert run("generate", "--out", ".", "specs") == 0
+    assert run("generate", "--check", "--out", ".", "specs") == 0
+    Path("a.b/x.sql").write_text("")
+    assert run("generate", "--check", "--out", ".", "specs") == 1
