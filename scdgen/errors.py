@@ -71,6 +71,11 @@ class ScdgenError(Exception):
     exit_status = 3
     values: tuple[str, ...] = ()
 
+    def __init__(self, message: str | Iterable[str] = ""):
+        """Take a message of one line, or its lines: a line break within one is of a user's text, and is escaped."""
+        self.lines = (message,) if isinstance(message, str) else tuple(message)
+        super().__init__("\n".join(self.lines))
+
 
 class SpecError(ScdgenError):
     """One or more mistakes in a spec, found before anything is sent to Spark."""
@@ -81,7 +86,7 @@ class SpecError(ScdgenError):
         if isinstance(problems, str):
             problems = [Problem("spec", 0, 0, problems)]
         self.problems = tuple(sorted(set(problems)))
-        super().__init__("\n".join(map(str, self.problems)))
+        super().__init__(map(str, self.problems))
 
     def __reduce__(self) -> tuple[type[SpecError], tuple[tuple[Problem, ...]]]:
         """Pickle the problems instead of their text."""
@@ -97,7 +102,7 @@ class DataError(ScdgenError):
     exit_status = 1
 
     def __init__(
-        self, message: str, rule: str = "", count: int | None = None, sample: str | None = None,
+        self, message: str | Iterable[str], rule: str = "", count: int | None = None, sample: str | None = None,
         values: Iterable[str] = (),
     ):  # fmt: skip
         self.rule = rule
@@ -126,10 +131,10 @@ def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
     """
     hidden = hides_values(kept)
     if isinstance(error, ScdgenError):
-        text = str(error)
+        lines = error.lines
         for value in sorted(filter(None, error.values), key=len, reverse=True) if hidden else ():
-            text = text.replace(value, "…")
-        return "\n".join(map(printable, text.split("\n"))), error.exit_status
+            lines = tuple(line.replace(value, "…") for line in lines)
+        return "\n".join(map(printable, lines)), error.exit_status
     if isinstance(error, OSError) and error.errno is not None:
         return printable(of_system(error)), EngineError.exit_status
     if isinstance(error, MemoryError):

@@ -9,6 +9,7 @@ import time
 import traceback
 from typing import Any
 
+from scdgen.escape import escape_control, escape_json
 from scdgen.url import hide_secrets
 
 _begun = [time.monotonic()]
@@ -68,7 +69,15 @@ def error(line: str, status: int | None = None, **fields: Any) -> None:
 
 def trace(error: BaseException) -> None:
     """Write an error in full, with those that caused it, for --debug."""
-    print(hide_secrets("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    shown = "".join(map(_mark_message, traceback.format_exception(error)))
+    print(hide_secrets(shown), end="", file=sys.stderr)
+
+
+def _mark_message(entry: str) -> str:
+    """Mark the later lines of a message, which may be those of a name or a text of a user."""
+    # The frames and the lines between two errors begin with white space, an error with its type.
+    mark = "" if entry[:1].isspace() else "  | "
+    return f"\n{mark}".join(map(escape_control, entry.rstrip("\n").split("\n"))) + "\n"
 
 
 def warning(line: str) -> None:
@@ -76,9 +85,9 @@ def warning(line: str) -> None:
     _remark("warning", "warning", line)
 
 
-def note(line: str) -> None:
+def note(*lines: str) -> None:
     """Write a remark that is not an error."""
-    _remark("note", "info", line)
+    _remark("note", "info", *lines)
 
 
 def step(line: str) -> None:
@@ -87,11 +96,11 @@ def step(line: str) -> None:
         note(line)
 
 
-def _remark(name: str, level: str, line: str) -> None:
+def _remark(name: str, level: str, *lines: str) -> None:
     if _CHOSEN["json"]:
-        event(name, level, message=line)
+        event(name, level, message="\n".join(lines))
     else:
-        print(hide_secrets(line), file=sys.stderr)
+        print(hide_secrets("\n".join(map(escape_control, lines))), file=sys.stderr)
 
 
 def _now() -> str:
@@ -99,4 +108,4 @@ def _now() -> str:
 
 
 def _write(fields: dict[str, Any]) -> None:
-    print(hide_secrets(json.dumps(fields, default=str, ensure_ascii=False)), file=sys.stderr, flush=True)
+    print(hide_secrets(escape_json(json.dumps(fields, default=str, ensure_ascii=False))), file=sys.stderr, flush=True)

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from scdgen.errors import UsageError, nearest
+from scdgen.escape import escape_control
 
 Row = tuple[Any, ...]
 # A cell: 'quoted text' with '' for one quote, or anything up to the next |. No part can end where another begins, so
@@ -122,7 +123,7 @@ def format_block(columns: Sequence[str], rows: Iterable[Row]) -> str:
     22 | NULL
     3  | ''
     """
-    lines = [list(columns), *([_cell_of(value) for value in row] for row in rows)]
+    lines = [list(map(escape_control, columns)), *([_cell_of(value) for value in row] for row in rows)]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return "\n".join(
         " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
@@ -136,6 +137,6 @@ def _cell_of(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, dt.datetime):
         return value.isoformat(sep=" ").removesuffix(" 00:00:00")
-    text = str(value)
+    text = escape_control(str(value))  # a row stays a line
     plain = text == text.strip() and text not in {"", "NULL"} and not text.startswith(("'", "#")) and "|" not in text
     return text if plain else "'" + text.replace("'", "''") + "'"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
 import click
 
 from scdgen.cli.options import load_specs, specs_argument
+from scdgen.cli.output import format_json
+from scdgen.escape import escape_control
 from scdgen.patterns.lineage import Input, Lineage, Made
 from scdgen.spec.graph import Read, Step, full_name, steps
 from scdgen.sql import split_name
@@ -34,11 +35,12 @@ def graph(specs: tuple[str, ...], kind: str, infer: bool, debug: bool) -> None:
 
 def format_graph(steps: Sequence[Step]) -> str:
     """Format a line per table, in the order of a run: the table, its spec, and what it reads."""
-    widths = [max(len(text) for text in column) for column in (_list_targets(steps), [s.spec.origin for s in steps])]
+    origins = [escape_control(step.spec.origin) for step in steps]
+    widths = [max(map(len, column)) for column in (_list_targets(steps), origins)]
     lines = []
-    for step in steps:
+    for step, origin in zip(steps, origins, strict=True):
         listed = ", ".join(_describe_read(step, read) for read in step.reads) or "no table"
-        lines.append(f"{step.spec.target.ljust(widths[0])}  {step.spec.origin.ljust(widths[1])}  reads {listed}")
+        lines.append(f"{step.spec.target.ljust(widths[0])}  {origin.ljust(widths[1])}  reads {listed}")
     return "\n".join(lines)
 
 
@@ -48,14 +50,13 @@ def list_graph(steps: Sequence[Step]) -> str:
     ``after`` names the targets that must run before, ``reads`` the tables that none of the specs writes.
     """
     return "\n".join(
-        json.dumps(
+        format_json(
             {
                 "target": step.spec.target,
                 "spec": step.spec.origin,
                 "after": step.needs,
                 "reads": list(dict.fromkeys(read.name for read in step.reads if read.writer is None)),
-            },
-            ensure_ascii=False,
+            }
         )
         for step in steps
     )

@@ -20,6 +20,7 @@ from scdgen.cli.options import (
 )
 from scdgen.cli.show import choose_kind, key_and_times, parse_keys, write_page
 from scdgen.errors import UsageError
+from scdgen.escape import escape_control
 
 if TYPE_CHECKING:
     from scdgen.patterns.render import Compiler
@@ -74,7 +75,7 @@ def diff(
         output.say(f"wrote {html}: {describe_diff(found)}")
     else:
         if kind == "csv" and (found.from_time, found.to_time) != (from_time, to_time):  # a word such as yesterday
-            click.echo(f"{found.target}: {_describe_sides(found)}", err=True)
+            output.echo(f"{found.target}: {_describe_sides(found)}", err=True)
         click.echo(format_diff(found, spec, kind))
     if found.is_cut:
         click.echo(
@@ -104,7 +105,7 @@ def format_diff(found: DiffResult, spec: Spec, kind: str) -> str:
         return output.format_json(as_object(found))
     if kind == "csv":
         return _format_csv(found)
-    return "\n".join([describe_diff(found), *(["", _format_table(found, spec)] if found.rows else [])])
+    return "\n".join([escape_control(describe_diff(found)), *(["", _format_table(found, spec)] if found.rows else [])])
 
 
 def _format_table(found: DiffResult, spec: Spec) -> str:

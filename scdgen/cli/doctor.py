@@ -31,7 +31,7 @@ def doctor(spark: bool, engine: EngineOptions, debug: bool) -> None:
     def report(found: checks.Finding) -> None:
         nonlocal failed
         failed |= not found.ok
-        click.echo(output.escape_control(str(found)))
+        output.echo(str(found))
 
     if engine.remote:
         for check in (checks.check_python(), checks.check_package("pyspark")):

@@ -19,8 +19,9 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.charts import chart_lineage, format_lineage
 from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
-from scdgen.cli.output import code, escape_control
+from scdgen.cli.output import code
 from scdgen.errors import UsageError
+from scdgen.escape import escape_control
 from scdgen.patterns.compile import render_scripts
 from scdgen.patterns.lineage import Lineage, lineage
 from scdgen.patterns.render import Compiler

@@ -18,8 +18,9 @@ from scdgen import log, paths
 from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
-from scdgen.cli.output import code, escape_control, say
+from scdgen.cli.output import code, echo, say
 from scdgen.errors import Problem, SpecError, UsageError, printable
+from scdgen.escape import escape_control
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.compile import Scripts, render_feeds
 from scdgen.patterns.macro import render_macro
@@ -42,6 +43,7 @@ _SCRIPTS = {"merge.sql": "merge.script.sql", "rejects.sql": "rejects.script.sql"
 ADDED = {"notebook": (NOTEBOOK,), "script": (*_SCRIPTS.values(),)}
 DBT = "dbt"
 _MACROS = "macros/scdgen"  # of a dbt project
+MOST_STORED = 32_000_000  # bytes of a file on disk; those of a spec with the most columns are a tenth of it
 # The files that each of several sources has; the others are about the table, whatever its source.
 OF_FEED = ("merge.sql", "plan.sql", "rejects.sql", NOTEBOOK, *_SCRIPTS.values())
 
@@ -132,23 +134,69 @@ def generate(
             if kind == format_ or any(paths.exists(Path(out, spec.folder, name), Path(out)) for name in names)
         )
         made = each(partial(render_files, compiler=compiler, added=added), shown)
+        known: dict[str, list[str]] = {}
         for spec, files in zip(shown, made, strict=True):
             differ, folder = 0, Path(out, spec.folder)
-            for name in _list_names(spec, folder):
+            known[spec.folder] = _list_names(spec, folder)
+            for name in known[spec.folder]:
                 differ += _write_file(folder / name, files.get(name), dry, Path(out))
             if diff and differ:
                 _print_meanings(spec, folder, compiler)
             changed += differ
     if dry:
-        _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind)
+        # A single spec says nothing about the folders of others, nor does an output that has more in it than SQL.
+        is_whole = any(map(os.path.isdir, specs)) and not any(_is_below(path, Path(out)) for path in found)
+        foreign = _list_foreign(Path(out), known, is_whole)
+        for path in foreign:
+            echo(f"{path}: no spec of {shlex.join(specs)} makes it; remove it, or give its spec too")
+        _require_none(changed, [*specs, *(["--out", out] if out != "generated" else [])], kind, len(foreign))
 
 
-def _require_none(changed: int, given: Sequence[str], kind: str) -> None:
-    """Exit with status 1 if files differ, and name the command that writes them."""
+def _is_below(path: Path, folder: Path) -> bool:
+    return path.absolute().is_relative_to(folder.absolute())
+
+
+def _list_foreign(out: Path, known: Mapping[str, Collection[str]], is_whole: bool) -> list[Path]:
+    """List the files and folders of the output that no spec makes. ``known`` is folder -> the names that it may have.
+
+    Without ``is_whole``, only those inside of the folders of the specs.
+    """
+    folders = {Path(out, name): names for name, names in known.items()}
+    found = _list_others(out, known, _README) if is_whole else []
+    return sorted(found + [path for folder, names in folders.items() for path in _list_others(folder, names)])
+
+
+_README = re.compile(r"README(\.\w+)?")
+
+
+def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | None = None) -> list[Path]:
+    """List what is in a folder and not ``known``, but for files such as .gitkeep and those whose names are ``kept``."""
+    if not paths.exists(folder) or not folder.is_dir():
+        return []
+    return [
+        path
+        for path in folder.iterdir()
+        if path.name not in known
+        and not (
+            (path.name.startswith(".") or (kept is not None and kept.fullmatch(path.name)))
+            and path.suffix.lower() != ".sql"
+            and path.is_file()
+            and not path.is_symlink()
+        )
+    ]
+
+
+def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 0) -> None:
+    """Exit with status 1 if files differ or are foreign, and say what to do."""
+    if foreign:
+        one = foreign == 1
+        what = "file or folder is of no spec; remove it" if one else "files or folders are of no spec; remove them"
+        echo(f"{foreign} {what}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
         command = shlex.join(["scdgen", "generate", *given, *(["--format", kind] if kind != "sql" else [])])
-        click.echo(f"{changed} {what}; run: {command}", err=True)
+        echo(f"{changed} {what}; run: {command}", err=True)
+    if changed or foreign:
         raise click.exceptions.Exit(1)
 
 
@@ -209,7 +257,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
 def _read_stored(folder: Path) -> str:
     """Read the ``spec.json`` in a folder; empty without one."""
     file, root = folder / SPEC_JSON, folder.parent
-    return paths.read_bytes(file, root=root).decode("utf-8", "replace") if paths.exists(file, root) else ""
+    return paths.read_bytes(file, MOST_STORED, root).decode("utf-8", "replace") if paths.exists(file, root) else ""
 
 
 def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
@@ -284,7 +332,7 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
     else:
         lines = ["nothing was generated before, so that there is nothing to compare with"]
     for line in lines:
-        click.echo(f"{spec.target}: {line}")
+        echo(f"{spec.target}: {line}")
 
 
 def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
@@ -292,15 +340,21 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
 
     Returns 1 if it differs. Raises :class:`SpecError` for a link.
     """
-    before = paths.read_bytes(path, root=out).decode("utf-8", "replace") if paths.exists(path, out) else None
-    if before == text:
+    before = paths.read_bytes(path, MOST_STORED, out) if paths.exists(path, out) else None
+    after = None if text is None else text.encode()
+    if before == after:
         return 0
     if check:
-        lines = difflib.unified_diff(
-            (before or "").splitlines(), (text or "").splitlines(), f"{path} (on disk)", f"{path} (of the spec)",
-            lineterm="",
+        lines = list(
+            difflib.unified_diff(
+                _split_lines(before or b""), _split_lines(after or b""), f"{path} (on disk)", f"{path} (of the spec)",
+                lineterm="",
+            )
         )  # fmt: skip
-        click.echo("\n".join(map(escape_control, lines)))
+        if before is not None and after is not None and before.replace(b"\r\n", b"\n") == after:
+            what = "CR LF on disk, LF of the spec; for git, write eol=lf in .gitattributes"
+            lines = [f"{path}: the line ends differ: {what}"]
+        click.echo("\n".join(map(escape_control, lines or [f"{path}: the bytes differ, though not the lines"])))
     elif text is None:
         paths.remove(path, out)
         say(f"removed {path}")
@@ -308,6 +362,15 @@ def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
         paths.write_text(path, text, out)
         say(f"wrote {path}")
     return 1
+
+
+def _split_lines(text: bytes) -> list[str]:
+    r"""Split at LF alone, and show bytes that are no UTF-8 as such.
+
+    >>> _split_lines(b"a\xff\r\n\n"), _split_lines(b"")
+    (['a\\xff\r', ''], [])
+    """
+    return text.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n") if text else []
 
 
 COMMANDS = (validate, generate)

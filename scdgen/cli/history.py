@@ -55,7 +55,7 @@ def history(specs: tuple[str, ...], engine: EngineOptions, as_json: bool, limit:
                         )
                     )
                 continue
-            click.echo(spec.target)
+            output.echo(spec.target)
             click.echo(format_history(found))
 
 
@@ -110,10 +110,11 @@ def undo(
         planned = runner.plan_undo(spec, run_id)
         lines = [f"{spec.target}: from version {planned.newest} back to version {planned.back_to}"]
         lines += [f"  reverts version {commit.version}, {commit.describe()}" for commit in planned.made]
-        if not yes:
-            click.echo("\n".join(lines), err=as_json)
-        elif not as_json:
-            output.say("\n".join(lines))
+        for line in lines:
+            if not yes:
+                output.echo(line, err=as_json)
+            elif not as_json:
+                output.say(line)
         if not yes and not click.confirm("Go on?", err=as_json):
             click.echo("nothing was undone", err=True)
             raise click.exceptions.Exit(1)

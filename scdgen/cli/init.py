@@ -16,7 +16,7 @@ from scdgen.cli.options import (
     parse_source_options,
     session_options,
 )
-from scdgen.cli.output import say
+from scdgen.cli.output import echo, say
 from scdgen.errors import NO_UTF8, UsageError, of_system
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _read_auto_cdc(path: Path, target: str | None, given: Given) -> Draft:
 
     draft = draft_from_auto_cdc(path, read_text(path), target, given)
     for line in draft.left_out:
-        click.echo(f"{path}: not mapped: {line}", err=True)
+        echo(f"{path}: not mapped: {line}", err=True)
     return draft
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from scdgen import log
+from scdgen.escape import escape_control, escape_json
 from scdgen.patterns.words import Counts
 from scdgen.url import hide_secrets
 
@@ -50,23 +51,9 @@ def format_text(value: object) -> str | None:
     return f"{text[:_LONGEST_CELL]}… ({len(text):,} characters)"
 
 
-# Control characters, and those that change the direction of text.
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _LEAST_WIDTH = 8  # of a cell that may wrap, if the terminal has room for it
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def escape_control(text: str) -> str:
-    r"""Escape each character that would move the cursor of a terminal, or change the direction of text.
-
-    >>> print(escape_control("a\nb\x1b[31m\u2028"))
-    a\nb\x1b[31m\u2028
-    """
-    return _UNSEEN.sub(lambda found: _NAMED.get(found[0]) or _escape(ord(found[0])), text)
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+# What breaks a line, for one program or another.
+_BREAK = r"[\x09-\x0d\x1c-\x1f\x85\u2028\u2029]"
 
 
 def escape_what_stdout_lacks() -> None:
@@ -97,7 +84,7 @@ def code(text: str) -> str:
     >>> code("a +\\n  b"), code("a`b")
     ('`a + b`', '``a`b``')
     """
-    line = re.sub(r"\s*\n\s*", " ", text.strip())
+    line = escape_control(re.sub(rf"\s*{_BREAK}\s*", " ", text.strip()))
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{space}{line}{space}{fence}"
@@ -116,7 +103,7 @@ def truncate(text: str, width: int, dots: str = "…") -> str:
 
 def format_json(value: object) -> str:
     """Format a value as JSON on one line; times and decimals as text."""
-    return json.dumps(value, default=format_value, ensure_ascii=False)
+    return escape_json(json.dumps(value, default=format_value, ensure_ascii=False))
 
 
 def _choose_style(value: object) -> str:
@@ -288,13 +275,18 @@ def describe_batch(done: BatchResult) -> str:
 def say(line: str) -> None:
     """Print a line on what was done, unless --quiet is given."""
     if not log.is_quiet():
-        click.echo(line)
+        echo(line)
+
+
+def echo(line: str, err: bool = False) -> None:
+    """Print one line, whatever its names and texts hold, on stdout or with ``err`` on stderr."""
+    click.echo(escape_control(line), err=err)
 
 
 def print_hint(what: str) -> None:
     """Print a line on stderr if it is a terminal, and --quiet is not given."""
     if sys.stderr.isatty() and not log.is_quiet():
-        sys.stderr.write(f"{what}\n")
+        sys.stderr.write(f"{escape_control(what)}\n")
 
 
 @contextmanager
@@ -306,5 +298,8 @@ def progress(what: str) -> Iterator[None]:
     from rich.console import Console
 
     # While Spark starts, what is written to stderr is captured, so this line has a stream of its own.
-    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream, Console(file=stream).status(hide_secrets(what)):
+    with (
+        os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream,
+        Console(file=stream).status(hide_secrets(escape_control(what))),
+    ):
         yield

@@ -84,7 +84,7 @@ def plan(
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
             failures += [breach for limit in limits if (breach := limit.describe_breach(planned)) is not None]
     for failure in failures:
-        click.echo(failure, err=True)
+        output.echo(failure, err=True)
     if failures:
         raise click.exceptions.Exit(1)
 

@@ -129,7 +129,7 @@ def run(
                 report_error(outcome.error, debug, target=outcome.target)
     failures = [outcome.error for outcome in outcomes if outcome.error is not None]
     if failures:
-        log.note(summarize_inputs(outcomes, inputs) if by_file else summarize(outcomes))
+        log.note(*([summarize_inputs(outcomes, inputs)] if by_file else summarize(outcomes).split("\n")))
         raise click.exceptions.Exit(line_and_status(failures[0])[1])
 
 

@@ -79,7 +79,7 @@ def show(
         for place, spec in enumerate(loaded):
             found = read(spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit))
             if found.as_of is not None:
-                click.echo(f"{spec.target}: as of {found.as_of}", err=True)
+                output.echo(f"{spec.target}: as of {found.as_of}", err=True)
             if kind == "html":
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.compiler)
             elif kind == "timeline":

@@ -18,6 +18,7 @@ from scdgen.cli import junit, output
 from scdgen.cli.junit import Outcome, Result, Suite
 from scdgen.cli.options import common_options, complete_path, json_option
 from scdgen.errors import UsageError
+from scdgen.escape import escape_control
 
 if TYPE_CHECKING:
     from scdgen.cases.suite import File, Played
@@ -114,7 +115,7 @@ def _format_line(report: Report, names_engine: bool) -> str:
     marks = "".join("F" if played.message else "." for played in report.played)
     style = "red" if report.failed else "green"
     engine = f" [{report.engine}]" if names_engine else ""
-    return f"{report.file.path.as_posix()}{engine} {_style(marks, style)}"
+    return f"{escape_control(report.file.path.as_posix())}{engine} {_style(marks, style)}"
 
 
 def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -> Iterable[str]:
@@ -123,10 +124,11 @@ def _format_end(reports: Sequence[Report], names_engine: bool, seconds: float) -
         for played in report.failed:
             engine = f" [{report.engine}]" if names_engine else ""
             yield ""
-            yield _style(f"FAILED {report.file.path.as_posix()}: {played.case.name}{engine}", "red", bold=True)
+            name = escape_control(f"{report.file.path.as_posix()}: {played.case.name}")
+            yield _style(f"FAILED {name}{engine}", "red", bold=True)
             if played.case.why:
-                yield f"  why: {played.case.why.strip()}"
-            yield f"  {output.escape_control(played.message)}"
+                yield f"  why: {escape_control(' '.join(played.case.why.split()))}"
+            yield f"  {escape_control(played.message)}"
             if played.missing or played.extra:
                 yield from (f"  {line}".rstrip() for line in _format_rows(played.missing, played.extra))
     failed = sum(len(report.failed) for report in reports)
@@ -140,8 +142,8 @@ def _format_rows(missing: str, extra: str) -> list[str]:
     """The rows that are missing, and those that are too many, side by side; below each other if they are too wide."""
     from rich.cells import cell_len
 
-    left = ["missing:", *(output.escape_control(line) for line in missing.splitlines())]
-    right = ["too many:", *(output.escape_control(line) for line in extra.splitlines())]
+    left = ["missing:", *(escape_control(line) for line in missing.splitlines())]
+    right = ["too many:", *(escape_control(line) for line in extra.splitlines())]
     width = max(map(cell_len, left))
     if 2 + width + len(_GAP) + max(map(cell_len, right)) > shutil.get_terminal_size((120, 0)).columns:
         return [*_paint(left, "green"), *_paint(right, "red")]

@@ -346,7 +346,7 @@ def draft_from_sample(
         beside = _put_meanings(draft, sample, free, time, meant, pattern, effective_at is not None)
     _put_keys(draft, sample, [c for c in columns if c not in beside], beside, keys, entity)
     if draft.questions:
-        raise UsageError("\n".join(f"{sample.origin}: {question}" for question in draft.questions))
+        raise UsageError(f"{sample.origin}: {question}" for question in draft.questions)
     types = {**{c.name: c.type if "<" in c.type else c.type.lower() for c in columns}, **given}
     draft.put("columns", {c.name: types[c.name] for c in columns if c not in beside})
     for c in columns:

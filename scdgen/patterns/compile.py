@@ -164,7 +164,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     needed = param_variables(bound)[1]
     if needed:
         line = "{}: the param '{}' ({}) has no value; pass {}"
-        raise UsageError("\n".join(line.format(spec.origin, name, kind, _param(name, "=...")) for name, kind in needed))
+        raise UsageError(line.format(spec.origin, name, kind, _param(name, "=...")) for name, kind in needed)
     return bound
 
 
@@ -181,14 +181,14 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
         if name not in declared:
             raise UsageError(f"{_param(name)}: none of the specs has this param{_known(name, declared)}")
     own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
-    missing = []
+    missing: list[str] = []
     for spec in specs:
         try:
             bind(spec, None, own[spec.target])
         except UsageError as error:
-            missing.append(str(error))
+            missing += error.lines
     if missing:
-        raise UsageError("\n".join(missing))
+        raise UsageError(missing)
     return own
 
 

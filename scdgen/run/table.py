@@ -227,8 +227,9 @@ def find_additions(spec: Spec, table: Existing, compiler: Compiler, adopt: bool 
     else:
         problems = list(_find_problems(spec, table, missing, added, adopt))
     if problems:
-        lines = (f"{spec.target}: {line}" for line in write_lines(problems, compiler))
-        raise DataError("\n".join(lines), rule="drift", count=len(problems))
+        written = (f"{spec.target}: {line}" for line in write_lines(problems, compiler))
+        lines = (line for text in written for line in text.split("\n"))  # an advice has statements below it
+        raise DataError(lines, rule="drift", count=len(problems))
     return added
 
 

@@ -38,7 +38,7 @@ def require_times(engine: Engine, prepared: Prepared, infer: bool = False) -> No
             engine.declare(variable, is_set=False)
         found = [problem for values in listed for problem in _find_problems(engine, values)]
     if found:
-        raise DataError("\n".join(f"{spec.target}: {line}" for line in found), rule="number_as_time", count=len(found))
+        raise DataError((f"{spec.target}: {line}" for line in found), rule="number_as_time", count=len(found))
 
 
 def _find_problems(engine: Engine, values: SourceTypes) -> Iterator[str]:

@@ -46,6 +46,13 @@ def test_hook_fails_on_wrong_spec_only(hook: dict[str, Any], repository: Path) -
     assert status_of(hook) == (2 if hook["id"] == "scdgen-test" else 1)
 
 
+@pytest.mark.parametrize("hook", HOOKS, ids=[hook["id"] for hook in HOOKS])
+def test_settings_of_the_checkout_are_not_read(hook: dict[str, Any], repository: Path) -> None:
+    """The author of a branch does not choose what is checked."""
+    (repository / "scdgen.toml").write_text("out = 'elsewhere'\ntemplates = 'own'\n[test]\nkeyword = 'x'\n")
+    assert status_of(hook) == 0
+
+
 def test_manual_edit_fails_the_check_hook(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     by_id = {hook["id"]: hook for hook in HOOKS}
     merge = repository / "generated/web.user_mapping/merge.sql"

@@ -15,6 +15,7 @@ import pytest
 
 from scdgen.cases.block import CaseError, parse_block
 from scdgen.cases.format import _types
+from scdgen.cli.generate import MOST_STORED
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
 from scdgen.duck.known import UnknownError
@@ -706,3 +707,133 @@ def test_junit_makes_no_folder_through_a_link(
     found = capsys.readouterr()
     assert (stop.value.code, found.out, found.err) == (1, "", "l: is a link; remove it\n")
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+FORGED = "b\n::error::x\r::error::y\x1b[2J\x9b31m\u202e\u2028::error::z"
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+TEXT = FORGED.partition("\u202e")[0]  # which no spec and no case may hold
+CASE = {
+    "name": TEXT,
+    "why": TEXT,
+    "batches": [{"rows": "id | v\n1 | a"}],
+    "queries": [{"sql": "SELECT 'x\\n::error::w' AS v", "rows": "v\nb"}],
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "validate specs", "generate specs", "generate --check specs", "generate --diff specs", "graph specs",
+        "graph --format mermaid specs", "graph --format json specs", "explain HERE", "explain --verbose HERE",
+        "explain --format markdown HERE", "explain --format mermaid HERE", "explain --format sql HERE",
+        "test cases", "test --junit x.xml cases", "test -k FORGED cases", "test FORGED", "validate FORGED", "FORGED",
+        "--debug validate FORGED", "validate --debug FORGED", "validate --FORGED specs", "init --from FORGED",
+        "validate other", "graph other", "test other",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("as_json", [False, True])
+def test_names_and_texts_are_one_line(
+    command: str, as_json: bool, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No name of a file or a case, no reason, no value and no argument moves the cursor, or begins a line."""
+    name = FORGED.replace("\x9b", "") + ".yml"  # git has such names
+    joined = "target: a.j\npattern: scd1\nsource: {path: data/x.csv, format: csv}\nkeys: [id]\ncolumns: {id: int}\n"
+    Path("specs/s.yml").rename(Path("specs", name))
+    Path("specs", f"x{name}").write_text(joined)
+    Path("cases").mkdir()
+    Path("cases/s.yml").write_text(PLAIN)
+    Path("cases", f"{name}.test.yml").write_text(json.dumps({"spec": "s.yml", "cases": [CASE]}))
+    Path("other").mkdir()
+    Path("other", name).write_text("target: [")
+    Path("other", f"{name}.test.yml").write_text(json.dumps({"spec": name, "cases": [{"name": TEXT}]}))
+    words = [word.replace("HERE", f"specs/{name}").replace("FORGED", FORGED) for word in command.split(" ")]
+    if as_json and words[0] == "test":
+        words.insert(1, "--json")
+    run(*words)
+    said = "".join(capsys.readouterr())
+    assert said and not UNSEEN.findall(said)
+    assert command != "test cases" or ("too" in said and "::error::w" in said)
+    assert not [line for line in said.split("\n") if line.strip().startswith("::")]
+
+
+def test_keys_of_settings_are_one_line(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("scdgen.toml").write_text(f"{json.dumps(FORGED)} = 1\n")
+    assert run("validate", "specs") == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and not UNSEEN.findall(err)
+
+
+def test_bytes_of_generated_files_are_compared(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A byte that is no UTF-8 is not U+FFFD; neither a line break of Windows nor a missing one goes unsaid."""
+    Path("specs/s.yml").write_text(PLAIN.replace("{table: c.d}", "{table: c.d, where: \"v <> '\ufffd'\"}"))
+    assert run("generate", "specs") == 0
+    merge = Path("generated/a.b/merge.sql")
+    good = merge.read_bytes()
+    for wrong, said in (
+        (good.replace("\ufffd".encode(), b"\xff"), "<> '\\xff'"),
+        (good.replace("\ufffd".encode(), b"\\xff"), "<> '\\xff'"),
+        (good.replace(b"\n", b"\r\n"), "merge.sql: the line ends differ: CR LF on disk"),
+        (good[:-1], "merge.sql: the bytes differ"),
+        (b"", "-- "),
+    ):
+        merge.write_bytes(wrong)
+        capsys.readouterr()
+        assert run("generate", "--check", "specs") == 1
+        assert said in capsys.readouterr().out
+        assert run("generate", "specs") == 0 and merge.read_bytes() == good
+
+
+@pytest.mark.parametrize("name", ["merge.sql", "spec.json"])
+def test_huge_generated_file_is_not_read(name: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("generate", "specs") == 0
+    with Path("generated/a.b", name).open("r+b") as file:
+        file.truncate(MOST_STORED + 1)
+    capsys.readouterr()
+    for command in ("--check", "--diff"):
+        assert run("generate", command, "specs") == 1
+        assert capsys.readouterr().err == (
+            f"generated/a.b/{name}: has more than 32,000,000 bytes; give a file with less in it\n"
+        )
+
+
+FOREIGN = [
+    "a.b/zz.sql", "a.b/.zz.sql", "a.b/more/x.sql", "a.b/README.md", "crm.payroll/merge.sql", "A.B/merge.sql",
+    ".hidden/x.sql", "x.sql", "README.sql", "README/x.sql", "run.sh",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FOREIGN)
+def test_check_names_what_no_spec_makes(file: str, tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A job that runs every file below the output would run it."""
+    assert run("generate", "specs") == 0
+    for kept in ("README.md", ".gitkeep", ".gitattributes", "a.b/.gitkeep"):
+        Path("generated", kept).write_text("")
+    assert run("generate", "--check", "specs") == 0
+    place = Path("generated", file)
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("SELECT 1;\n")
+    named = place if place.parent in (Path("generated"), Path("generated/a.b")) else place.parent
+    for option in ("--check", "--diff"):
+        capsys.readouterr()
+        assert run("generate", option, "specs") == 1
+        said = capsys.readouterr()
+        assert said.out == f"{named}: no spec of specs makes it; remove it, or give its spec too\n"
+        assert said.err == "1 file or folder is of no spec; remove it\n"
+    in_folder = file.startswith("a.b/")
+    assert run("generate", "--check", "specs/s.yml") == in_folder, "one spec says nothing about the rest"
+
+
+def test_check_names_the_folder_of_a_removed_spec(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("specs/t.yml").write_text(PLAIN.replace("a.b", "a.t"))
+    assert run("generate", "specs") == 0
+    Path("specs/t.yml").unlink()
+    assert run("generate", "--check", "specs") == 1
+    assert "generated/a.t: no spec of specs makes it" in capsys.readouterr().out
+
+
+def test_check_of_a_folder_with_more_than_sql(tree: Path) -> None:
+    """With ``--out .`` the folder of the specs is in the output, too."""
+    assert run("generate", "--out", ".", "specs") == 0
+    assert run("generate", "--check", "--out", ".", "specs") == 0
+    Path("a.b/x.sql").write_text("")
+    assert run("generate", "--check", "--out", ".", "specs") == 1
