@@ -111,7 +111,6 @@ class Database:
     def _open(self) -> None:
         self._db = duckdb.connect(config=_CONFIG)
         self._db.execute(read_file("duckdb/macros.sql"))
-        self._db.execute("SET lock_configuration = true")
         self._has_functions = False
 
     def interrupt(self) -> None:

@@ -282,3 +282,6 @@ CREATE OR REPLACE MACRO _spark_pairs(x, pair, separator) AS CASE
         }
     ))
 END;
+
+-- The SQL of a case changes no setting.
+SET lock_configuration = true;

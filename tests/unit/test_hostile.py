@@ -764,7 +764,7 @@ def test_keys_of_settings_are_one_line(tree: Path, capsys: pytest.CaptureFixture
 
 
 def test_bytes_of_generated_files_are_compared(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A byte that is no UTF-8 is not U+FFFD; neither a line break of Windows nor a missing one goes unsaid."""
+    """A byte outside of UTF-8 is not U+FFFD; neither a line break of Windows nor a missing one goes unsaid."""
     Path("specs/s.yml").write_text(PLAIN.replace("{table: c.d}", "{table: c.d, where: \"v <> '\ufffd'\"}"))
     assert run("generate", "specs") == 0
     merge = Path("generated/a.b/merge.sql")
