@@ -331,8 +331,9 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
         lines = [f"no {file} to compare with; {unknown}"]
     else:
         lines = ["nothing was generated before, so that there is nothing to compare with"]
-    for line in lines:
-        echo(f"{spec.target}: {line}")
+    for text in lines:
+        for line in f"{spec.target}: {text}".split("\n"):  # an advice has statements below it
+            echo(line)
 
 
 def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:
