@@ -23,7 +23,7 @@ help:
 	@echo "make demo    five releases of real data through scdgen run, then checked and shown"
 	@echo "make demo-visitor  page views in steps through scdgen stream"
 	@echo "make demo-sales  orders with the segment that customers had and have: revenue both ways, and why it differs"
-	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (4 minutes)"
+	@echo "make check   lint, types, import contracts, generated files, tests without Spark, rows on DuckDB (6 to 10 minutes)"
 	@echo "make test    make check, and a hundred tests on Spark; prints how long it took"
 	@echo "make test-long  everything else: the long tests, and all targets from here to make orchestrators but make fuzz (three hours)"
 	@echo "make sqlfluff  the generated SQL against sqlfluff, as databricks and as sparksql (half a minute)"
@@ -95,6 +95,8 @@ test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writer
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
+# They run for hours, so that Java's second compiler, which tests/conftest.py leaves out, pays.
+long: export SPARK_SUBMIT_OPTS = -XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m
 long: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark

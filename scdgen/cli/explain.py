@@ -177,7 +177,7 @@ def _slice(script: str, found: Sequence[Token], first: int, last: int) -> str:
 
 
 def _join_lines(text: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", text.strip())
+    return re.sub(r"(?<!\s)\s*\n\s*", " ", text.strip())
 
 
 def as_summary(spec: Spec, script: str) -> str:

@@ -84,7 +84,7 @@ def code(text: str) -> str:
     >>> code("a +\\n  b"), code("a`b")
     ('`a + b`', '``a`b``')
     """
-    line = escape_control(re.sub(rf"\s*{_BREAK}\s*", " ", text.strip()))
+    line = escape_control(re.sub(rf"(?<!\s)\s*{_BREAK}\s*", " ", text.strip()))
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{space}{line}{space}{fence}"

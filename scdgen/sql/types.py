@@ -256,9 +256,10 @@ def _find_foreign(text: str) -> str | None:
     return "decimal(38,10), or as many digits as it has" if name == "number" else "string"
 
 
-# A quote that is not closed ends at the end of the text: to search for each once more would take quadratic time.
+# A quote that is not closed ends at the end of the text: to search for each once more would take quadratic time. So
+# would a pattern that begins with blanks, where no token follows them.
 _TOKEN = re.compile(
-    r"\s*(?:(`(?:[^`]|``)+(?:`|\Z))|([^\W\d]\w*)|(\d+)"
+    r"(?:(`(?:[^`]|``)+(?:`|\Z))|([^\W\d]\w*)|(\d+)"
     r"|('(?:[^'\\]|\\.|'')*(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z))|(\S))",
     re.DOTALL,
 )
@@ -273,7 +274,7 @@ class _Reader:
     def __init__(self, text: str):
         limits.require_short(text, limits.TYPE_LENGTH)
         self._text = text
-        self._tokens = [match[0].strip() for match in _TOKEN.finditer(text)]
+        self._tokens = [match[0] for match in _TOKEN.finditer(text)]
         self._at = 0
         if max(accumulate((_NESTING.get(token, 0) for token in self._tokens), initial=0)) > limits.DEPTH:
             raise self._wrong(f"has more than {limits.DEPTH} types in one another; keep it as a text or a variant")

@@ -427,6 +427,8 @@ LONG = {
     "quotes": _of_type("'" + "\\'" * 49_000),
     "backticks": _of_type("``" * 49_000 + "`"),
     "words and spaces": _of_type("a" + " " * 99_000 + "!"),
+    "spaces after a type": _of_type("int" + " " * 99_000),
+    "spaces before a type": _of_type(" " * 99_000 + "int"),
     "with": _of_type("with " * 19_000 + "!"),
     "comments": PLAIN.replace("{table: c.d}", f"{{path: x, format: json, schema: 'a {'COMMENT ' * 12_000}<'}}"),
     "spaces": PLAIN.replace("{table: c.d}", f'{{path: x, format: json, schema: "a b{" " * 99_000}!"}}'),
