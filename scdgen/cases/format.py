@@ -414,10 +414,11 @@ def _find_spec(folder: Path, name: str) -> Path:
     found = folder / name
     try:
         place, roots = found.resolve(), [folder.resolve(), Path.cwd().resolve()]
-        exists = any(place.is_relative_to(root) for root in roots) and place.is_file()
+        inside = any(map(place.is_relative_to, roots))
+        exists = inside and place.is_file()
     except (OSError, RuntimeError, ValueError) as error:  # a name that no file can have, or links in a circle
         raise CaseError("is not the path of a file; write that of a spec, relative to this file") from error
-    if not any(place.is_relative_to(root) for root in roots):
+    if not inside:
         what = f"{quoted(name)} is outside of this file's folder and of the working folder"
         raise CaseError(f"{what}; name a spec in one of them")
     if place.suffix not in (".yml", ".yaml") or found.suffix not in (".yml", ".yaml"):

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.reader import ReaderError
@@ -18,8 +18,9 @@ from scdgen import sql
 from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
 from scdgen.paths import read_text
 from scdgen.spec.joins import fill_in
-from scdgen.spec.model import Model, ShortForm, Spec, find_model
+from scdgen.spec.model import ShortForm, Spec
 from scdgen.spec.nodes import MOST_PROBLEMS, CheckedComposer, CheckedConstructor, RefusedError
+from scdgen.spec.option import find_model
 from scdgen.spec.pattern import pattern_names
 from scdgen.spec.rules import Location, place_of_feed, rule_problems
 
@@ -353,9 +354,9 @@ def _shown(value: Any) -> str:
     return f"'{value}'"
 
 
-def _model_at(place: Location) -> type[Model]:
+def _model_at(place: Location) -> type[BaseModel]:
     """Return the model at a place; the spec itself if it has none."""
-    model: type[Model] | None = Spec
+    model: type[BaseModel] | None = Spec
     many = False  # whether the next step is an entry of a mapping or a list
     for step in place:
         if model is not None and not many:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, ClassVar, Literal, get_args, get_origin
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -57,14 +57,6 @@ class ShortForm(Model):
     @classmethod
     def _expand(cls, value: object) -> object:
         return {cls.given_as: value} if isinstance(value, str) else value
-
-
-def find_model(kind: object) -> tuple[type[Model] | None, bool]:
-    """Return the model in an option's type, if any, and whether the option holds many of them."""
-    if isinstance(kind, type) and issubclass(kind, Model):
-        return kind, False
-    found = next(filter(None, (find_model(part)[0] for part in get_args(kind))), None)
-    return found, get_origin(kind) in (dict, tuple)
 
 
 def _reads_as(read: Callable[[str], object]) -> AfterValidator:
@@ -180,6 +172,9 @@ class JoinedTable(Model):
         return {**self.model_dump(), "valid_from": self.start, "valid_to": self.end}
 
 
+_OF_PATH = Option(refused=(only_with("path", "'path:' only; remove it or read a path"),))
+
+
 class Source(Model):
     """Where rows come from: a table, a SELECT, a path, or several tables with versions."""
 
@@ -191,14 +186,12 @@ class Source(Model):
         default=None,
         description="A file or folder to read, relative to the folder that scdgen is run in; goes with `format`.",
     )
-    format: Annotated[
-        Literal["csv", "json", "parquet", "delta"] | None,
-        Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
-    ] = Field(default=None, description="The format of the files at `path`.")
-    options: Annotated[
-        Properties,
-        Option(refused=(only_with("path", "'path:' only; remove it or read a path"),)),
-    ] = Field(default_factory=dict, description="Options of Spark's reader, for `path`.")
+    format: Annotated[Literal["csv", "json", "parquet", "delta"] | None, _OF_PATH] = Field(
+        default=None, description="The format of the files at `path`."
+    )
+    options: Annotated[Properties, _OF_PATH] = Field(
+        default_factory=dict, description="Options of Spark's reader, for `path`."
+    )
     schema_: Annotated[ColumnList | None, Option(in_json="if_set", stored=NEW_ROWS)] = Field(
         default=None,
         alias="schema",

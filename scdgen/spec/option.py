@@ -146,6 +146,14 @@ def without_option(kind: Any) -> Any:
     return Annotated[(base, *kept)] if kept else base
 
 
+def find_model(kind: object) -> tuple[type[BaseModel] | None, bool]:
+    """Return the model in an option's type, if any, and whether the option holds many values."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind, False
+    found = next(filter(None, (find_model(part)[0] for part in get_args(kind))), None)
+    return found, get_origin(kind) in (dict, tuple)
+
+
 class _Field(NamedTuple):
     """A field of a model: its name in Python and in a spec, its option, and what its type says of its values."""
 
@@ -165,10 +173,11 @@ def _fields(model: type[BaseModel]) -> tuple[_Field, ...]:
             key=field.alias or name,
             option=option_of(field),
             sql=find_sql(field),
-            nests=_nests(field.annotation),
-            has_many=get_origin(field.annotation) in (dict, tuple),
+            nests=nested is not None,
+            has_many=has_many,
         )
         for name, field in model.model_fields.items()
+        for nested, has_many in [find_model(field.annotation)]
     )
 
 
@@ -189,10 +198,6 @@ def find_sql(field: FieldInfo) -> Sql | None:
 
     own = (part for part in field.metadata if isinstance(part, Sql))
     return next(own, None) or next(find(field.annotation), None)
-
-
-def _nests(kind: Any) -> bool:
-    return (isinstance(kind, type) and issubclass(kind, BaseModel)) or any(map(_nests, get_args(kind)))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pydantic_core import core_schema
 
 from scdgen.spec import model as spec
 from scdgen.spec.model import Spec
-from scdgen.spec.option import without_option
+from scdgen.spec.option import find_model, without_option
 from scdgen.spec.pattern import pattern_names, rules_of
 from scdgen.sql.types import TYPE_NAMES, data_type
 
@@ -75,7 +75,7 @@ def options(model: type[BaseModel] = Spec, above: str = "") -> Iterator[Entry]:
         default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
         allowed = _allowed(without_option(hints[name]))
         yield Entry(place, allowed, DEFAULTS.get(place, default), field.description or "")
-        inner, many = spec.find_model(field.annotation)
+        inner, many = find_model(field.annotation)
         if inner is not None and name != "sources":  # whose options are those of source
             yield from options(inner, f"{place}.*." if many else f"{place}.")
 

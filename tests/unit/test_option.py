@@ -10,8 +10,8 @@ from pydantic.fields import FieldInfo
 
 from scdgen import sql
 from scdgen.patterns.gate import ALLOWED
-from scdgen.spec.model import Spec, find_model
-from scdgen.spec.option import Rows, find_sql, option_of, sql_texts, walk
+from scdgen.spec.model import Spec
+from scdgen.spec.option import Rows, find_model, find_sql, option_of, sql_texts, walk
 from scdgen.spec.pattern import pattern_names, rules_of
 from tests.support.spec_variations import BASES, changed, load
 

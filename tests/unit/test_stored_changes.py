@@ -13,8 +13,7 @@ from scdgen import Spec, render
 from scdgen.cli.main import main
 from scdgen.patterns.changes import explain_changes
 from scdgen.patterns.render import Compiler
-from scdgen.spec.model import find_model
-from scdgen.spec.option import NEW_ROWS, option_of
+from scdgen.spec.option import NEW_ROWS, find_model, option_of
 from scdgen.spec.resolved import from_json, to_json
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
