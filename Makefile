@@ -95,8 +95,6 @@ test-long: sqlfluff wheel dist site long seeds fuzz-specs test-docs crash writer
 # The long tests have more than one partition.
 TWO := --setting spark.sql.shuffle.partitions=2 --setting spark.default.parallelism=2
 
-# They run for hours, so that Java's second compiler, which tests/conftest.py leaves out, pays.
-long: export SPARK_SUBMIT_OPTS = -XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m
 long: $(JARS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m 'long and not more' $(TWO)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --durations=10 -m more tests/spark

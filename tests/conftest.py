@@ -34,9 +34,9 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": "-Xmn1g",
 }
 # For every Spark that the tests start, in processes of their own too: two of them share two cores, and the threads of a
-# parallel collector would take from the other one. The second compiler works for minutes before its code is quicker.
-# Java throws away compiled code, which it needs again, when the room for it is full.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m")
+# parallel collector would take from the other one. Java throws away compiled code, which it needs again, when the room
+# for it is full.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=400m")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
