@@ -41,6 +41,8 @@ _BAD_VALUES = (duckdb.ConversionException, duckdb.ConstraintException)
 _LACKING = (duckdb.BinderException, duckdb.ParserException, duckdb.NotImplementedException)
 _LACKS = re.compile(r"Unimplemented type|Catalog Error: \w+ Function")
 _NO_NAME = re.compile(r"Referenced (column|table)|does not have a column|Ambiguous reference")
+# A column that the rows lack, in an expression whose result has its name.
+_NO_COLUMN = re.compile(r'Column "([^"]+)" referenced that exists in the SELECT clause')
 # Macros take decimals with so many digits, of which Spark has room for more before the point.
 _MANY_DIGITS = re.compile(r"to type DECIMAL\(38,18\) failed")
 _GIVEN = "_scd_given"  # rows of text
@@ -466,6 +468,8 @@ def translate_error(error: duckdb.Error) -> Exception:
         return UnknownError("a value out of range")  # Spark may have room for it
     if found := re.match(r"Catalog Error: Table with name (\S+) does not exist", text):
         return EngineError(f"there are no rows of the table {found[1]}; give them under 'tables:'")
+    if found := _NO_COLUMN.search(text):
+        return EngineError(f"the rows have no column {found[1]}, which the spec reads; add it to 'schema:'")
     line = text.splitlines()[0]
     if (isinstance(error, _LACKING) and not _NO_NAME.search(text)) or _LACKS.search(text):
         return UnknownError(f"DuckDB: {line.rstrip('.')}")

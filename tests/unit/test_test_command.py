@@ -209,6 +209,16 @@ def test_number_without_a_type_is_a_failure_that_names_schema(
     assert run(write_files(tmp_path, typed, spec), "-k", "late") == 0
 
 
+def test_schema_without_a_column_of_the_spec_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DuckDB takes the name for that of the column which is made of it."""
+    cases = CASES.replace("  given:", "  schema: id int, city string, at timestamp\n  given:", 1)
+    file = write_files(tmp_path, cases, SPEC.replace("city: string", "city: string, zip: string"))
+    assert run(file, "-k", "late") == 1
+    out = capsys.readouterr().out
+    assert "the rows have no column zip, which the spec reads; add it to 'schema:'" in out
+    assert "use --engine spark" not in out
+
+
 def test_paths_that_are_no_case_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write_files(tmp_path, CASES)
     for path, message in (
