@@ -1,6 +1,6 @@
 """Slowly changing dimensions on Spark and Delta Lake, from a YAML spec to one MERGE.
 
-The chain is in :mod:`scdgen.patterns.compile`. Each name is imported on first use, so that a command loads only what it
+The chain is in :mod:`scdgen.compile.compile`. Each name is imported on first use, so that a command loads only what it
 needs, and only ``Runner`` needs pyspark.
 """
 
@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from scdgen.compile.compile import Scripts, render
     from scdgen.errors import DataError, EngineError, ScdgenError, SpecError
-    from scdgen.patterns.compile import Scripts, render
+    from scdgen.model.load import load_spec, load_spec_text
+    from scdgen.model.spec import Spec
     from scdgen.patterns.pattern import Pattern
     from scdgen.run.results import CheckResult, RunResult
     from scdgen.run.runner import Runner
-    from scdgen.spec.load import load_spec, load_spec_text
-    from scdgen.spec.model import Spec
     from scdgen.version import __version__
 
 __all__ = [
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 _MODULES = {
+    "compile.compile": ("Scripts", "render"),
     "errors": ("DataError", "EngineError", "ScdgenError", "SpecError"),
-    "patterns.compile": ("Scripts", "render"),
+    "model.load": ("load_spec", "load_spec_text"),
+    "model.spec": ("Spec",),
     "patterns.pattern": ("Pattern",),
     "run.results": ("CheckResult", "RunResult"),
     "run.runner": ("Runner",),
-    "spec.load": ("load_spec", "load_spec_text"),
-    "spec.model": ("Spec",),
     "version": ("__version__",),
 }
 

@@ -15,7 +15,7 @@ from tests.support.tiers import MAKE_TEST
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from scdgen.spec.model import Spec
+    from scdgen.model.spec import Spec
 
 ROOT = Path(__file__).parent.parent
 Called = Callable[..., tuple[int, str, str]]

@@ -17,11 +17,11 @@ from scdgen.cases.format import read_case_file
 from scdgen.cases.play import Difference, World, play
 from scdgen.cases.suite import duck_worlds, has_duckdb
 from scdgen.errors import ScdgenError
+from scdgen.facts.source import time_texts
+from scdgen.facts.variables import param_variables
 from scdgen.files.read import read_columns
-from scdgen.patterns.source import time_texts
-from scdgen.patterns.variables import param_variables
-from scdgen.spec.model import Spec
-from scdgen.spec.option import sql_texts
+from scdgen.model.option import sql_texts
+from scdgen.model.spec import Spec
 
 MOST_ROWS = 3
 _DAY = "2024-01-01"

@@ -7,9 +7,9 @@ from typing import Any
 
 from scdgen.cases.block import Row
 from scdgen.cases.play import STORED, Given, stored_statements
+from scdgen.compile.compile import render
 from scdgen.duck.database import Database, Merged
-from scdgen.patterns.compile import render
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import split_statements
 
 _SOURCE = "_scd_source_1"

@@ -17,17 +17,17 @@ from ruamel.yaml.error import YAMLError
 
 from scdgen import sql
 from scdgen.cases.block import Block, CaseError, parse_block
+from scdgen.compile.compile import bind
 from scdgen.errors import NO_UTF8, SpecError, UsageError, nearest, of_system, quoted
 from scdgen.files.read import read_columns
+from scdgen.model.graph import find_written_names
+from scdgen.model.load import MOST_BYTES, Lines, load_spec, load_spec_text
+from scdgen.model.option import sql_texts
+from scdgen.model.rules import Location
+from scdgen.model.spec import Spec
 from scdgen.paths import read_text
-from scdgen.patterns.compile import bind
-from scdgen.patterns.migrate import store_rows
 from scdgen.patterns.pattern import pattern_of
-from scdgen.spec.graph import find_written_names
-from scdgen.spec.load import MOST_BYTES, Lines, load_spec, load_spec_text
-from scdgen.spec.model import Spec
-from scdgen.spec.option import sql_texts
-from scdgen.spec.rules import Location
+from scdgen.stored.migrate import store_rows
 
 
 class Model(BaseModel):

@@ -9,13 +9,13 @@ from typing import Any, Literal, Protocol
 from scdgen import sql
 from scdgen.cases.block import Block, Row, format_block, parse_block
 from scdgen.cases.format import MERGED, Again, Batch, Case
+from scdgen.compile.compile import render
+from scdgen.compile.render import Compiler
 from scdgen.errors import DataError, EngineError
-from scdgen.patterns.compile import render
-from scdgen.patterns.migrate import store_rows
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.render import Compiler
-from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
+from scdgen.stored.migrate import store_rows
 
 Repeat = Literal["every", "last", "stated"]
 """Which batches are loaded twice: every one, the last one, or only those that say what the second load does."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.cases.block import Row
 from scdgen.cases.play import STORED, Given, stored_statements
+from scdgen.compile.compile import render
 from scdgen.engine.engine import Engine
-from scdgen.patterns.compile import render
+from scdgen.model.spec import Spec
 from scdgen.run.results import RunResult
 from scdgen.run.runner import Runner
 from scdgen.run.table import table_zone
-from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from scdgen.cases.format import Case, read_case_file
 from scdgen.cases.play import Difference, World, play
 from scdgen.engine.failures import translate_without_spec
 from scdgen.errors import EngineError, ScdgenError, UsageError, line_and_status
-from scdgen.spec.load import CASES, is_case_file
+from scdgen.model.load import CASES, is_case_file
 
 Open = Callable[[], contextlib.AbstractContextManager[World]]
 """Opens the world of a case, without tables."""
@@ -134,7 +134,7 @@ def spark_worlds(files: Iterable[File]) -> Iterator[Open]:
     from scdgen.cases.spark import SparkWorld
     from scdgen.engine import session
     from scdgen.engine.jvm import QUICK
-    from scdgen.spec.graph import find_table_names
+    from scdgen.model.graph import find_table_names
 
     cases = [case for file in files for case in file.cases if case.mistake is None]
     names = {*find_table_names(case.spec_of(batch) for case in cases for batch in case.batches)}

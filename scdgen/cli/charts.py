@@ -9,9 +9,9 @@ import click
 
 from scdgen.cli.options import load_specs, specs_argument
 from scdgen.cli.output import format_json
+from scdgen.compile.lineage import Input, Lineage, Made
 from scdgen.escape import escape_control
-from scdgen.patterns.lineage import Input, Lineage, Made
-from scdgen.spec.graph import Read, Step, full_name, steps
+from scdgen.model.graph import Read, Step, full_name, steps
 from scdgen.sql import split_name
 
 _LEGEND = "─ the value is made of it, ┄ it decides"

@@ -28,9 +28,9 @@ from scdgen.cli.options import (
 from scdgen.errors import hides_values, line_and_status
 
 if TYPE_CHECKING:
+    from scdgen.model.spec import Spec
     from scdgen.run.results import CheckResult
     from scdgen.run.runner import Runner
-    from scdgen.spec.model import Spec
 
 
 @click.command()

@@ -23,9 +23,9 @@ from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 
 if TYPE_CHECKING:
-    from scdgen.patterns.render import Compiler
+    from scdgen.compile.render import Compiler
+    from scdgen.model.spec import Spec
     from scdgen.run.results import DiffResult, DiffRow
-    from scdgen.spec.model import Spec
 
 
 @click.command()

@@ -20,14 +20,14 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 from scdgen.cli.charts import chart_lineage, format_lineage
 from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code
+from scdgen.compile.compile import render_scripts
+from scdgen.compile.lineage import Lineage, lineage
+from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control
-from scdgen.patterns.compile import render_scripts
-from scdgen.patterns.lineage import Lineage, lineage
-from scdgen.patterns.render import Compiler
-from scdgen.spec.model import Spec, choose_feeds
-from scdgen.spec.reference import Entry, options
-from scdgen.spec.resolved import resolve
+from scdgen.model.reference import Entry, options
+from scdgen.model.resolved import resolve
+from scdgen.model.spec import Spec, choose_feeds
 from scdgen.sql.tokens import tokens
 
 _WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists

@@ -19,17 +19,17 @@ from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
+from scdgen.compile.compile import Scripts, render_feeds
+from scdgen.compile.macro import render_macro
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.escape import escape_control
-from scdgen.patterns.changes import explain_changes
-from scdgen.patterns.compile import Scripts, render_feeds
-from scdgen.patterns.macro import render_macro
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
-from scdgen.spec.model import Spec
-from scdgen.spec.resolved import SPEC_JSON, from_json, to_json
+from scdgen.model.resolved import SPEC_JSON, from_json, to_json
+from scdgen.model.spec import Spec
 from scdgen.sql.layout import remark
 from scdgen.sql.tokens import tokens
+from scdgen.stored.changes import explain_changes
 
 # A notebook is in Databricks' source format: a header line, a separator between cells, and Markdown after ``-- MAGIC``.
 # A cell shows the result of its last statement only, so each statement has its own cell; session variables are kept

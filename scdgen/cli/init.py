@@ -34,7 +34,7 @@ def schema(debug: bool) -> None:
               then, as the first line of a spec:
               # yaml-language-server: $schema=scdgen.schema.json
     """
-    from scdgen.spec.reference import render_schema
+    from scdgen.model.reference import render_schema
 
     click.echo(render_schema(), nl=False)
 
@@ -143,7 +143,7 @@ def init(
 
 
 def _require_case_file(cases: str, out: str | None) -> None:
-    from scdgen.spec.load import CASES, is_case_file
+    from scdgen.model.load import CASES, is_case_file
 
     if not is_case_file(Path(cases)):
         raise UsageError(f"--test {cases}: is not the name of a file of cases; end it in {CASES[0]}")
@@ -153,7 +153,7 @@ def _require_case_file(cases: str, out: str | None) -> None:
 
 def _draft_cases(spec: Path, file: Path, sample: Sample | None) -> str:
     from scdgen.cases.draft import Rows, draft_cases
-    from scdgen.spec.load import load_spec
+    from scdgen.model.load import load_spec
 
     data = Rows.of_values((c.name, c.type, c.values) for c in sample.columns) if sample is not None else None
     return draft_cases(load_spec(spec), file, data)

@@ -10,7 +10,7 @@ import click
 from scdgen.cli import output
 from scdgen.cli.options import EngineOptions, engine_options, json_option, load_specs, open_runner, specs_argument
 from scdgen.errors import UsageError
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 
 _WEEK = 168  # hours
 _RETENTION = "delta.deletedFileRetentionDuration"

@@ -20,13 +20,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from scdgen import log
+from scdgen.compile.render import Compiler
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
 from scdgen.files.dialect import check_options
 from scdgen.files.find import Match, find_matches, is_pattern
-from scdgen.patterns.render import Compiler
-from scdgen.spec.load import Lines, fill_joins, is_case_file, read_spec
-from scdgen.spec.model import Spec
+from scdgen.model.load import Lines, fill_joins, is_case_file, read_spec
+from scdgen.model.spec import Spec
 from scdgen.url import Url
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
 
     Raises :class:`UsageError`, before Spark starts, for sources and values that do not fit.
     """
-    from scdgen.patterns.compile import bind_each
+    from scdgen.compile.compile import bind_each
 
     given = parse_pairs(param, "--param")
     if source is None:
@@ -380,9 +380,9 @@ def open_runner(
     """
     from scdgen.cli import output
     from scdgen.engine.jvm import QUICK
+    from scdgen.model.graph import find_table_names
     from scdgen.run.delta import new_run_id
     from scdgen.run.runner import Runner
-    from scdgen.spec.graph import find_table_names
 
     folder = Path(options.warehouse)
     if not options.remote and not needs_tables and not folder.exists():  # the user may have another folder in mind

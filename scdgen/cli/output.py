@@ -16,7 +16,7 @@ import click
 
 from scdgen import log
 from scdgen.escape import escape_control, escape_json
-from scdgen.patterns.words import Counts
+from scdgen.facts.counts import Counts
 from scdgen.url import hide_secrets
 
 if TYPE_CHECKING:

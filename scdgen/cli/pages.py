@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scdgen.patterns.facts import Facts
-from scdgen.patterns.render import Compiler
+from scdgen.compile.render import Compiler
+from scdgen.facts.base import Facts
 
 
 @dataclass(frozen=True)

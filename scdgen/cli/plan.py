@@ -27,8 +27,8 @@ from scdgen.cli.options import (
     values_option,
 )
 from scdgen.errors import UsageError, hides_values
-from scdgen.patterns.words import OLD, describe_deleted, describe_newer
-from scdgen.spec.model import choose_feeds
+from scdgen.facts.counts import OLD, describe_deleted, describe_newer
+from scdgen.model.spec import choose_feeds
 
 if TYPE_CHECKING:
     from scdgen.patterns.pattern import Pattern

@@ -32,11 +32,11 @@ from scdgen.cli.options import (
 )
 from scdgen.errors import DataError, UsageError, line_and_status, nearest
 from scdgen.files.find import is_pattern
+from scdgen.model import graph
+from scdgen.model.graph import Step
+from scdgen.model.spec import Spec, choose_feeds
 from scdgen.run.delta import new_run_id
 from scdgen.run.openlineage import OpenLineage, report_run
-from scdgen.spec import graph
-from scdgen.spec.graph import Step
-from scdgen.spec.model import Spec, choose_feeds
 from scdgen.url import Url, hide_secrets
 
 Counts = dict[str, Any]

@@ -24,9 +24,9 @@ from scdgen.cli.options import (
 from scdgen.errors import UsageError
 
 if TYPE_CHECKING:
-    from scdgen.patterns.render import Compiler
+    from scdgen.compile.render import Compiler
+    from scdgen.model.spec import Spec
     from scdgen.run.versions import VersionFilter, VersionRows
-    from scdgen.spec.model import Spec
 
 # The width of a timeline in a file or a pipe.
 _WIDTH = 100

@@ -29,7 +29,7 @@ from scdgen.cli.options import (
     specs_argument,
 )
 from scdgen.errors import ScdgenError, UsageError
-from scdgen.spec.model import choose_feeds
+from scdgen.model.spec import choose_feeds
 
 if TYPE_CHECKING:
     from scdgen.run.stream import BatchResult, MicroBatch

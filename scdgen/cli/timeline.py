@@ -14,8 +14,8 @@ from typing import Any
 
 from scdgen.cli.output import format_value
 from scdgen.errors import UsageError
+from scdgen.model.spec import Spec
 from scdgen.run.versions import OPEN, UNTIL, VersionFilter, VersionRows
-from scdgen.spec.model import Spec
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _TIME = re.compile(r"([+-]?\d{4,})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?")

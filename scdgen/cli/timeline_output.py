@@ -17,8 +17,8 @@ from rich.text import Text
 from scdgen.cli import pages
 from scdgen.cli.output import format_text, format_value, truncate
 from scdgen.cli.timeline import Change, Lane, Tick, Timeline, Version, choose_ticks, format_time
+from scdgen.compile.render import Compiler
 from scdgen.escape import escape_control
-from scdgen.patterns.render import Compiler
 
 # Lists show the first and last versions of a longer history, and the first columns of a change of more columns.
 FIRST_LISTED, LAST_LISTED, COLUMNS_LISTED = 4, 16, 8

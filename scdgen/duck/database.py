@@ -16,20 +16,20 @@ import duckdb
 from sqlglot import exp
 
 from scdgen import sql
+from scdgen.compile.compile import Compiled, bind, compile_spec
+from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values
+from scdgen.compile.render import Compiler, read_file
+from scdgen.compile.steps import Part, Step, Stored, run_steps
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
 from scdgen.duck.users import require_known_spec
 from scdgen.errors import DataError, EngineError
-from scdgen.patterns.compile import Compiled, bind, compile_spec
+from scdgen.facts.row_rules import left_out
+from scdgen.facts.sequence import SEQUENCE
+from scdgen.facts.variables import param_variables
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import CheckAll, check_all, source_rows, typed_values
-from scdgen.patterns.render import Compiler, read_file
-from scdgen.patterns.rows import left_out
-from scdgen.patterns.sequence import SEQUENCE
-from scdgen.patterns.steps import Part, Step, Stored, run_steps
-from scdgen.patterns.variables import param_variables
-from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
 Row = tuple[Any, ...]

@@ -13,9 +13,9 @@ from sqlglot.optimizer.annotate_types import annotate_types
 
 from scdgen import sql
 from scdgen.duck.known import JSON_PATH, NAMES, TIME_TEXT, USERS, WORDS, UnknownError, require_known
+from scdgen.model.option import sql_texts
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.spec.model import Spec
-from scdgen.spec.option import sql_texts
 from scdgen.sql.tokens import DIALECT
 from scdgen.sql.zones import UTC_NAMES
 

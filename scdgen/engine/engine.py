@@ -15,19 +15,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from scdgen.compile.queries import BadValues, bad_values, broken_rows, source_rows
+from scdgen.compile.render import Compiler
 from scdgen.engine.failures import translate
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while, strict
 from scdgen.engine.spark3 import session_of
 from scdgen.errors import DataError, ScdgenError, UsageError, quoted
-from scdgen.patterns import source
-from scdgen.patterns.facts import Facts
-from scdgen.patterns.queries import BadValues, bad_values, broken_rows, source_rows
-from scdgen.patterns.refusals import YEAR, advise
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.rows import left_out
-from scdgen.patterns.source import SourceCast, source_casts
-from scdgen.patterns.variables import Variable
-from scdgen.spec.model import Spec
+from scdgen.facts import source
+from scdgen.facts.base import Facts
+from scdgen.facts.refusals import YEAR, advise
+from scdgen.facts.row_rules import left_out
+from scdgen.facts.source import SourceCast, source_casts
+from scdgen.facts.variables import Variable
+from scdgen.model.spec import Spec
 from scdgen.sql import quote
 from scdgen.sql.dates import ways_to_read
 from scdgen.sql.tokens import first_line, split_statements
@@ -97,7 +97,7 @@ class Engine:
             self.execute([f"SET VARIABLE {variable.name} = {variable.value}"])
 
     def count_source(self, bound: Spec, query: str) -> SourceCounts:
-        """Run :func:`scdgen.patterns.queries.source_counts`; without a query the rows are unknown, none is left out."""
+        """Run :func:`scdgen.compile.queries.source_counts`; without a query the rows are unknown, none is left out."""
         if not query:
             return SourceCounts()
         rows, skipped, *rejected = map(int, self.spark.sql(query).collect()[0])

@@ -22,10 +22,10 @@ from scdgen.errors import (
     option,
     quoted,
 )
-from scdgen.spec.load import Lines
-from scdgen.spec.model import Spec
-from scdgen.spec.option import sql_texts
-from scdgen.spec.rules import place_of_feed
+from scdgen.model.load import Lines
+from scdgen.model.option import sql_texts
+from scdgen.model.rules import place_of_feed
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import first_line
 
 _MODULES = ("pyspark", "py4j", "delta", "grpc")

@@ -20,7 +20,7 @@ from scdgen.sql.types import parse_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from scdgen.spec.model import Spec
+    from scdgen.model.spec import Spec
 
 
 def with_variables(spark: SparkSession) -> SparkSession:

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scdgen.compile.compile import bind
 from scdgen.engine.engine import BadValue, Engine, bad_value, is_cast_error
 from scdgen.engine.failures import explain_unreadable, is_commit, translate
 from scdgen.engine.session import strict
@@ -27,8 +28,7 @@ from scdgen.files.find import Files, find
 from scdgen.files.objects import is_array
 from scdgen.files.read import Opened, check_header, missing_column, opened, read_columns
 from scdgen.files.shape import find_wanted, taken_types
-from scdgen.patterns.compile import bind
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:

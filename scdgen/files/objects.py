@@ -17,7 +17,7 @@ from scdgen.files.dialect import open_text
 from scdgen.files.find import Files, spark_path
 from scdgen.files.parquet import with_file
 from scdgen.files.shape import build_shape, merge_types
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -14,7 +14,7 @@ from scdgen.engine.session import set_while
 from scdgen.errors import DataError
 from scdgen.files.find import Files, spark_path
 from scdgen.files.shape import parse_types
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:

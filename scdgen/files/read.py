@@ -17,14 +17,14 @@ from scdgen import sql
 from scdgen.engine.engine import FILE
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import DataError, ask_for_separator, nearest, nearest_column
+from scdgen.facts.source import time_texts
 from scdgen.files.dialect import Dialect, find_dialect, open_text
 from scdgen.files.find import Files
 from scdgen.files.objects import read_json
 from scdgen.files.parquet import read_parquet, with_file
 from scdgen.files.shape import parse_types, taken_types, walk_structs
-from scdgen.patterns.source import time_texts
-from scdgen.spec.model import Spec
-from scdgen.spec.option import sql_texts
+from scdgen.model.option import sql_texts
+from scdgen.model.spec import Spec
 from scdgen.sql.types import NESTED
 
 if TYPE_CHECKING:

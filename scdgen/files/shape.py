@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
 from scdgen.errors import DataError, nearest
-from scdgen.patterns.sequence import sequence_casts
-from scdgen.patterns.source import time_texts, time_type
-from scdgen.spec.model import Spec
-from scdgen.spec.rules import source_texts
+from scdgen.facts.sequence import sequence_casts
+from scdgen.facts.source import time_texts, time_type
+from scdgen.model.rules import source_texts
+from scdgen.model.spec import Spec
 from scdgen.sql.expression import find_paths
 from scdgen.sql.types import NESTED
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
 from scdgen.errors import UsageError, ask_for_separator, nearest, quoted
+from scdgen.facts.columns import cast
 from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
 from scdgen.init.draft import Draft, join_name
-from scdgen.patterns.columns import cast
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
 from scdgen.sql.types import data_type
 

@@ -23,10 +23,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from scdgen import sql
+from scdgen.compile.compile import render
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.compile import render
-from scdgen.spec.load import load_spec_text
-from scdgen.spec.model import Spec
+from scdgen.model.load import load_spec_text
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import DIALECT, tokens
 from scdgen.sql.types import data_type, to_spark
 

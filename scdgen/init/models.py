@@ -1,8 +1,8 @@
 """The models of a dbt project that have ``materialized: scdgen``, as specs.
 
 A model's SELECT is the source, ``meta.scdgen`` of its config has the other options of a spec. The names of the table
-and of the source are known only when dbt runs: the specs have :data:`~scdgen.patterns.macro.THIS` and
-:data:`~scdgen.patterns.macro.ROWS` instead.
+and of the source are known only when dbt runs: the specs have :data:`~scdgen.compile.macro.THIS` and
+:data:`~scdgen.compile.macro.ROWS` instead.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from scdgen.compile.macro import ROWS, THIS, Model
 from scdgen.errors import Problem, SpecError, UsageError
 from scdgen.init.manifest import Node, parse_manifest
-from scdgen.patterns.macro import ROWS, THIS, Model
-from scdgen.spec.load import load_spec_text
+from scdgen.model.load import load_spec_text
 
 _MATERIALIZED = "scdgen"
 _QUERY = "is the query of the model; leave it out"

@@ -7,24 +7,17 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from scdgen import sql
-from scdgen.patterns import source, variables
-from scdgen.patterns.columns import Field, Target, equal, names_of
-from scdgen.patterns.facts import (
-    Facts,
-    Head,
-    PlanFacts,
-    PlanShape,
-    Session,
-    fields_of,
-    refuse_conflict,
-    refuse_empty,
-    values_of,
-)
+from scdgen.facts import source, variables
+from scdgen.facts.base import Facts, Head, fields_of, values_of
+from scdgen.facts.columns import Field, Target, equal, names_of
+from scdgen.facts.guards import refuse_conflict, refuse_empty
+from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.row_rules import Rows, read_rows
+from scdgen.facts.session import Session
+from scdgen.model.option import Need
+from scdgen.model.registry import register
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern
-from scdgen.patterns.rows import Rows, read_rows
-from scdgen.spec.model import Spec
-from scdgen.spec.option import Need
-from scdgen.spec.pattern import register
 
 
 @dataclass(frozen=True)

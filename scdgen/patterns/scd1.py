@@ -13,29 +13,20 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.patterns import source, variables
-from scdgen.patterns.columns import Field, Target, equal, names_of
-from scdgen.patterns.facts import (
-    Facts,
-    Guards,
-    Head,
-    PlanFacts,
-    PlanShape,
-    Session,
-    fields_of,
-    refuse_conflict,
-    refuse_early,
-    refuse_empty,
-    values_of,
-)
+from scdgen.facts import source, variables
+from scdgen.facts.base import Facts, Head, fields_of, values_of
+from scdgen.facts.columns import Field, Target, equal, names_of
+from scdgen.facts.counts import ROW_CHANGES
+from scdgen.facts.guards import Guards, refuse_conflict, refuse_early, refuse_empty
+from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.refusals import refuse_rows
+from scdgen.facts.row_rules import Rows, read_rows
+from scdgen.facts.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
+from scdgen.facts.session import Session
+from scdgen.model.option import Need
+from scdgen.model.registry import Found, register
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern
-from scdgen.patterns.refusals import refuse_rows
-from scdgen.patterns.rows import Rows, read_rows
-from scdgen.patterns.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
-from scdgen.patterns.words import ROW_CHANGES
-from scdgen.spec.model import Spec
-from scdgen.spec.option import Need
-from scdgen.spec.pattern import Found, register
 from scdgen.sql.types import parse_type
 
 

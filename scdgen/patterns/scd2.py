@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.patterns import source, variables
-from scdgen.patterns.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
-from scdgen.patterns.columns import Field, Inputs, Target, aliased, equal, names_of
-from scdgen.patterns.facts import Facts, Guards, Head, PlanFacts, PlanShape, Session, keys_of, refuse_empty
-from scdgen.patterns.history import History, Times
-from scdgen.patterns.pattern import Pattern, Read
-from scdgen.patterns.rows import read_rows
-from scdgen.patterns.scd2_changes import Scd2Changes
-from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.patterns.scd2_versions import Scd2Versions
-from scdgen.patterns.sequence import (
+from scdgen.facts import source, variables
+from scdgen.facts.base import Facts, Head, keys_of
+from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
+from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
+from scdgen.facts.counts import KEYS, REFRESHED, VERSIONS
+from scdgen.facts.guards import Guards, refuse_empty
+from scdgen.facts.history import History, Times
+from scdgen.facts.plan import PlanFacts, PlanShape
+from scdgen.facts.row_rules import read_rows
+from scdgen.facts.sequence import (
     SEQUENCE,
     SEQUENCE_COMMENT,
     no_sequence,
@@ -27,10 +26,15 @@ from scdgen.patterns.sequence import (
     sequence_problems,
     sequence_type,
 )
-from scdgen.patterns.words import KEYS, REFRESHED, VERSIONS
-from scdgen.spec.model import Spec
-from scdgen.spec.option import Need
-from scdgen.spec.pattern import HISTORY, TRACKED, Found, names_as_json, register
+from scdgen.facts.session import Session
+from scdgen.facts.views import Read
+from scdgen.model.option import Need
+from scdgen.model.registry import HISTORY, TRACKED, Found, names_as_json, register
+from scdgen.model.spec import Spec
+from scdgen.patterns.pattern import Pattern
+from scdgen.patterns.scd2_changes import Scd2Changes
+from scdgen.patterns.scd2_snapshot import Scd2Snapshot
+from scdgen.patterns.scd2_versions import Scd2Versions
 from scdgen.sql.literal import find_form
 
 GAP_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns import source, variables
-from scdgen.patterns.columns import Field, names_of
-from scdgen.patterns.facts import VersionSteps, fields_of, refuse_conflict
-from scdgen.patterns.history import History
-from scdgen.patterns.refusals import refuse_rows
-from scdgen.patterns.rows import Rows
-from scdgen.spec.model import Spec
+from scdgen.facts import source, variables
+from scdgen.facts.base import fields_of
+from scdgen.facts.columns import Field, names_of
+from scdgen.facts.guards import refuse_conflict
+from scdgen.facts.history import History
+from scdgen.facts.refusals import refuse_rows
+from scdgen.facts.row_rules import Rows
+from scdgen.model.spec import Spec
+from scdgen.patterns.steps import VersionSteps
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.patterns import variables
-from scdgen.patterns.columns import names_of, struct
-from scdgen.patterns.facts import Guards, VersionSteps, fields_of, refuse_conflict, refuse_early
-from scdgen.patterns.history import History
-from scdgen.patterns.refusals import refusal
-from scdgen.patterns.rows import Rows
-from scdgen.spec.model import Spec
+from scdgen.facts import variables
+from scdgen.facts.base import fields_of
+from scdgen.facts.columns import names_of, struct
+from scdgen.facts.guards import Guards, refuse_conflict, refuse_early
+from scdgen.facts.history import History
+from scdgen.facts.refusals import refusal
+from scdgen.facts.row_rules import Rows
+from scdgen.model.spec import Spec
+from scdgen.patterns.steps import VersionSteps
 
 
 @dataclass(frozen=True)

@@ -1,89 +1,76 @@
-"""The order of a run: its statements as a list of steps, which every engine plays from the first to the last."""
+"""Facts that the steps of scd2 share, for changes, snapshots and versions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 
-from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import Compiled
-from scdgen.patterns.queries import evolve_script, required_rows, source_counts
-from scdgen.sql.tokens import split_statements
-
-
-class Part(Enum):
-    """What the statements of a step do."""
-
-    TABLE = "create the table, or change its columns"
-    MEMBERS = "infer members from facts"
-    PLAN = "count what the merge will do, if that is wanted"
-    VIEWS = "create the views first, so that nothing is merged if one cannot be created"
-    VARIABLES = "set the variables of the merge"
-    COUNTS = "count the rows that the merge leaves out"
-    REJECTS = "keep the rows that are rejected"
-    MERGE = "merge"
-    NEW_COLUMNS = "create the views with the columns that the run added"
+from scdgen.facts.base import Facts, values_of
+from scdgen.facts.columns import Field, names_of
+from scdgen.facts.history import History
+from scdgen.facts.row_rules import Rows
 
 
 @dataclass(frozen=True)
-class Step:
-    """The statements of one part of a run, in order."""
+class VersionSteps(Facts):
+    """Facts that the steps of scd2 share, for changes and for snapshots."""
 
-    part: Part
-    """What they do."""
-    statements: tuple[str, ...] = ()
-    """Texts without semicolons; none for a plan, of which an engine reads what it wants."""
+    target: str
+    rows: Rows
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+    history: History
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that come from a source row."""
+        return tuple(names_of(self.fields))
 
-@dataclass(frozen=True)
-class Stored:
-    """A target that exists."""
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Return the columns that are not keys, in a form that ``<=>`` accepts."""
+        return tuple(field.comparable for field in self.values)
 
-    additions: tuple[Target, ...]
-    """The columns of the spec that it lacks."""
-    lacks: Callable[[str], bool]
-    """Whether none of its rows meets a condition."""
-    adopt: bool = False
-    """Whether the run takes it over from another tool."""
+    @property
+    def action(self) -> str | None:
+        """Return the column with the action of a version, if the spec has it."""
+        return self.history.columns.get("action")
 
+    @property
+    def deleted(self) -> str | None:
+        """Return the column that marks a delete, if the spec has it."""
+        return self.history.columns.get("deleted")
 
-def run_steps(compiled: Compiled, stored: Stored | None, infer: bool = False, counts: bool = False) -> list[Step]:
-    """Return the steps of a run.
+    @property
+    def inferred(self) -> str | None:
+        """Return the column that flags inferred members, if the spec has it."""
+        return self.history.columns.get("inferred")
 
-    Args:
-        compiled: the spec with its source and params, and its SQL.
-        stored: the target; ``None`` if it does not exist.
-        infer: whether the run infers members.
-        counts: whether to count the rows of the source even if the MERGE leaves none out.
-    """
-    return list(_steps(compiled, stored, infer, counts))
+    @property
+    def sequence(self) -> str | None:
+        """Return the column that keeps the sequence of a version's row, if the spec has it."""
+        return self.history.columns.get("sequence")
 
+    @property
+    def marks(self) -> bool:
+        """Whether a delete is a separate version."""
+        return self.deleted is not None
 
-def _steps(compiled: Compiled, stored: Stored | None, infer: bool, counts: bool) -> Iterator[Step]:
-    spec, scripts, compiler = compiled.spec, compiled.scripts, compiled.compiler
-    if stored is None:
-        yield Step(Part.TABLE, _split(scripts.create))
-    else:
-        changes = _split(evolve_script(spec, stored.additions, stored.adopt, compiler))
-        added = map(compiler.render_query, required_rows(spec, stored.lacks))
-        yield Step(Part.TABLE, (*changes, *added))
-    if infer:
-        yield Step(Part.MEMBERS, _split(scripts.infer)[:1])
-    yield Step(Part.PLAN)
-    views = _split(scripts.views)
-    if views:
-        yield Step(Part.VIEWS, views)
-    *before, merge = _split(scripts.merge)
-    yield Step(Part.VARIABLES, tuple(before))
-    if query := source_counts(spec, wanted=counts):
-        yield Step(Part.COUNTS, (compiler.render_query(query),))
-    if scripts.rejects:
-        yield Step(Part.REJECTS, _split(scripts.rejects))
-    yield Step(Part.MERGE, (merge,))
-    if views and stored is not None and stored.additions:  # afterwards, because a failure drops the columns again
-        yield Step(Part.NEW_COLUMNS, views)
+    @property
+    def values(self) -> tuple[Field, ...]:
+        """Return the columns that are not keys."""
+        return values_of(self.fields)
 
+    @property
+    def current(self) -> tuple[str, ...]:
+        """Return the conditions on a current version (``t``): it is open, and not the mark of a delete."""
+        return (self.history.times.is_open(), *([f"NOT t.{self.deleted}"] if self.marks else []))
 
-def _split(script: str) -> tuple[str, ...]:
-    return tuple(split_statements(script))
+    @property
+    def judged(self) -> tuple[Field, ...]:
+        """Return the columns of which an expression, not the value itself, shows whether they change."""
+        return tuple(field for field in self.fields if field.compare is not None)
+
+    @property
+    def fills(self) -> bool:
+        """Whether a first known value is written into earlier versions."""
+        return any(field.nulls == "fill" for field in self.fields)

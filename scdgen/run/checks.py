@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
+from scdgen.compile.queries import check_all
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
-from scdgen.patterns.queries import check_all
+from scdgen.model.spec import Spec
 from scdgen.run.results import CheckResult
 from scdgen.run.table import TargetTable, find_missing
-from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from scdgen import log, sql
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError, option
-from scdgen.patterns.refusals import SOURCE_CHANGED
-from scdgen.spec.model import Spec
+from scdgen.facts.refusals import SOURCE_CHANGED
+from scdgen.model.spec import Spec
 from scdgen.version import __version__
 
 if TYPE_CHECKING:

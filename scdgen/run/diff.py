@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
+from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query
 from scdgen.errors import DataError, UsageError, option
+from scdgen.facts.counts import CHANGES, ROW_CHANGES, VERSIONS
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query
-from scdgen.patterns.words import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.table import find_missing
 from scdgen.run.versions import Rows, Tables, list_keys, require_forms, resolve_word, wrong_order
-from scdgen.spec.model import Spec
 
 _ANY = TableVersion(0)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times

@@ -19,11 +19,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen.patterns.facts import Facts
-from scdgen.patterns.render import Compiler
+from scdgen.compile.render import Compiler
+from scdgen.facts.base import Facts
+from scdgen.model.registry import TIME_ZONE
+from scdgen.model.spec import Spec
 from scdgen.run.delta import Commit
-from scdgen.spec.model import Spec
-from scdgen.spec.pattern import TIME_ZONE
 from scdgen.sql.zones import UTC_NAMES
 
 if TYPE_CHECKING:

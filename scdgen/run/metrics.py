@@ -18,11 +18,11 @@ from scdgen import log, sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, option
+from scdgen.facts.counts import KEYS, VERSIONS
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.words import KEYS, VERSIONS
 from scdgen.run.delta import RetryLimit, hash_spec, retry
 from scdgen.run.results import RunResult
-from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import log, sql
+from scdgen.compile.lineage import Input, lineage
 from scdgen.errors import UsageError, line_and_status, of_system, option, printable
-from scdgen.patterns.lineage import Input, lineage
+from scdgen.model import graph
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import hash_spec
-from scdgen.spec import graph
-from scdgen.spec.model import Spec
 from scdgen.url import HIDDEN, Url, hide_secrets
 from scdgen.version import __version__
 

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from scdgen.compile.compile import Compiled
+from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
-from scdgen.patterns.compile import Compiled
-from scdgen.patterns.facts import VIEW, Facts, Guards
+from scdgen.facts.base import Facts
+from scdgen.facts.counts import CHANGES, OLD, REFRESHED
+from scdgen.facts.guards import Guards
+from scdgen.facts.plan import VIEW
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import plan_rows, plan_sample, plan_shape
-from scdgen.patterns.words import CHANGES, OLD, REFRESHED
 from scdgen.run.results import PlanResult, PlanRow
-from scdgen.spec.model import Spec
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scdgen.facts.counts import REFRESHED, Counts
+from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern, pattern_of
-from scdgen.patterns.words import REFRESHED, Counts
-from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from scdgen.run.delta import Commit

@@ -16,18 +16,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import log, sql
+from scdgen.compile.compile import Compiled
+from scdgen.compile.queries import source_counts, taken_query
+from scdgen.compile.render import Compiler
+from scdgen.compile.steps import Part, Stored, run_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError, option
-from scdgen.patterns.columns import Target
-from scdgen.patterns.compile import Compiled
+from scdgen.facts.columns import Target
+from scdgen.facts.counts import describe_newer
+from scdgen.facts.source import RUN
+from scdgen.facts.variables import Variable
+from scdgen.model.spec import Spec, choose_feeds
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import source_counts, taken_query
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.source import RUN
-from scdgen.patterns.steps import Part, Stored, run_steps
-from scdgen.patterns.variables import Variable
-from scdgen.patterns.words import describe_newer
 from scdgen.run import delta
 from scdgen.run.checks import require_passed, run_checks
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
@@ -41,7 +42,6 @@ from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions, table_zone
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table
-from scdgen.spec.model import Spec, choose_feeds
 from scdgen.sql.tokens import split_statements
 from scdgen.sql.zones import UTC_NAMES
 
@@ -334,7 +334,7 @@ class Runner:
     ) -> dict[str, Any]:
         """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
 
-        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.patterns.words`, by a plan
+        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.counts`, by a plan
         before the MERGE; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
         rows of the MERGE. With ``infer``, ``inferred`` counts the members that it added or moved before the plan.
         """

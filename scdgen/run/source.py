@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scdgen import sql
+from scdgen.compile.compile import Compiled, bind, compile_spec
+from scdgen.compile.queries import source_rows
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import refuses, strict
-from scdgen.patterns import variables
-from scdgen.patterns.compile import Compiled, bind, compile_spec
-from scdgen.patterns.queries import source_rows
+from scdgen.facts import variables
+from scdgen.model import graph
+from scdgen.model.spec import Spec
 from scdgen.run.table import table_zone
-from scdgen.spec import graph
-from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scdgen.compile.compile import bind_each
 from scdgen.engine.engine import FILE
 from scdgen.engine.footer import read_footer
 from scdgen.engine.session import PARTITIONS_AS_TEXT, set_while
@@ -25,11 +26,10 @@ from scdgen.files import find as files
 from scdgen.files import objects
 from scdgen.files import read as files_read
 from scdgen.files.shape import build_shape, taken_by_any
-from scdgen.patterns.compile import bind_each
+from scdgen.model.graph import Step, steps
+from scdgen.model.spec import Spec
 from scdgen.run.delta import skip_known_batch
 from scdgen.run.results import RunResult
-from scdgen.spec.graph import Step, steps
-from scdgen.spec.model import Spec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,11 +16,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scdgen import sql
+from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.session import as_written, is_as_written, read_zone, zone_while
 from scdgen.errors import DataError
-from scdgen.patterns.columns import Target
-from scdgen.patterns.migrate import (
+from scdgen.facts.columns import Target
+from scdgen.model.registry import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRACKED, definition
+from scdgen.model.spec import Spec, locate_history_column
+from scdgen.patterns.pattern import pattern_of
+from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
+from scdgen.sql.tokens import split_statements
+from scdgen.sql.types import data_type, parse_type, read_json_type
+from scdgen.sql.zones import UTC_NAMES, same_zone
+from scdgen.stored.migrate import (
     ADOPT,
     Line,
     Step,
@@ -34,14 +42,6 @@ from scdgen.patterns.migrate import (
     with_statements,
     write_lines,
 )
-from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.render import Compiler
-from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
-from scdgen.spec.model import Spec, locate_history_column
-from scdgen.spec.pattern import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRACKED, definition
-from scdgen.sql.tokens import split_statements
-from scdgen.sql.types import data_type, parse_type, read_json_type
-from scdgen.sql.zones import UTC_NAMES, same_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from scdgen.compile.queries import SourceTypes, typed_values
 from scdgen.engine.engine import Engine
 from scdgen.errors import DataError
-from scdgen.patterns.queries import SourceTypes, typed_values
-from scdgen.patterns.source import SourceCast
-from scdgen.patterns.variables import param_variables
+from scdgen.facts.source import SourceCast
+from scdgen.facts.variables import param_variables
 from scdgen.run.source import Prepared
 from scdgen.sql.dates import ways_to_number, ways_to_time
 

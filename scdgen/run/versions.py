@@ -14,18 +14,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
+from scdgen.compile.queries import Show, given_query, name_key, versions_query
+from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import missing_name
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, UsageError, quoted
+from scdgen.facts.base import Facts
+from scdgen.facts.history import Times
 from scdgen.files.read import missing_column
-from scdgen.patterns.facts import Facts
-from scdgen.patterns.history import Times
-from scdgen.patterns.queries import Show, given_query, name_key, versions_query
-from scdgen.patterns.render import Compiler
+from scdgen.model.spec import Spec
 from scdgen.run.delta import Commit, read_log
 from scdgen.run.table import TargetTable, table_zone
-from scdgen.spec.model import Spec
 from scdgen.sql.literal import find_form
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, load_spec_text
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from tests.bench.data import SCHEMA, Size, make_history, names
 from tests.bench.history import Measured, same
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scdgen import load_spec_text, render
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import time
 from typing import TYPE_CHECKING
 
 from scdgen import Runner, render
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, spec_of
 from tests.bench.history import Measured, clone, same

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from scdgen.compile.compile import render
 from scdgen.errors import SpecError
-from scdgen.patterns.compile import render
-from scdgen.spec.load import load_spec_text
+from scdgen.model.load import load_spec_text
 
 PLAIN = "target: a.b\npattern: scd1\nsource: {table: c.d}\nkeys: [id]\ncolumns: {id: int, v: string}\n"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import Runner
-from scdgen.patterns.compile import render
+from scdgen.compile.compile import render
 from scdgen.run.delta import is_conflict
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of

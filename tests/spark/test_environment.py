@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text, render
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from scdgen.spec.model import Spec
+    from scdgen.model.spec import Spec
 
 ANSI_OFF = {"spark.sql.ansi.enabled": "false"}
 NTZ = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}

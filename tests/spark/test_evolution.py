@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import DataError, Runner, load_spec_text
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 

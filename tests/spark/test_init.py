@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.spec.model import Column
+from scdgen.model.spec import Column
 from tests.conftest import Called, rows_of
 from tests.support.dbt_cases import manifest_text
 

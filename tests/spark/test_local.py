@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.patterns.render import Compiler
+from scdgen.compile.render import Compiler
+from scdgen.model.spec import Spec
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, read_versions
-from scdgen.spec.model import Spec
 from tests.conftest import Called
 
 # Column -> type, and the values of three versions.

@@ -10,7 +10,7 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.cli.main import main
-from scdgen.patterns.compile import render
+from scdgen.compile.compile import render
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scdgen import EngineError, Runner, Spec, load_spec_text
+from scdgen.compile import compile as compiling
+from scdgen.compile import verify
+from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
-from scdgen.patterns import compile as compiling
-from scdgen.patterns import gate
-from scdgen.patterns.render import Compiler
 from scdgen.run.source import prepare
 from tests.conftest import rows_of
 
@@ -121,7 +121,7 @@ def test_failed_query_is_not_read_again(spark: SparkSession, monkeypatch: pytest
 def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plan, MERGE and retries share the SQL; only the plan of a missing table needs different SQL."""
     judged: list[str] = []
-    real = gate.judge
+    real = verify.judge
 
     def judge(spec: Spec, files: dict[str, str]) -> None:
         judged.extend(files)

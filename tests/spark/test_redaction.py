@@ -12,7 +12,7 @@ import pytest
 
 from scdgen import DataError, Runner, load_spec_text
 from scdgen.engine.session import set_while
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import split_statements
 from tests.conftest import Called
 

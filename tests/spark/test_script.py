@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scdgen import load_spec_text
+from scdgen.compile.compile import bind, render
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.engine.engine import rule_name
-from scdgen.patterns.compile import bind, render
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 from tests.support.random_specs import batch_rows, make_case, source_of

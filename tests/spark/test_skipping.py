@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlparse
 import pytest
 
 from scdgen import Runner, Spec, load_spec_text
-from scdgen.patterns.compile import bind, render
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
+from scdgen.compile.compile import bind, render
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:

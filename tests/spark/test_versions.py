@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.patterns.history import Times
+from scdgen.facts.history import Times
 from tests.conftest import rows_of
 from tests.support.random_specs import Case, batch_rows, make_case, source_of
 

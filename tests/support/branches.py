@@ -9,7 +9,7 @@ import pytest
 from jinja2 import nodes
 from jinja2.sandbox import SandboxedEnvironment
 
-from scdgen.patterns import render
+from scdgen.compile import render
 
 TOOK = "_took"
 

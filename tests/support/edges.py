@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from scdgen import Runner, load_spec_text
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from tests.support.reference import Change, History, Meaning, merge_changes
 from tests.support.visitor import MICROSECOND
 

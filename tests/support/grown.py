@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from scdgen import Spec, load_spec_text
-from scdgen.patterns.history import Times
+from scdgen.facts.history import Times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,8 +6,8 @@ from typing import Any
 
 from scdgen import load_spec_text
 from scdgen.cli.timeline import Timeline, build_timeline
+from scdgen.model.spec import Spec
 from scdgen.run.versions import OPEN, UNTIL, VersionFilter, VersionRows
-from scdgen.spec.model import Spec
 
 SPEC = """target: crm.customer
 pattern: scd2

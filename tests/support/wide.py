@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from scdgen import Spec, load_spec_text, render
-from scdgen.patterns import queries
+from scdgen.compile import queries
+from scdgen.compile.render import Compiler
+from scdgen.facts.refusals import EXPECTATION
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.refusals import EXPECTATION
-from scdgen.patterns.render import Compiler
 from scdgen.sql.tokens import split_statements
 from tests.support.spec_variations import text_of
 

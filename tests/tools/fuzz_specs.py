@@ -25,9 +25,9 @@ from ruamel.yaml import YAML
 from sqlglot.errors import TokenError
 
 from scdgen.cli.options import find_specs
+from scdgen.compile.compile import render
 from scdgen.errors import SpecError
-from scdgen.patterns.compile import render
-from scdgen.spec.load import load_spec_text
+from scdgen.model.load import load_spec_text
 from scdgen.sql.tokens import split_statements, tokens
 
 ROOT = Path(__file__).resolve().parents[2]

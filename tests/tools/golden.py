@@ -14,11 +14,9 @@ from unittest import mock
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
-from scdgen.patterns import compile as compiling
-from scdgen.patterns import queries
-from scdgen.patterns.facts import Facts
-from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import (
+from scdgen.compile import compile as compiling
+from scdgen.compile import queries
+from scdgen.compile.queries import (
     TableVersion,
     check_all,
     diff_run_query,
@@ -30,7 +28,9 @@ from scdgen.patterns.queries import (
     source_rows,
     versions_query,
 )
-from scdgen.patterns.render import Compiler
+from scdgen.compile.render import Compiler
+from scdgen.facts.base import Facts
+from scdgen.patterns.pattern import pattern_of
 from scdgen.sql import quote, unquote
 from tests.support.random_specs import make_case, make_cdc_case, make_members_case
 from tests.support.spec_variations import BASES, COMBINED, VARIATIONS, changed, combined, load, mixture

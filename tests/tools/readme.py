@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import click
 
 from scdgen.cli.main import cli
+from scdgen.model.reference import render_table
 from scdgen.run.metrics import COLUMNS
-from scdgen.spec.reference import render_table
 from tests.conftest import ROOT
 from tests.support.pages import PAGES
 

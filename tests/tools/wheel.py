@@ -40,7 +40,7 @@ def main() -> None:
         done = subprocess.run([bin_ / "scdgen", "doctor"], cwd=away, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (3, ""), done
         assert "failed  pyspark is not installed; run: pip install delta-spark==4.4.0\n" in done.stdout, done.stdout
-        loaded = "from scdgen.patterns.render import environment; environment().get_template('show.html.j2')"
+        loaded = "from scdgen.compile.render import environment; environment().get_template('show.html.j2')"
         run(bin_ / "python", "-c", loaded, cwd=away)
         print(f"wheel: {wheel.name} renders the specs in an empty environment without pyspark")
 

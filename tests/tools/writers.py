@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from scdgen import Runner, load_spec_text  # noqa: E402
-from scdgen.spec.model import Spec  # noqa: E402
+from scdgen.model.spec import Spec  # noqa: E402
 from tests.conftest import SETTINGS, rows_of  # noqa: E402
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scdgen import load_spec_text
+from scdgen.facts.sequence import SEQUENCE
+from scdgen.model.spec import History
 from scdgen.patterns.scd2 import Scd2
-from scdgen.patterns.sequence import SEQUENCE
-from scdgen.spec.model import History
 
 SPEC = """
 target: crm.t

@@ -14,10 +14,10 @@ import pytest
 from scdgen import Spec, load_spec_text
 from scdgen.cli.check import Report, exit_status, format_reports, render_junit
 from scdgen.cli.main import main
+from scdgen.compile.queries import check_all
+from scdgen.compile.render import Compiler
 from scdgen.errors import DataError, EngineError, UsageError
-from scdgen.patterns.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
-from scdgen.patterns.queries import check_all
-from scdgen.patterns.render import Compiler
+from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, VERSION_CHECKS
 from scdgen.run.results import CheckResult
 from tests.conftest import ROOT
 

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 from sqlglot import exp
 
-import scdgen.patterns.compile
+import scdgen.compile.compile
 from scdgen import load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
 from tests.conftest import ROOT
@@ -29,7 +29,7 @@ SEEDS = range(1, 31)
 @pytest.fixture
 def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Render without judging the SQL, which is slow and has its own tests."""
-    monkeypatch.setattr(scdgen.patterns.compile, "judge", lambda spec, files: None)
+    monkeypatch.setattr(scdgen.compile.compile, "judge", lambda spec, files: None)
 
 
 def _committed() -> Iterator[tuple[str, Mapping[str, str]]]:

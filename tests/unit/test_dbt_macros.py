@@ -14,11 +14,11 @@ from ruamel.yaml import YAML
 
 from scdgen import SpecError, load_spec_text, render
 from scdgen.cli.main import main
+from scdgen.compile.macro import ROWS, THIS, render_macro
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.init.models import read_models
-from scdgen.patterns.macro import ROWS, THIS, render_macro
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
-from scdgen.spec.pattern import definition
+from scdgen.model.registry import definition
 from scdgen.sql.tokens import split_statements
 from scdgen.version import __version__
 from tests.conftest import ROOT
@@ -80,7 +80,7 @@ def test_file_has_the_statements_of_the_spec() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.values != ("2j",)])
 def test_file_has_the_statements_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)
     compared = 0
     for option, value in VARIATIONS[kind]:
         document = changed(BASES[kind], option, value)

@@ -14,8 +14,8 @@ import pytest
 
 from scdgen import load_spec_text
 from scdgen.cli.diff import format_diff, render_page
+from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
-from scdgen.patterns.render import Compiler
 from scdgen.run.diff import DiffFilter
 from scdgen.run.results import DiffResult, DiffRow
 from tests.support.html_pages import Read, data_of, read_in_browser, require_self_contained

@@ -13,8 +13,8 @@ from scdgen import Spec, SpecError, load_spec, render
 from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings, steps
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
-from scdgen.patterns.lineage import lineage
-from scdgen.spec.reference import options
+from scdgen.compile.lineage import lineage
+from scdgen.model.reference import options
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
@@ -51,7 +51,7 @@ PAIRS = {
 @pytest.fixture(autouse=True)
 def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the gate, which takes most of the rendering time and has its own tests."""
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)
 
 
 def set_options(node: Any, place: str = "") -> set[str]:

@@ -15,10 +15,10 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from scdgen.compile.render import read_file
 from scdgen.duck.known import NAMES, USERS, UnknownError
 from scdgen.duck.translate import Translator
 from scdgen.duck.users import find_calls, require_known_text
-from scdgen.patterns.render import read_file
 from scdgen.sql.tokens import DIALECT
 from tests.support.expressions import Outcome, Refused, Topic, Verdict, compare, is_error, read_answers, read_topics
 

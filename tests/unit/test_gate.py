@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
-from scdgen.patterns.gate import judge
+from scdgen.compile.verify import judge
 from tests.bench.many_specs import document
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case

@@ -13,7 +13,7 @@ from sqlglot.dialects.databricks import Databricks
 
 from scdgen import load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
-from scdgen.spec.resolved import to_json
+from scdgen.model.resolved import to_json
 from scdgen.sql import expression, quote
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT

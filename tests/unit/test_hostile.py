@@ -18,14 +18,14 @@ from scdgen.cases.format import _types
 from scdgen.cli.generate import MOST_STORED
 from scdgen.cli.main import main
 from scdgen.cli.options import JOBS_PER_CORE
+from scdgen.compile.compile import render
 from scdgen.duck.known import UnknownError
 from scdgen.duck.translate import Translator
 from scdgen.engine.failures import _first_line
 from scdgen.errors import EngineError, SpecError
 from scdgen.init.models import read_models
-from scdgen.patterns.compile import render
-from scdgen.spec.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
-from scdgen.spec.nodes import MOST_LEVELS, MOST_PROBLEMS, MOST_VALUES
+from scdgen.model.load import MOST_BYTES, MOST_COLUMNS, load_spec_text
+from scdgen.model.nodes import MOST_LEVELS, MOST_PROBLEMS, MOST_VALUES
 from scdgen.sql import limits
 from scdgen.sql.tokens import split_statements
 from scdgen.url import hide_secrets
@@ -197,7 +197,7 @@ def test_file_name_stays_in_its_comment(name: str, tmp_path: Path) -> None:
 
 def test_param_is_bound_as_a_value(tmp_path: Path) -> None:
     """The text of --param becomes a literal of the param's type."""
-    from scdgen.patterns.compile import bind
+    from scdgen.compile.compile import bind
 
     text = PLAIN.replace("{table: c.d}", "{table: c.d, where: 'v = :p'}") + "params: {p: string}\n"
     bound = bind(load_spec_text(text), None, {"p": "x' OR 1=1; DROP TABLE a.b; --"})

@@ -20,7 +20,7 @@ from scdgen.init.data import (
     guess_sequence,
     guess_time,
 )
-from scdgen.spec.model import Spec
+from scdgen.model.spec import Spec
 from scdgen.sql.dates import find_patterns
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from scdgen import SpecError, load_spec, load_spec_text, render
 from scdgen.cli.options import load_specs
+from scdgen.compile.compile import bind
+from scdgen.compile.lineage import lineage
 from scdgen.errors import UsageError
-from scdgen.patterns.compile import bind
-from scdgen.patterns.lineage import lineage
+from scdgen.model.graph import steps
+from scdgen.model.resolved import from_json, to_json
 from scdgen.run.runner import Runner
 from scdgen.run.stream import build_micro_batch
-from scdgen.spec.graph import steps
-from scdgen.spec.resolved import from_json, to_json
 from tests.support.reference import Meaning, Period, RefusedError, join_histories, replace_histories
 
 WIDE = """

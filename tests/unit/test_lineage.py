@@ -10,7 +10,7 @@ import pytest
 from scdgen import load_spec, load_spec_text
 from scdgen.cli.charts import chart_lineage, format_lineage
 from scdgen.cli.options import find_specs
-from scdgen.patterns.lineage import lineage
+from scdgen.compile.lineage import lineage
 from tests.conftest import ROOT
 from tests.support.spec_variations import mixture
 

@@ -17,8 +17,8 @@ from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from scdgen import DataError, load_spec_text
 from scdgen.cli.main import main
+from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
-from scdgen.patterns.render import Compiler
 from scdgen.run.local import LocalTables, UnreadableError
 from scdgen.run.versions import VersionFilter, read_history, read_versions
 

@@ -11,7 +11,7 @@ from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.generate import render_notebook
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
-from scdgen.patterns.gate import judge
+from scdgen.compile.verify import judge
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
@@ -62,7 +62,7 @@ def test_cells_are_the_files(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cells_are_the_files_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)  # validated below, from the cells
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)  # validated below, from the cells
     for option, value in VARIATIONS[kind]:
         holds(load(changed(BASES[kind], option, value)))
 

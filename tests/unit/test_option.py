@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from scdgen import sql
-from scdgen.patterns.gate import ALLOWED
-from scdgen.spec.model import Spec
-from scdgen.spec.option import Rows, find_model, find_sql, option_of, sql_texts, walk
-from scdgen.spec.pattern import pattern_names, rules_of
+from scdgen.compile.verify import ALLOWED
+from scdgen.model.option import Rows, find_model, find_sql, option_of, sql_texts, walk
+from scdgen.model.registry import pattern_names, rules_of
+from scdgen.model.spec import Spec
 from tests.support.spec_variations import BASES, changed, load
 
 

@@ -18,7 +18,7 @@ import pytest
 from scdgen import DataError
 from scdgen.cli import output
 from scdgen.cli.show import _render_timeline
-from scdgen.patterns.render import Compiler
+from scdgen.compile.render import Compiler
 from scdgen.run.versions import SparkTables, VersionFilter, VersionRows
 from tests.conftest import ROOT
 from tests.support.timelines import row, spec_of

@@ -15,16 +15,14 @@ from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.play import STORED
 from scdgen.cli import diff, timeline_output
 from scdgen.cli.generate import render_files
+from scdgen.compile.compile import compile_spec
+from scdgen.compile.macro import Model, render_macro
+from scdgen.compile.queries import check_all
+from scdgen.compile.render import Compiler
+from scdgen.compile.steps import Stored, run_steps
 from scdgen.engine.engine import Engine, bad_value, cause, explained
 from scdgen.errors import UsageError
-from scdgen.patterns.changes import explain_changes
-from scdgen.patterns.compile import compile_spec
-from scdgen.patterns.macro import Model, render_macro
-from scdgen.patterns.migrate import store_rows
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import check_all
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.steps import Stored, run_steps
 from scdgen.run.diff import DiffFilter
 from scdgen.run.local import LocalTables
 from scdgen.run.plan import PlanView
@@ -34,6 +32,8 @@ from scdgen.run.source import Prepared
 from scdgen.run.table import Existing, find_additions
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter
+from scdgen.stored.changes import explain_changes
+from scdgen.stored.migrate import store_rows
 from tests.conftest import ROOT
 from tests.support.timelines import made, row
 
@@ -267,7 +267,7 @@ def test_only_the_ends_make_a_compiler() -> None:
         "cases/play.py": 1,  # scdgen test has no --templates
         "cli/options.py": 2,
         "duck/database.py": 1,  # of scdgen test
-        "patterns/compile.py": 1,  # scdgen.render
+        "compile/compile.py": 1,  # scdgen.render
         "run/runner.py": 1,
     }
 

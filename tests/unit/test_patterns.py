@@ -11,14 +11,14 @@ from types import MappingProxyType
 import pytest
 
 from scdgen import Pattern, SpecError, load_spec_text, render
-from scdgen.patterns import render as rendering
-from scdgen.patterns.checks import Check, Checks
-from scdgen.patterns.queries import check_all
+from scdgen.compile import render as rendering
+from scdgen.compile.queries import check_all
+from scdgen.facts.checks import Check, Checks
+from scdgen.model import registry as registry
+from scdgen.model.option import Need
+from scdgen.model.reference import options
+from scdgen.model.spec import Spec
 from scdgen.patterns.scd0 import Scd0, Scd0Merge
-from scdgen.spec import pattern as registry
-from scdgen.spec.model import Spec
-from scdgen.spec.option import Need
-from scdgen.spec.reference import options
 from tests.conftest import ROOT
 
 SPEC = """

@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 
 from scdgen import render
-from scdgen.spec.load import load_spec_text
+from scdgen.model.load import load_spec_text
 
 COLUMNS = 30
 OPTIONS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from scdgen.spec.reference import options
+from scdgen.model.reference import options
 from tests.spark.test_partial_rows import CHANGES, FEW
 from tests.support.random_specs import make_case, make_cdc_case, make_combined_case
 

@@ -12,8 +12,8 @@ from ruamel.yaml import YAML
 
 from scdgen import load_spec_text, render
 from scdgen.cli.main import cli
-from scdgen.spec.load import is_case_file
-from scdgen.spec.reference import options
+from scdgen.model.load import is_case_file
+from scdgen.model.reference import options
 from tests.conftest import ROOT
 from tests.support.pages import PAGES, Block, blocks, commands, name_of
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
@@ -151,7 +151,7 @@ def test_reference_has_every_spec_option() -> None:
 
 
 def test_reference_has_every_built_in_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)  # slow, and has its own tests
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)  # slow, and has its own tests
     varied = (changed(BASES[kind], option, value) for kind, listed in VARIATIONS.items() for option, value in listed)
     scripts = [render(load(document)).checks for document in [*BASES.values(), *varied]]
     names = {name for text in scripts for name in re.findall(r"^-- (\w+): (?!a check of)", text, re.MULTILINE)}

@@ -9,7 +9,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.patterns.words import KEYS, VERSIONS
+from scdgen.facts.counts import KEYS, VERSIONS
 from scdgen.run import delta, runner
 
 SPEC = """

@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 from scdgen import load_spec_text
 from scdgen.cli.main import cli
 from scdgen.cli.options import find_specs
-from scdgen.spec.reference import DEFAULTS, TYPES, build_schema, options, render_schema
+from scdgen.model.reference import DEFAULTS, TYPES, build_schema, options, render_schema
 from tests.conftest import ROOT
 from tests.support.error_cases import FOLDER, read
 from tests.support.random_specs import make_case

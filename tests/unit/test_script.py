@@ -10,8 +10,8 @@ import pytest
 from scdgen import Spec, load_spec, load_spec_text, render
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
-from scdgen.patterns.render import Compiler
-from scdgen.patterns.script import render_script
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
@@ -51,7 +51,7 @@ def test_script_has_the_statements_of_the_merge(path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_script_has_the_statements_of_the_merge_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)
     for option, value in VARIATIONS[kind]:
         holds(load(changed(BASES[kind], option, value)))
 

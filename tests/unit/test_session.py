@@ -13,10 +13,10 @@ from typing import Any, cast
 import pytest
 
 from scdgen.cli.options import EngineOptions, are_small
+from scdgen.compile.render import Compiler
 from scdgen.engine.doctor import check_jars
 from scdgen.engine.jvm import JAVA_OPTIONS, QUICK, ClassArchive, JarList, cache_folder, ivy_folder
 from scdgen.engine.session import register_tables
-from scdgen.patterns.render import Compiler
 
 
 @pytest.fixture

@@ -12,18 +12,18 @@ import pytest
 
 from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.main import main
+from scdgen.compile.compile import render_feeds
+from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
-from scdgen.patterns.changes import explain_changes
-from scdgen.patterns.compile import render_feeds
-from scdgen.patterns.render import Compiler
+from scdgen.model.graph import steps
+from scdgen.model.resolved import from_json, to_json
+from scdgen.model.spec import choose_feeds
 from scdgen.patterns.scd2 import Scd2
 from scdgen.run.delta import Commit, hash_spec
 from scdgen.run.metrics import RunRecord
 from scdgen.run.source import _reads_own_target
 from scdgen.run.stream import build_micro_batch
-from scdgen.spec.graph import steps
-from scdgen.spec.model import choose_feeds
-from scdgen.spec.resolved import from_json, to_json
+from scdgen.stored.changes import explain_changes
 
 DOCUMENT: dict[str, Any] = {
     "target": "crm.customer",
@@ -240,7 +240,7 @@ def test_refused_sql_of_a_feed_names_its_file(tmp_path: Path, capsys: pytest.Cap
 def test_pattern_whose_table_depends_on_the_feed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = Scd2.columns
     monkeypatch.setattr(Scd2, "columns", lambda self, spec: columns(self, spec)[: 4 if spec.reads_snapshot else None])
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda *_: None)
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda *_: None)
     with pytest.raises(SpecError, match="other columns or properties by initial than by changes; give each its own"):
         render_feeds(spec_of(), Compiler())
 

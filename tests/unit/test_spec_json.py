@@ -9,7 +9,7 @@ import pytest
 
 from scdgen import Spec, load_spec, load_spec_text, render
 from scdgen.cli.options import find_specs
-from scdgen.spec.resolved import from_json, to_json
+from scdgen.model.resolved import from_json, to_json
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import BASES, COMBINED, KINDS, VARIATIONS, changed, combined, load
@@ -20,7 +20,7 @@ SPECS = find_specs([ROOT / "specs"])
 @pytest.fixture(autouse=True)
 def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the gate, which takes most of the rendering time and has its own tests."""
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)
 
 
 def holds(spec: Spec) -> None:

@@ -11,10 +11,10 @@ from pydantic import BaseModel
 
 from scdgen import Spec, render
 from scdgen.cli.main import main
-from scdgen.patterns.changes import explain_changes
-from scdgen.patterns.render import Compiler
-from scdgen.spec.option import NEW_ROWS, find_model, option_of
-from scdgen.spec.resolved import from_json, to_json
+from scdgen.compile.render import Compiler
+from scdgen.model.option import NEW_ROWS, find_model, option_of
+from scdgen.model.resolved import from_json, to_json
+from scdgen.stored.changes import explain_changes
 from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
 
 T = "crm.customer"
@@ -112,7 +112,7 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
 @pytest.fixture(autouse=True)
 def _ungated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip the gate, which takes most of the rendering time and has its own tests."""
-    monkeypatch.setattr("scdgen.patterns.compile.judge", lambda spec, files: None)
+    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)
 
 
 def explained(before: Document, after: Document) -> list[str]:

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from scdgen import DataError, load_spec_text
-from scdgen.patterns.render import Compiler
+from scdgen.compile.render import Compiler
+from scdgen.model.registry import definition
 from scdgen.run.table import Existing, find_additions
-from scdgen.spec.pattern import definition
 
 HISTORIES: dict[str, dict[str, object]] = {
     "date": {"type": "date", "gap": "1 day", "open_end": "9999-12-31"},

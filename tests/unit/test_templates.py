@@ -20,20 +20,24 @@ import scdgen.patterns
 from scdgen import SpecError
 from scdgen.cli.diff import DiffPage
 from scdgen.cli.timeline_output import Page
-from scdgen.patterns import queries, scd1
-from scdgen.patterns.checks import Checks
-from scdgen.patterns.columns import Field
-from scdgen.patterns.environment import Environment
-from scdgen.patterns.facts import Facts, Head, PlanShape, Session
-from scdgen.patterns.history import Times
-from scdgen.patterns.pattern import Read, pattern_of
-from scdgen.patterns.render import environment
-from scdgen.patterns.rows import Rows
+from scdgen.compile import queries
+from scdgen.compile.render import environment
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.checks import Checks
+from scdgen.facts.columns import Field
+from scdgen.facts.environment import Environment
+from scdgen.facts.history import Times
+from scdgen.facts.plan import PlanShape
+from scdgen.facts.row_rules import Rows
+from scdgen.facts.session import Session
+from scdgen.facts.source import SourceCast
+from scdgen.facts.views import Read
+from scdgen.model.registry import rules_of
+from scdgen.model.rules import JOIN_STEPS, STEPS
+from scdgen.patterns import scd1
+from scdgen.patterns.pattern import pattern_of
 from scdgen.patterns.scd2_changes import Scd2Changes
 from scdgen.patterns.scd2_snapshot import Scd2Snapshot
-from scdgen.patterns.source import SourceCast
-from scdgen.spec.pattern import rules_of
-from scdgen.spec.rules import JOIN_STEPS, STEPS
 from tests.conftest import ROOT
 from tests.support.spec_variations import BASES, VARIATIONS, changed, load
 

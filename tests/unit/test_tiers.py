@@ -9,12 +9,12 @@ from unittest import mock
 
 from scdgen import Spec, load_spec_text, render
 from scdgen.cases.format import Case, all_cases
-from scdgen.patterns import compile as compiling
-from scdgen.patterns import queries
+from scdgen.compile import compile as compiling
+from scdgen.compile import queries
+from scdgen.compile.queries import check_all, source_counts
+from scdgen.compile.render import Compiler
+from scdgen.model.reference import options
 from scdgen.patterns.pattern import pattern_of
-from scdgen.patterns.queries import check_all, source_counts
-from scdgen.patterns.render import Compiler
-from scdgen.spec.reference import options
 from tests.conftest import ROOT
 from tests.support.branches import recorded
 from tests.support.random_specs import make_combined_case

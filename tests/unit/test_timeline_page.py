@@ -12,8 +12,8 @@ import pytest
 
 from scdgen.cli import timeline_output
 from scdgen.cli.timeline import Timeline
+from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
-from scdgen.patterns.render import Compiler
 from tests.support.html_pages import Read, data_of, hash_of, read_in_browser, require_self_contained
 from tests.support.timelines import made, row, spec_of
 

@@ -9,7 +9,7 @@ import pytest
 from sqlglot.dialects.dialect import Dialect
 
 from scdgen import render
-from scdgen.patterns.columns import Field
+from scdgen.facts.columns import Field
 from tests.support import wide
 
 COLUMNS = 40

@@ -1,0 +1,221 @@
+"""The whole chain: spec and values -> pattern -> facts -> templates -> checked SQL.
+
+:func:`render` returns the files of a spec. For a run, :func:`bind` puts its source and params into the spec, and
+:func:`compile_spec` renders and checks all of its SQL once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+from scdgen import sql
+from scdgen.compile.render import Compiler
+from scdgen.compile.verify import judge, way_out
+from scdgen.errors import Problem, SpecError, UsageError, nearest, option, quoted
+from scdgen.facts.base import Facts
+from scdgen.facts.members import Infer
+from scdgen.facts.rejects import Rejects
+from scdgen.facts.table import Create
+from scdgen.facts.variables import param_variables
+from scdgen.facts.views import Lookups, Views
+from scdgen.model.spec import Spec
+from scdgen.patterns.pattern import pattern_of
+from scdgen.sql.literal import find_form
+from scdgen.sql.tokens import with_table
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Scripts:
+    """The SQL of one spec: a text per file, empty if the spec needs none."""
+
+    create: str
+    merge: str
+    plan: str
+    checks: str
+    views: str
+    lookups: str = ""
+    rejects: str = ""
+    infer: str = ""
+
+    def files(self) -> dict[str, str]:
+        """Return file name -> text, without the empty ones."""
+        texts = {f"{field.name}.sql": getattr(self, field.name) for field in fields(self)}
+        return {name: text for name, text in texts.items() if text}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A spec with its source and params filled in, and its checked SQL.
+
+    ``counts`` is the query that counts what the MERGE does, ``None`` if only plan.sql can count it. It counts the rows
+    of each action, and the unchanged keys, after the statements before the MERGE, in the same session.
+    """
+
+    spec: Spec
+    scripts: Scripts
+    counts: str | None
+    compiler: Compiler
+
+    @property
+    def can_hint(self) -> bool:
+        """Whether :meth:`hinted_merge` differs from the MERGE of the file."""
+        return pattern_of(self.spec).hints_broadcast
+
+    def hinted_merge(self) -> str:
+        """Render the MERGE with the hint for a small batch, and the statements before it."""
+        return self.compiler.render(pattern_of(self.spec).merge(self.spec, broadcasts=True))
+
+    def with_target(self, name: str) -> Compiled:
+        """Render the SQL for another relation than the target; it was checked with the target's name."""
+        spec = with_target(self.spec, name)
+        return Compiled(spec, _render_texts(spec, self.compiler), _render_counts(spec, self.compiler), self.compiler)
+
+
+def render(spec: Spec, templates: str | None = None) -> Scripts:
+    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it.
+
+    ``templates`` is a folder with templates that replace single ones of the package.
+    """
+    return render_scripts(spec, Compiler(templates))
+
+
+def render_scripts(spec: Spec, compiler: Compiler) -> Scripts:
+    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it."""
+    scripts = _render_texts(spec, compiler)
+    with way_out(compiler.is_custom):
+        judge(spec, scripts.files())
+    return scripts
+
+
+def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts]]:
+    """Render the SQL for each source of a spec, the default first. Raises :class:`SpecError` as :func:`render` does.
+
+    Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
+    source.
+    """
+    found = [(feed, render_scripts(feed, compiler)) for feed in spec.feeds]
+    (first, own), *others = found
+    for feed, scripts in others:
+        if scripts.create != own.create:
+            message = f"sources: the table would have other columns or properties by {feed.feed} than by {first.feed}"
+            raise SpecError([Problem(spec.origin, 0, 0, f"{message}; give each its own target")])
+    return found
+
+
+def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
+    """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
+    return Compiled(spec, render_scripts(spec, compiler), _render_counts(spec, compiler), compiler)
+
+
+def _render_counts(spec: Spec, compiler: Compiler) -> str | None:
+    counts = pattern_of(spec).counts(spec)
+    return compiler.render_query(counts) if counts else None
+
+
+def _render_texts(spec: Spec, compiler: Compiler) -> Scripts:
+    pattern = pattern_of(spec)
+    columns, history = pattern.columns(spec), pattern.history(spec)
+    infer = Infer.of(spec, history, columns) if history else None
+    views = Views.of(spec, pattern.read(spec))
+
+    def text(facts: Facts | None) -> str:
+        return compiler.render(facts) if facts else ""
+
+    return Scripts(
+        create=text(Create.of(spec, columns, history)),
+        merge=text(pattern.merge(spec)),
+        plan=text(pattern.plan(spec)),
+        checks=text(pattern.checks(spec)),
+        views=text(views if views.any else None),
+        lookups=text(Lookups.of(spec, views.read) if spec.lookups else None),
+        rejects=text(Rejects.of(spec) if spec.quarantine else None),
+        infer=text(infer),
+    )
+
+
+def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
+    """Replace the source with a view, and the params' defaults with values.
+
+    A value becomes a text literal that is cast to the param's type; no value can become SQL. Raises
+    :class:`UsageError` for a view instead of a join, for a param that the spec does not have, for a value that is not
+    valid for its type, and for params without value or default.
+    """
+    if view is not None and spec.source.join:
+        what = "source.join reads its tables, which no other source replaces"
+        raise UsageError(f"{spec.origin}: {what}; leave out {option('--source', 'source=')}")
+    for name in params:
+        if name not in spec.params:
+            raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
+    texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in params.items() if v is not None}
+    for name, text in texts.items():
+        kind = spec.params[name].type
+        if form := find_form(text, kind):
+            message = f"{quoted(text)} is not a valid {kind}; write it as {form}"
+            raise UsageError(f"{spec.origin}: the param '{name}': {message}")
+    given = {
+        name: spec.params[name].model_copy(update={"default": sql.text_literal(text)}) for name, text in texts.items()
+    }
+    changed: dict[str, object] = {"params": {**spec.params, **given}}
+    if view is not None:
+        plain: dict[str, object] = {"table": view, "query": None, "path": None, "format": None, "options": {}}
+        changed["source"] = spec.source.model_copy(update=plain)
+    bound = spec.model_copy(update=changed)
+    needed = param_variables(bound)[1]
+    if needed:
+        line = "{}: the param '{}' ({}) has no value; pass {}"
+        raise UsageError(line.format(spec.origin, name, kind, _param(name, "=...")) for name, kind in needed)
+    return bound
+
+
+def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None = None) -> dict[str, dict[str, V]]:
+    """Return target -> the values among ``given`` for the params that its spec declares.
+
+    ``source`` is the path that replaces the source of a single spec. Raises :class:`UsageError` if it cannot, for a
+    value that no spec declares, or with all values that are missing.
+    """
+    if len(specs) == 1:
+        bind(specs[0], source, given)
+    declared = dict.fromkeys(name for spec in specs for name in spec.params)
+    for name in given:
+        if name not in declared:
+            raise UsageError(f"{_param(name)}: none of the specs has this param{_known(name, declared)}")
+    own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
+    missing: list[str] = []
+    for spec in specs:
+        try:
+            bind(spec, None, own[spec.target])
+        except UsageError as error:
+            missing += error.lines
+    if missing:
+        raise UsageError(missing)
+    return own
+
+
+def _param(name: str, value: str = "") -> str:
+    """A param as the caller gives it."""
+    return option(f"--param {name}{value}", f"params={{'{name}': ...}}")
+
+
+def _known(name: str, params: Iterable[str]) -> str:
+    """Suggest a fix for a param that is not declared."""
+    names = list(params)
+    listed = f"the params are {', '.join(names)}" if names else "declare it under 'params:', or leave it out"
+    return nearest(name, names) or f"; {listed}"
+
+
+def with_target(spec: Spec, name: str) -> Spec:
+    """Replace the target of a spec with another relation, also in its queries (a watermark reads it)."""
+    parts = spec.target_parts
+    query = spec.source.query
+    params = {
+        key: param.model_copy(update={"default": with_table(param.default, parts, name)})
+        if isinstance(param.default, str) and param.default.lstrip(" \n(").upper().startswith(("SELECT", "WITH"))
+        else param
+        for key, param in spec.params.items()
+    }
+    source = spec.source.model_copy(update={"query": with_table(query, parts, name)}) if query else spec.source
+    return spec.model_copy(update={"target": name, "params": params, "source": source})

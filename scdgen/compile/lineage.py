@@ -1,0 +1,180 @@
+"""Column lineage of a spec: the inputs that each column of the target is computed from, and those that decide it.
+
+The inputs of an expression are found in its syntax tree. A column of a nested SELECT is represented by the tables of
+that SELECT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from scdgen import sql
+from scdgen.facts import source
+from scdgen.facts.columns import Inputs
+from scdgen.model.spec import Snapshot, Spec
+from scdgen.patterns.pattern import pattern_of
+from scdgen.sql.tokens import DIALECT
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input; ``kind``: ``column`` of the source, ``fact``, ``param``, ``table``, or ``value``.
+
+    ``fact`` is a column of the facts of a lookup or of inferred members, and ``value`` a constant expression.
+    """
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """A column of the target, or (``rule``) a decision on whole rows: its inputs, and those that only decide."""
+
+    name: str
+    of: tuple[Input, ...]
+    by: tuple[Input, ...] = ()
+    rule: bool = False
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """The lineage of one spec; ``tables`` are those that its SELECT reads, if it has one."""
+
+    source: str
+    target: str
+    tables: tuple[str, ...]
+    made: tuple[Made, ...]
+
+
+def lineage(spec: Spec) -> Lineage:
+    """Return the lineage of every column of the target, in order, and of the decisions on rows."""
+    given, seen = spec.source, _Names(spec)
+    columns = {name: seen.inputs(spec.column_source(name)) for name in spec.columns}
+    time = _time(spec, seen)
+    for name in spec.derived:
+        columns[name] = time
+    made = [Made(name, of) for name, of in columns.items()]
+    keys = _all(columns[name] for name in spec.keys)
+    sequence = _all(map(seen.inputs, given.sequence_by))
+    deletes = seen.inputs(given.delete_when) if source.flags_deletes(spec) and given.delete_when else ()
+    tracked = _all(seen.inputs(spec.column_source(name)) for name in spec.tracked)
+    run = (Input("param", ":last_run") if "last_run" in spec.params else Input("value", "current_timestamp()"),)
+    differs = tracked if spec.unchanged == "skip" else ()
+    until = seen.inputs(given.effective_until) if given.effective_until else ()
+    inputs: dict[Inputs, tuple[Input, ...]] = {
+        "keys": keys, "time": time, "until": until, "tracked": tracked, "changes": _all([keys, differs, deletes]),
+        "deletes": deletes, "run": run, "sequence": sequence,
+    }  # fmt: skip
+    for column in pattern_of(spec).columns(spec)[len(spec.columns) :]:
+        of = _all(inputs[name] for name in column.made_of)
+        by = _all(inputs[name] for name in column.decided_by)
+        made.append(Made(sql.unquote(column.name), of, tuple(item for item in by if item not in of)))
+    for name, overlay in spec.overlays.items():
+        for kind, shown in overlay.given:
+            of, by = (time, columns[shown]) if kind == "since" else (columns[shown], time)
+            made.append(Made(f"{spec.views.overlay}.{name}", of, tuple(item for item in by if item not in of)))
+    of_columns = {each.name: each.of for each in made}
+    for view, lookup in spec.lookups.items():
+        by = _over_facts(spec, lookup.fact, [*lookup.keys.values(), *([lookup.at] if lookup.at else [])])
+        made += [Made(f"{view}.{shown}", of_columns[name], by) for name, shown in lookup.shown.items()]
+    inferred = spec.members.inferred
+    left_out = seen.inputs(given.delete_when) if given.delete_when and spec.deletes == "ignore" else ()
+    read = _all([seen.inputs(given.where) if given.where else (), left_out, seen.conditions_of_join()])
+    rules = (
+        ("which rows are read", read),
+        ("which rows are deletes", deletes),
+        ("which rows empty the table", seen.inputs(given.truncate_when) if given.truncate_when else ()),
+        ("which columns a row sets", seen.inputs(given.sets) if given.sets else ()),
+        (
+            "which members are inferred",
+            _over_facts(spec, inferred.fact, [*inferred.keys.values(), inferred.at]) if inferred else (),
+        ),
+        ("which row counts", _all([() if spec.keeps_history or not given.effective_at else time, sequence])),
+    )
+    made += [Made(name, (), by, rule=True) for name, by in rules if by]
+    parts = sorted(sql.query(given.query).tables) if given.query else []
+    parts += dict.fromkeys(sql.split_name(joined.table) for joined in given.join.values())
+    called = given.table or given.path or ("the join of the spec" if given.join else "the SELECT of the spec")
+    return Lineage(called, spec.target, tuple(".".join(name) for name in parts), tuple(made))
+
+
+def _time(spec: Spec, seen: _Names) -> tuple[Input, ...]:
+    """Return the inputs of the time of a version or row."""
+    own = seen.inputs(spec.source.effective_at) if spec.source.effective_at else seen.times_of_join()
+    # A key that returns, or is missing, has the time of the snapshot.
+    taken = seen.inputs((spec.snapshot or Snapshot()).taken_at) if spec.reads_snapshot and spec.keeps_history else ()
+    return _all([own, taken])
+
+
+def _over_facts(spec: Spec, fact: str | None, texts: Iterable[str]) -> tuple[Input, ...]:
+    """Return the inputs of expressions over facts, whose columns are named with the table, if they are one."""
+    seen = _Names(spec, fact or "facts")
+    return _all(map(seen.inputs, texts))
+
+
+def _all(groups: Iterable[Iterable[Input]]) -> tuple[Input, ...]:
+    """Merge the inputs of several groups, each once."""
+    return tuple(dict.fromkeys(item for group in groups for item in group))
+
+
+class _Names:
+    """Finds inputs in expressions; a column keeps the spelling found first, because Spark ignores case.
+
+    The expressions are over the source, or over the table ``facts``.
+    """
+
+    def __init__(self, spec: Spec, facts: str | None = None):
+        given = spec.source
+        table = facts or given.table
+        self._relation = sql.split_name(table)[-1].lower() if table else "source" if given.query else ""
+        self._facts = facts
+        self._join = {} if facts else {alias.lower(): joined for alias, joined in given.join.items()}
+        self._since = given.changed_since
+        self._spelled: dict[str, str] = {}
+
+    def times_of_join(self) -> tuple[Input, ...]:
+        """Return the inputs of the boundaries of a join: each start and each end of a version of its tables."""
+        texts = ((alias, text) for alias, joined in self._join.items() for text in (joined.start, joined.end))
+        return _all(self.inputs(text, alias) for alias, text in texts)
+
+    def conditions_of_join(self) -> tuple[Input, ...]:
+        """Return the inputs of what decides which rows of the joined tables are read."""
+        texts = [(alias, joined.where) for alias, joined in self._join.items() if joined.where]
+        texts += [("", self._since)] if self._since else []
+        return _all(self.inputs(text, alias) for alias, text in texts)
+
+    def inputs(self, text: str, alias: str = "") -> tuple[Input, ...]:
+        """Return the inputs of an expression, in the order of its text; the expression itself if it has none.
+
+        ``alias`` is the joined table that it is over, if it need not say so.
+        """
+        tree = sqlglot.parse_one(text, dialect=DIALECT)
+        found = [read for node in tree.find_all(exp.Column, exp.Placeholder, exp.Table, bfs=False)
+                 if (read := self._input(node, alias))]  # fmt: skip
+        return tuple(dict.fromkeys(found)) or (Input("value", " ".join(text.split())),)
+
+    def _input(self, node: exp.Expression, alias: str) -> Input | None:
+        if isinstance(node, exp.Placeholder):
+            return Input("param", f":{node.name}")
+        if isinstance(node, exp.Table):
+            return Input("table", ".".join(part.name for part in node.parts))
+        assert isinstance(node, exp.Column)
+        parts = [part.name for part in node.parts]
+        if alias and parts[0].lower() != alias and not node.find_ancestor(exp.Select):
+            parts.insert(0, alias)
+        if joined := self._join.get(parts[0].lower()):
+            name = f"{joined.table}.{parts[1]}"
+            return Input("column", self._spelled.setdefault(name.lower(), name))
+        qualified = len(parts) > 1 and parts[0].lower() == self._relation
+        if node.find_ancestor(exp.Select) and not qualified:
+            return None
+        if len(parts) > 1 and parts[0].lower() == "session":
+            return Input("param", f":{parts[1]}")
+        name = parts[1] if qualified else parts[0]  # the column of a path into a struct
+        name = self._spelled.setdefault(name.lower(), name)
+        return Input("fact", f"{self._facts}.{name}") if self._facts else Input("column", name)

@@ -1,0 +1,68 @@
+"""The statements of a spec as macros of dbt, for the materialization in ``integrations/dbt``.
+
+The statements are those of create.sql and merge.script.sql. dbt fills in the table and the source when it runs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from scdgen.compile.compile import render_scripts
+from scdgen.compile.render import Compiler
+from scdgen.compile.script import render_script
+from scdgen.facts.base import Facts
+from scdgen.model.registry import definition
+from scdgen.model.spec import Spec
+from scdgen.sql.tokens import split_statements
+
+# Names in the SQL of a model's spec, instead of those of its table and of the view of its SELECT.
+THIS, ROWS = "_scd_this", "_scd_rows"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of dbt: the name in its macros, its spec, and the MD5 of its options as JSON with sorted keys.
+
+    The target of the spec is :data:`THIS`, and the table of its source is :data:`ROWS`.
+    """
+
+    name: str
+    spec: Spec
+    digest: str
+
+
+@dataclass(frozen=True)
+class Macro(Facts, template="macro.sql.j2"):
+    """The file of a model: ``create`` are statements, ``merge`` is one, all of them text that Jinja reads.
+
+    ``facts`` is a literal of Jinja: the digest of the options, and the properties of the table that rows depend on.
+    """
+
+    name: str
+    origin: str
+    facts: str
+    create: tuple[str, ...]
+    merge: str
+
+
+def render_macro(model: Model, compiler: Compiler) -> str:
+    """Render the macros of a model. Raises :class:`SpecError` if the gate refuses its SQL."""
+    scripts = render_scripts(model.spec, compiler)
+    macro = Macro(
+        name=model.name,
+        origin=model.spec.origin,
+        facts=json.dumps({"options": model.digest, "properties": definition(model.spec)}),
+        create=tuple(map(_as_jinja, split_statements(scripts.create))),
+        merge=_as_jinja(render_script(scripts.merge, compiler).strip()),
+    )
+    return compiler.render(macro)
+
+
+def _as_jinja(text: str) -> str:
+    """Return a text with the names that dbt fills in; the gate has refused one in which Jinja would find more.
+
+    >>> _as_jinja("MERGE INTO _scd_this USING (SELECT id FROM _scd_rows)")
+    'MERGE INTO {{ this }} USING (SELECT id FROM {{ rows }})'
+    """
+    return text.replace(THIS, "{{ this }}").replace(ROWS, "{{ rows }}")

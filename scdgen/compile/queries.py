@@ -1,0 +1,397 @@
+"""Queries that commands send to Spark besides the files: plan rows, source rows, versions, checks, errors.
+
+None of them is written to a file. Each has a template and a dataclass of its facts, which a compiler renders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from scdgen import sql
+from scdgen.compile.render import Compiler
+from scdgen.compile.verify import judge, way_out
+from scdgen.errors import UsageError, nearest, option
+from scdgen.facts import source, variables
+from scdgen.facts.base import Facts, literals
+from scdgen.facts.checks import CheckCounts
+from scdgen.facts.columns import Field, Target
+from scdgen.facts.history import Times
+from scdgen.facts.members import Unknown
+from scdgen.facts.plan import PlanRows, PlanSample, PlanShape
+from scdgen.facts.refusals import EXPECTATION
+from scdgen.facts.row_rules import Rows, left_out, read_rows
+from scdgen.facts.source import SourceCast
+from scdgen.facts.table import Evolve
+from scdgen.facts.views import Read
+from scdgen.model.registry import definition
+from scdgen.model.spec import Spec
+from scdgen.patterns.pattern import pattern_of
+from scdgen.sql.tokens import split_statements
+
+
+@dataclass(frozen=True)
+class SourceRows(Facts, template="source_rows.sql.j2"):
+    """The typed rows of the source."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class SourceNumbers(SourceRows, template="source_counts.sql.j2"):
+    """The number of rows in the source, and of those that are left out."""
+
+
+def source_rows(spec: Spec) -> SourceRows:
+    """Return the query of the source's typed rows, without the rules that stop a statement."""
+    return SourceRows(read_rows(spec, "incoming"))
+
+
+def source_counts(spec: Spec, wanted: bool = False) -> SourceNumbers | None:
+    """Return the query that counts the rows of the source, and those that ``bad_rows: skip`` or a rule leaves out.
+
+    It is ``None`` if no row is skipped, unless the number is ``wanted`` and the source is not a query or a join, which
+    would be evaluated again. Runs after the statements before the MERGE, in the same session.
+    """
+    counts = wanted and spec.source.is_stored
+    if spec.bad_rows != "skip" and not left_out(spec) and not counts:
+        return None
+    return SourceNumbers(read_rows(spec, "incoming"))
+
+
+def plan_shape(spec: Spec) -> PlanShape:
+    """Return the view that plan.sql creates."""
+    return pattern_of(spec).plan_shape(spec)
+
+
+def plan_rows(spec: Spec) -> PlanRows:
+    """Return the query of a plan's rows except unchanged keys: action, and the new (or removed) values.
+
+    Runs after plan.sql has created its view, as :func:`plan_sample` does.
+    """
+    return PlanRows.like(plan_shape(spec))
+
+
+def plan_sample(spec: Spec, limit: int) -> PlanSample:
+    """Return the query of up to ``limit`` rows per action, in the order of plan.sql, with all columns of the view."""
+    return PlanSample.like(plan_shape(spec).sampling(limit))
+
+
+@dataclass(frozen=True)
+class Show(Facts, template="show.sql.j2"):
+    """show.sql: the rows of a table.
+
+    ``keys`` are (column, type, text) of the key to show, ``at`` is a time as text. ``current`` leaves out versions that
+    ended; ``deleted`` includes versions that are deletes.
+    """
+
+    read: Read
+    keys: tuple[tuple[str, str, str], ...]
+    at: str | None
+    current: bool
+    deleted: bool
+
+
+def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, current: bool, deleted: bool = False) -> Show:
+    """Return the query of a table's rows in order; versions that are deletes only if ``deleted``.
+
+    Raises :class:`UsageError` for a key or history that the spec does not have.
+    """
+    read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
+    if as_of is not None and read.times is None:
+        raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
+    return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
+
+
+def name_key(column: str) -> str:
+    """How a message names the value of a key: the option, or in Python the argument.
+
+    >>> name_key("id")
+    "keys['id']"
+    """
+    return option(f"--key {column}", f"keys[{column!r}]")
+
+
+def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+    """(quoted column, type, text) of each key. Raises :class:`UsageError` for a column that is not a key."""
+    for name in keys:
+        if name not in spec.keys:
+            hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
+            raise UsageError(f"{name_key(name)}: is not a key of {spec.target}{hint}")
+    return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
+
+
+@dataclass(frozen=True)
+class Given(Facts, template="given.sql.j2"):
+    """given.sql: a text column per value, (text, type): NULL if it does not convert to its type.
+
+    ``ordered`` adds a column: whether the second-last value is less than the last one.
+    """
+
+    values: tuple[tuple[str, str], ...]
+    ordered: bool
+
+
+def given_query(values: Iterable[tuple[str, str]], ordered: bool = False) -> Given:
+    """Return the query that converts ``values``, (text, type) each, and with ``ordered`` compares the last two."""
+    return Given(tuple(values), ordered)
+
+
+@dataclass(frozen=True)
+class TakenAt(Facts, template="taken_at.sql.j2"):
+    """taken_at.sql: the time of a snapshot; ``name`` is its variable."""
+
+    name: str
+
+
+def taken_query(spec: Spec) -> TakenAt | None:
+    """Return the query of the time of a snapshot as text; ``None`` if the MERGE does not use it.
+
+    Runs after the statements before the MERGE, in the same session.
+    """
+    variable = variables.taken_at(spec)
+    return TakenAt(variable.name) if variable else None
+
+
+@dataclass(frozen=True)
+class DiffTimes(Facts, template="diff_times.sql.j2"):
+    """diff_times.sql: the keys that differ between two times, or all keys if ``unchanged``.
+
+    ``start`` and ``end`` are times as text; without ``end``, the open versions are compared. ``fields`` are the columns
+    of the spec, ``keys`` as in :class:`Show`.
+    """
+
+    read: Read
+    fields: tuple[Field, ...]
+    keys: tuple[tuple[str, str, str], ...]
+    start: str
+    end: str | None
+    unchanged: bool
+
+
+def diff_times_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    start: object,
+    end: object,
+    unchanged: bool = False,
+) -> DiffTimes:
+    """Return the query of the changes between two times: ``_scd_change``, ``_scd_since``, ``_scd_old``, ``_scd_new``.
+
+    Its rows are ordered by key. Raises :class:`UsageError` for a key or history that the spec does not have.
+    """
+    read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
+    if read.times is None:
+        raise UsageError(
+            f"{option('--from', 'from_time')}: {spec.target} is {spec.pattern}, which keeps no history; give a run "
+            f"with {option('--run', 'run_id')} instead of times"
+        )
+    fields = tuple(source.field_of(spec, name) for name in spec.columns)
+    return DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    """A version of a table in Delta's log; ``missing`` are the columns of the spec that it lacks, quoted."""
+
+    number: int
+    missing: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class DiffRun(Facts, template="diff_run.sql.j2"):
+    """diff_run.sql: the rows that differ between two versions of a table, or all rows if ``unchanged``.
+
+    ``columns`` are the columns of the table that the spec has, ``keys`` as in :class:`Show`.
+    """
+
+    read: Read
+    columns: tuple[Target, ...]
+    keys: tuple[tuple[str, str, str], ...]
+    before: TableVersion
+    after: TableVersion
+    unchanged: bool
+
+
+def diff_run_query(
+    spec: Spec,
+    keys: Mapping[str, object],
+    before: TableVersion,
+    after: TableVersion,
+    unchanged: bool = False,
+) -> DiffRun:
+    """Return the query of the changes between two versions of a table, with the columns of :func:`diff_times_query`.
+
+    Its rows are ordered by key and start. ``_scd_since`` is the start of a version; a table without history lacks it.
+    """
+    pattern = pattern_of(spec)
+    return DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
+
+
+def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> str:
+    """Return the ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
+    if not added and not adopt:
+        return ""
+    facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
+    text = compiler.render(facts)
+    with way_out(compiler.is_custom):
+        judge(spec, {"evolve.sql": text})
+    return text
+
+
+def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
+    """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
+    condition, pattern = source.unknown_key(spec), pattern_of(spec)
+    history = pattern.history(spec)
+    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
+    if condition is None or unknown is None or not lacks(condition):
+        return []
+    return [unknown]
+
+
+@dataclass(frozen=True)
+class CheckAll:
+    """The query of one row with a count per built-in check, in order, and a query per check of the rows that break it.
+
+    ``order`` orders the rows of each check's query, so that samples are deterministic.
+    """
+
+    counts: str
+    names: tuple[str, ...]
+    rows: tuple[str, ...]
+    order: tuple[tuple[str, ...], ...]
+    hints: tuple[str, ...]
+
+
+def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> CheckAll:
+    """Return the queries of the built-in checks, for another ``relation`` than the table if given.
+
+    Raises :class:`UsageError` if templates of the user produce another number of queries.
+    """
+    pattern = pattern_of(spec)
+    found = pattern.checks(spec)
+    if relation is not None:
+        found = replace(found, target=relation)
+    counts = CheckCounts.like(found)
+    scripts = {"check_all.sql": compiler.render(counts), "checks.sql": compiler.render(found)}
+    with way_out(compiler.is_custom):
+        judge(spec, scripts)
+    rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
+    if len(rows) != number:
+        raise UsageError(
+            f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
+            "let it hold one per check, in their order, or leave out --templates"
+        )
+    place = (*pattern.read(spec).place, *([found.times.end] if found.times else []))
+    return CheckAll(
+        split_statements(scripts["check_all.sql"])[0],
+        tuple(check.name for check in found.built_in),
+        tuple(rows[: len(found.built_in)]),
+        tuple(check.columns or place for check in found.built_in),
+        tuple(check.hint for check in found.built_in),
+    )
+
+
+@dataclass(frozen=True)
+class Diagnose(Facts, template="diagnose.sql.j2"):
+    """diagnose.sql: how many rows break ``rule``; ``sample`` are the columns that identify one of them.
+
+    ``broken`` are the conditions for a single row that breaks it; ``content`` and ``flags_deletes`` are what two
+    unordered rows of a key may not differ in, ``inferred`` is the column of inferred members.
+    """
+
+    rule: str
+    target: str
+    rows: Rows
+    sample: tuple[str, ...]
+    broken: tuple[str, ...]
+    content: tuple[str, ...]
+    flags_deletes: bool
+    times: Times | None
+    inferred: str | None
+
+
+def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
+    """Return a query of (count, sample) for a broken rule; ``None`` if the message has all of it.
+
+    Runs in the session of the failed statement, whose variables are still set.
+    """
+    has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
+    pattern, rows = pattern_of(spec), read_rows(spec, "incoming")
+    # The rules for the versions of a join are in its steps, and their message has a sample.
+    broken = () if rows.join else tuple(found.broken for found in rows.rules if found.name == rule)
+    broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
+    late = rule == "late" and times is not None and not spec.reads_snapshot
+    if not (broken or late or rule in {"conflict", "overlap"}):
+        return None
+    by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
+    sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
+    target = sql.quote_parts(spec.target_parts)
+    content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
+    return Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
+
+
+@dataclass(frozen=True)
+class SourceTypes(Facts, template="source_types.sql.j2"):
+    """source_types.sql: values without their casts, over the ``rows`` of the source, a ``table``, or neither."""
+
+    casts: tuple[SourceCast, ...]
+    rows: Rows | None = None
+    table: str | None = None
+    alias: str | None = None
+
+    @property
+    def view(self) -> str | None:
+        """Return the statement that first creates what the query reads, if that is a view of files."""
+        return self.rows.view if self.rows else None
+
+
+def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
+    """Yield the values that a run casts to times, whose query has two columns for each: the value, a NULL of the type.
+
+    The params must be declared as variables. ``infer``: the run infers members.
+    """
+    return (values for values in _typed_values(spec, infer) if values.casts)
+
+
+def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
+    yield SourceTypes(tuple(source.time_casts(spec)), read_rows(spec, "incoming"))
+    kind, values = source.time_type(spec), []
+    if spec.snapshot is not None and variables.taken_at(spec) is not None:
+        values.append(SourceCast.of("snapshot.taken_at", sql.expression(spec.snapshot.taken_at), kind))
+    for name, param in spec.params.items():
+        if param.type.startswith(("DATE", "TIMESTAMP")) and sql.is_query(param.default):
+            text = sql.param_value(param.default or "", param.type)
+            values.append(SourceCast(f"the param '{name}'", text, param.type, None, text))
+    yield SourceTypes(tuple(values))
+    if infer and (inferred := spec.members.inferred):
+        at = SourceCast.of("members.inferred.at", sql.expression(inferred.at), kind)
+        yield SourceTypes((at,), table=sql.quote_parts(sql.split_name(inferred.fact)))
+    for alias, joined in spec.source.join.items():
+        ends = (("valid_from", joined.start), ("valid_to", joined.end))
+        casts = [SourceCast.of(f"source.join.{alias}.{name}", sql.expression(text), kind) for name, text in ends]
+        yield SourceTypes(tuple(casts), table=sql.quote_parts(sql.split_name(joined.table)), alias=sql.quote(alias))
+
+
+@dataclass(frozen=True)
+class BadValues(Facts, template="bad_values.sql.j2"):
+    """bad_values.sql: a query about the casts of a source; ``ask`` is ``count``, ``cast`` or ``sample``.
+
+    A sample has the expressions ``texts`` as text, and the ``file`` of its row.
+    """
+
+    rows: Rows
+    ask: str
+    casts: tuple[SourceCast, ...]
+    texts: tuple[str, ...] = ()
+    file: str = "NULL"
+
+
+def bad_values(
+    spec: Spec, ask: str, casts: Iterable[SourceCast], texts: Iterable[str] = (), file: str = "NULL"
+) -> BadValues:
+    """Return a query of values that do not convert: how often each of ``casts`` fails, or a row where the first does.
+
+    ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
+    """
+    return BadValues(read_rows(spec, "incoming"), ask, tuple(casts), tuple(texts), file)

@@ -1,0 +1,199 @@
+"""Render templates to SQL or HTML. Templates in a user's folder replace those of the package."""
+
+from __future__ import annotations
+
+import functools
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateNotFound,
+    TemplateSyntaxError,
+    select_autoescape,
+)
+from jinja2.loaders import split_template_path
+from jinja2.sandbox import SandboxedEnvironment
+
+from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
+from scdgen.facts.base import Facts
+from scdgen.facts.columns import aliased, equal, named, struct
+from scdgen.model.registry import pattern_names, rules_of
+from scdgen.paths import exists, read_bytes
+from scdgen.sql.expression import quote, text_literal
+from scdgen.sql.layout import (
+    all_of,
+    all_true,
+    any_true,
+    assigned,
+    commented,
+    fill,
+    joined,
+    named_as,
+    parts_of,
+    remark,
+    same,
+    spread,
+    when,
+)
+from scdgen.sql.tokens import split_conditions
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Renders facts with their templates, each from a user's folder if that has it, or else from this package."""
+
+    templates: str | None = None
+    """The user's folder, if there is one."""
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether a template may be one of the user's."""
+        return self.templates is not None
+
+    def render(self, facts: Facts) -> str:
+        """Render facts with one newline at the end. Raises :class:`UsageError` for a broken template of the user."""
+        try:
+            text = environment(self.templates).get_template(facts.template).render(ctx=facts)
+        except ScdgenError:
+            raise
+        except Exception as error:  # an expression in a template may fail in any way
+            if not self.is_custom:
+                raise
+            place = _place(facts.template, error)
+            raise UsageError(f"{place}: {_what(error, facts)}; fix the template or leave out --templates") from error
+        return text.rstrip() + "\n"
+
+    def render_query(self, facts: Facts) -> str:
+        """Render a single statement, without its semicolon."""
+        return self.render(facts).strip().removesuffix(";")
+
+
+def environment(own: str | None = None) -> SandboxedEnvironment:
+    """Return the Jinja environment; ``own`` is a user's folder, whose files replace those of the package.
+
+    Raises :class:`UsageError` if none of them replaces one of the package.
+    """
+    if own is None:
+        return _environment(None, ())
+    folder = Path(own).absolute()
+    try:
+        files = [file for file in folder.rglob("*.j2") if file.is_file()]
+        found = tuple(sorted((file.relative_to(folder).as_posix(), file.stat().st_mtime_ns) for file in files))
+    except OSError as error:
+        raise UsageError(of_system(error, own)) from error
+    known = sorted(name for name in _own().list_templates() if name.endswith(".j2"))
+    if not any(name in known for name, _ in found):
+        hint = next(
+            filter(None, (nearest(name, known) for name, _ in found)), "; name it as one, such as create.sql.j2"
+        )
+        raise UsageError(f"--templates {own}: no file has the name of one of scdgen's templates{hint}")
+    return _environment(str(folder), found)
+
+
+class _OwnFolder(FileSystemLoader):
+    """A user's folder of templates, in which no link is followed."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        """Return the text of a template as Jinja asks for it. Raises :class:`SpecError` for a link."""
+        root = Path(self.searchpath[0])
+        place = root.joinpath(*split_template_path(template))
+        if not exists(place, root):
+            raise TemplateNotFound(template)
+        return read_bytes(place, root=root).decode("utf-8"), str(place), lambda: True
+
+
+FILTERS = {
+    "aliased": aliased,
+    "all_of": all_of,
+    "all_true": all_true,
+    "any_true": any_true,
+    "assigned": assigned,
+    "equal": equal,
+    "conditions": split_conditions,
+    "fill": fill,
+    "joined": joined,
+    "literal": text_literal,
+    "named": named,
+    "named_as": named_as,
+    "parts": parts_of,
+    "quoted": quote,
+    "commented": commented,
+    "remark": remark,
+    "same": same,
+    "spread": spread,
+    "struct": struct,
+    "when": when,
+}
+
+
+def _own() -> BaseLoader:
+    try:
+        own: BaseLoader = PackageLoader("scdgen", "templates")
+    except ValueError:  # a checkout has the folder next to the package
+        own = FileSystemLoader(Path(__file__).parents[2] / "templates")
+    folders = [rules_of(name).templates for name in pattern_names()]
+    return ChoiceLoader([own, *(FileSystemLoader(folder) for folder in folders if folder is not None)])
+
+
+@functools.lru_cache(maxsize=8)
+def _environment(own: str | None, _files: tuple[tuple[str, int], ...]) -> SandboxedEnvironment:
+    """Cache one environment per folder and state of its files, because Jinja does not notice new files."""
+    environment = SandboxedEnvironment(
+        loader=ChoiceLoader([_OwnFolder(own), _own()]) if own else _own(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=select_autoescape(enabled_extensions=("html.j2",), default=False),
+        extensions=["jinja2.ext.do"],
+    )
+    environment.filters |= FILTERS
+    return environment
+
+
+def read_file(name: str) -> str:
+    """Return the text of a file of the package's templates that is not a template."""
+    return _own().get_source(environment(), name)[0]
+
+
+def _place(name: str, error: Exception) -> str:
+    """Return ``file:line`` of the template's line that failed, which Jinja puts into the traceback."""
+    if isinstance(error, TemplateSyntaxError):
+        return f"{_shown(error.filename or error.name or name)}:{error.lineno}"
+    if isinstance(error, OSError) and error.filename:
+        return _shown(error.filename)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(".j2")]
+    return f"{_shown(frames[-1].filename)}:{frames[-1].lineno}" if frames else name
+
+
+def _shown(file: str) -> str:
+    path, here = Path(file), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def _what(error: Exception, facts: Facts) -> str:
+    if isinstance(error, TemplateNotFound):
+        return f"no template '{error.name}'"
+    if isinstance(error, UnicodeDecodeError):
+        return NO_UTF8.split(";")[0]
+    if isinstance(error, RecursionError):
+        return "a macro calls itself without end"
+    if isinstance(error, OSError) and error.errno is not None:
+        return of_system(error, "it").split("; ")[0]
+    said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
+    if missing := re.search(r"object' has no attribute '(\w+)'", said):
+        return f"no attribute '{missing[1]}'{nearest(missing[1], vars(facts))}"
+    if unclosed := re.search(r"looking for the following tags: (.*?)\. The innermost block .* is '(\w+)'", said):
+        return f"'{unclosed[2]}' is never closed with {unclosed[1]}"
+    line = (said.splitlines() or [type(error).__name__])[0]
+    return line[:1].lower() + line[1:]

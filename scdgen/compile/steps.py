@@ -1,0 +1,89 @@
+"""The order of a run: its statements as a list of steps, which every engine plays from the first to the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from scdgen.compile.compile import Compiled
+from scdgen.compile.queries import evolve_script, required_rows, source_counts
+from scdgen.facts.columns import Target
+from scdgen.sql.tokens import split_statements
+
+
+class Part(Enum):
+    """What the statements of a step do."""
+
+    TABLE = "create the table, or change its columns"
+    MEMBERS = "infer members from facts"
+    PLAN = "count what the merge will do, if that is wanted"
+    VIEWS = "create the views first, so that nothing is merged if one cannot be created"
+    VARIABLES = "set the variables of the merge"
+    COUNTS = "count the rows that the merge leaves out"
+    REJECTS = "keep the rows that are rejected"
+    MERGE = "merge"
+    NEW_COLUMNS = "create the views with the columns that the run added"
+
+
+@dataclass(frozen=True)
+class Step:
+    """The statements of one part of a run, in order."""
+
+    part: Part
+    """What they do."""
+    statements: tuple[str, ...] = ()
+    """Texts without semicolons; none for a plan, of which an engine reads what it wants."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A target that exists."""
+
+    additions: tuple[Target, ...]
+    """The columns of the spec that it lacks."""
+    lacks: Callable[[str], bool]
+    """Whether none of its rows meets a condition."""
+    adopt: bool = False
+    """Whether the run takes it over from another tool."""
+
+
+def run_steps(compiled: Compiled, stored: Stored | None, infer: bool = False, counts: bool = False) -> list[Step]:
+    """Return the steps of a run.
+
+    Args:
+        compiled: the spec with its source and params, and its SQL.
+        stored: the target; ``None`` if it does not exist.
+        infer: whether the run infers members.
+        counts: whether to count the rows of the source even if the MERGE leaves none out.
+    """
+    return list(_steps(compiled, stored, infer, counts))
+
+
+def _steps(compiled: Compiled, stored: Stored | None, infer: bool, counts: bool) -> Iterator[Step]:
+    spec, scripts, compiler = compiled.spec, compiled.scripts, compiled.compiler
+    if stored is None:
+        yield Step(Part.TABLE, _split(scripts.create))
+    else:
+        changes = _split(evolve_script(spec, stored.additions, stored.adopt, compiler))
+        added = map(compiler.render_query, required_rows(spec, stored.lacks))
+        yield Step(Part.TABLE, (*changes, *added))
+    if infer:
+        yield Step(Part.MEMBERS, _split(scripts.infer)[:1])
+    yield Step(Part.PLAN)
+    views = _split(scripts.views)
+    if views:
+        yield Step(Part.VIEWS, views)
+    *before, merge = _split(scripts.merge)
+    yield Step(Part.VARIABLES, tuple(before))
+    if query := source_counts(spec, wanted=counts):
+        yield Step(Part.COUNTS, (compiler.render_query(query),))
+    if scripts.rejects:
+        yield Step(Part.REJECTS, _split(scripts.rejects))
+    yield Step(Part.MERGE, (merge,))
+    if views and stored is not None and stored.additions:  # afterwards, because a failure drops the columns again
+        yield Step(Part.NEW_COLUMNS, views)
+
+
+def _split(script: str) -> tuple[str, ...]:
+    return tuple(split_statements(script))

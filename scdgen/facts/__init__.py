@@ -1,0 +1,1 @@
+"""The facts of a spec, as SQL: columns, rows, history, views. Templates read them."""

@@ -1,0 +1,156 @@
+"""The built-in checks of tables, and the facts of checks.sql.j2 and check_all.sql.j2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from scdgen import sql
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.history import Times
+from scdgen.model.spec import Spec
+
+
+@dataclass(frozen=True)
+class Check:
+    """A built-in check. The macro ``condition`` of its ``template`` is true for a row that breaks it.
+
+    ``shape`` is the form of its query: ``rows`` (that meet the condition), ``repeated`` (groups of ``columns`` with
+    more than one row) or ``neighbours`` (versions next to the following one of their key). ``why`` is a comment in
+    checks.sql, ``hint`` the usual cause of a failure and how to fix it, on one line.
+    """
+
+    name: str
+    shape: str
+    why: str
+    hint: str
+    columns: tuple[str, ...] = ()
+    template: str = "_checks.sql.j2"
+
+
+UNIQUE_KEY = Check(
+    "unique_key",
+    "repeated",
+    why="one row per key.",
+    hint="usually rows were appended instead of merged; keep the newest row of each key",
+)
+KEY_NOT_NULL = Check(
+    "key_not_null",
+    "rows",
+    why="no key is NULL.",
+    hint=(
+        "usually rows loaded by something that does not refuse NULL; give them the value or delete them, "
+        "then set the column NOT NULL"
+    ),
+)
+VERSION_CHECKS = (
+    Check(
+        "one_current",
+        "repeated",
+        why="at most one open version per key.",
+        hint=(
+            "usually rows were inserted without the MERGE, or by two writers at a time; "
+            "close every version of the key but the newest where the next begins"
+        ),
+    ),
+    Check(
+        "no_overlap",
+        "neighbours",
+        why="no version begins before the one before it has ended.",
+        hint=(
+            "usually a late row that was inserted as if it were the newest; "
+            "end each version where the next of its key begins"
+        ),
+    ),
+    Check(
+        "contiguous",
+        "neighbours",
+        why="a version ends where the next begins, a delete aside.",
+        hint=(
+            "usually a version deleted or an end set by hand, or written with another gap than history.gap; "
+            "end the version where the next begins, or put back what is missing"
+        ),
+    ),
+    Check(
+        "unique_start",
+        "repeated",
+        why="no two versions of a key begin at one time.",
+        hint=(
+            "usually a batch appended twice, or two changes of one time; "
+            "keep the one that source.sequence_by would take"
+        ),
+    ),
+    Check(
+        "end_after_start",
+        "rows",
+        why="a version ends after it begins.",
+        hint=(
+            "usually a late row that closed a version begun after it, or an open version without history.open_end; "
+            "end the version where the next of its key begins"
+        ),
+    ),
+    Check(
+        "no_repeat",
+        "neighbours",
+        why="no two adjoining versions are equal.",
+        hint=(
+            "usually a column that was tracked before, or a load that treated NULL as a change; "
+            "rebuild the table from itself with feed: versions, as docs/how-to/change-a-spec.md shows"
+        ),
+    ),
+    Check(
+        "flag_matches_end",
+        "rows",
+        why="the flag says what the end says.",
+        hint="usually an UPDATE of only one of the two columns; set the flag again from the end, which the views go by",
+    ),
+    Check(
+        "hash_matches",
+        "rows",
+        why="the stored hash is that of the tracked columns.",
+        hint=(
+            "usually tracked columns that were changed by hand, or a hash of another formula; "
+            "set it again with the expression of this check in checks.sql"
+        ),
+    ),
+)
+"""The checks of a table with versions, besides the one for NULL."""
+
+
+@dataclass(frozen=True)
+class Checks(Facts, template="checks.sql.j2"):
+    """The checks of a table.
+
+    ``times`` is ``None`` for a table without versions. ``required`` are the columns that may not be NULL, ``state``
+    what distinguishes two versions (empty if equal neighbours are allowed), ``gap_action`` the column that
+    distinguishes a delete from a gap, ``own`` the custom checks: name and query.
+    """
+
+    head: Head
+    target: str
+    keys: tuple[str, ...]
+    built_in: tuple[Check, ...]
+    own: tuple[tuple[str, str], ...]
+    required: tuple[str, ...]
+    times: Times | None = None
+    state: tuple[str, ...] = ()
+    gap_action: str | None = None
+    flag: str | None = None
+    hash_column: str | None = None
+    row_hash: str | None = None
+
+
+@dataclass(frozen=True)
+class CheckCounts(Checks, template="check_all.sql.j2"):
+    """The query of one row with a count per built-in check."""
+
+
+def own_checks(spec: Spec) -> tuple[tuple[str, str], ...]:
+    """Return name and query of the custom checks of a spec."""
+    return tuple((check.name, sql.query(check.query).text) for check in spec.checks)
+
+
+def row_checks(spec: Spec) -> Checks:
+    """Return the checks of a table with one row per key."""
+    keys = tuple(map(sql.quote, spec.keys))
+    built_in = (replace(UNIQUE_KEY, columns=keys), KEY_NOT_NULL)
+    return Checks(Head.of(spec), sql.quote_parts(spec.target_parts), keys, built_in, own_checks(spec), required=keys)

@@ -1,0 +1,262 @@
+"""SQL fragments that cast, compare and hash columns.
+
+Hashes are injective: NULL, '' and moved separators differ. Each value is converted to a text that is unique in its
+type, the texts are kept apart in JSON, and SHA-256 is taken of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scdgen import sql
+from scdgen.model.spec import Spec
+from scdgen.sql.comparison import comparable
+from scdgen.sql.layout import named_as, parts_of
+from scdgen.sql.tokens import with_column
+from scdgen.sql.types import NESTED
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the target that comes from a source row, for the templates; ``name`` is quoted.
+
+    ``compare`` is an expression over the column: values for which it gives the same are no change. ``partial``: a row
+    may leave the column as it is (``source.sets``).
+    """
+
+    name: str
+    type: str
+    is_key: bool
+    tracked: bool
+    nulls: str
+    merge: str
+    compare: str | None = None
+    partial: bool = False
+
+    @property
+    def comparable(self) -> str:
+        """Return the column in a form that ``<=>`` accepts."""
+        return comparable(self.name, self.type)
+
+    def compared(self, value: str) -> str:
+        """Return a value of this column in a form that ``<=>`` accepts."""
+        return comparable(value, self.type)
+
+    def judged(self, value: str) -> str:
+        """Return what two values of this column must have in common to be no change, in a form ``<=>`` accepts."""
+        if self.compare is None:
+            return self.compared(value)
+        return with_column(self.compare, sql.unquote(self.name), value)
+
+    def state_of(self, value: str) -> str:
+        """Return :meth:`judged` with the column's name, for a struct."""
+        return self.compared(value) if self.compare is None else named_as(self.judged(value), self.name)
+
+    def called(self, value: str) -> str:
+        """Return a value with the column's name, unless it is a column of that name."""
+        return _called(self.name, value)
+
+    @property
+    def state(self) -> str:
+        """Return the column in the form that distinguishes two versions, for a struct."""
+        return self.state_of(self.name)
+
+    @property
+    def label(self) -> str:
+        """Return the column's name as a text literal in lower case, to find it in the array of ``source.sets``."""
+        return sql.text_literal(sql.unquote(self.name).lower())
+
+    @property
+    def is_set(self) -> str:
+        """Return the condition that a row sets the column, where rows say which columns they set."""
+        return f"ARRAY_CONTAINS(_scd_sets, {self.label}) IS NOT FALSE"
+
+    @property
+    def named(self) -> str:
+        """Return :attr:`comparable` with the column's name, for a struct of which the column is read again."""
+        return named_as(self.comparable, self.name) if self.is_converted else self.name
+
+    @property
+    def given(self) -> str:
+        """Return what unordered rows must agree in, in a form ``<=>`` accepts: whether they set it, and to what."""
+        return f"IF({self.is_set}, STRUCT({self.comparable}), NULL)" if self.partial else self.comparable
+
+    @property
+    def is_given(self) -> bool:
+        """Whether every row gives the column: none leaves it out, and a NULL is a value."""
+        return self.nulls == "value" and not self.partial
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether two values of the column are compared in another form, which does not give the value back."""
+        return self.comparable != self.name
+
+
+def names_of(fields: Iterable[Field]) -> list[str]:
+    """Return the quoted names."""
+    return [field.name for field in fields]
+
+
+def aliased(names: Iterable[str], alias: str) -> list[str]:
+    """Qualify names with an alias.
+
+    >>> aliased(["a"], "t")
+    ['t.a']
+    """
+    return [f"{alias}.{name}" for name in names]
+
+
+def equal(names: Sequence[str], left: str, right: str, operator: str = "=") -> list[str]:
+    """Compare two aliases column by column.
+
+    >>> equal(["a"], "t", "s")
+    ['t.a = s.a']
+    """
+    return [f"{left}.{name} {operator} {right}.{name}" for name in names]
+
+
+Inputs = Literal["keys", "time", "until", "tracked", "changes", "deletes", "run", "sequence"]
+"""Inputs of a column: the keys, the effective time, the end of a row, the tracked columns, all that opens or ends a
+version, the flag of deletes, the time of the run, the order of rows of one time."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A column of the target, for the templates; ``name`` is quoted.
+
+    For a column that the pattern adds, ``made_of`` and ``decided_by`` are its lineage: the inputs that it is computed
+    from, and those that only decide its value.
+    """
+
+    name: str
+    type: str
+    comment: str | None = None
+    required: bool = False
+    made_of: tuple[Inputs, ...] = ()
+    decided_by: tuple[Inputs, ...] = ()
+
+    @staticmethod
+    def of(spec: Spec) -> tuple[Target, ...]:
+        """Return the columns of a spec, without those that its pattern adds."""
+        return tuple(
+            Target(sql.quote(name), column.type, column.comment, name in spec.keys or not column.nullable)
+            for name, column in spec.columns.items()
+        )
+
+    def compared(self, value: str) -> str:
+        """Convert a value of this column to a type that ``<=>`` supports."""
+        return comparable(value, self.type)
+
+    def text(self, value: str) -> str:
+        """Return a value of this column as readable text."""
+        if self.type.startswith(NESTED):
+            return f"TO_JSON({value})"
+        if self.type == "BINARY":
+            return f"HEX({value})"
+        return value if self.type == "STRING" else f"CAST({value} AS STRING)"
+
+
+def cast(expression: str, to: str) -> str:
+    """Cast an expression to a type. In ANSI mode a value that does not fit is an error.
+
+    >>> cast("addr", "STRING")
+    'CAST(addr AS STRING)'
+    """
+    if to.startswith("CHAR("):  # stored padded with blanks; a value that is too long is refused when written
+        text = f"CAST({expression} AS STRING)"
+        return f"RPAD({text}, GREATEST({to[5:-1]}, LENGTH({text})))"
+    return f"CAST({expression} AS {to})"
+
+
+def struct(parts: str | Iterable[str]) -> str:
+    """Combine several values, or a list of them as SQL, into one, for a single NULL-safe comparison."""
+    return wrapped("STRUCT", parts)
+
+
+def named(fields: Iterable[tuple[str, str]]) -> str:
+    """Return a :func:`struct` of (name, value): before 4.0 Spark compares only structs with the same names.
+
+    >>> named([("a", "t.a"), ("b", "LEAST(t.b, s.b)")])
+    'STRUCT(t.a, LEAST(t.b, s.b) AS b)'
+    """
+    return struct(_called(name, text) for name, text in fields)
+
+
+def _called(name: str, text: str) -> str:
+    return text if text in (name, f"{text[:1]}.{name}") else f"{text} AS {name}"
+
+
+def wrapped(function: str, parts: str | Iterable[str], width: int = 90) -> str:
+    """Lay out a call on one line, or on as many as its arguments fill.
+
+    >>> wrapped("F", ["a", "b"])
+    'F(a, b)'
+    >>> print(wrapped("F", ["aaaa", "bbbb", "cccc"], width=12))
+    F(
+        aaaa,
+        bbbb,
+        cccc
+    )
+    """
+    listed = parts_of(parts)
+    line = f"{function}({', '.join(listed)})"
+    if len(line) <= width:
+        return line
+    lines = [""]
+    for part in listed:
+        if lines[-1] and len(lines[-1]) + len(part) + 6 > width:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else ''}{part}"
+    inner = ",\n    ".join(line.replace("\n", "\n    ") for line in lines)
+    return f"{function}(\n    {inner}\n)"
+
+
+def hash_of(columns: Iterable[tuple[str, str]]) -> str:
+    """Return the SHA-256, as hex text, of columns given as (name, type).
+
+    >>> print(hash_of([("a", "STRING"), ("b", "INT")]))
+    SHA2(TO_JSON(ARRAY(a, CAST(b AS STRING))), 256)
+    """
+    texts = wrapped("ARRAY", (_hash_text(name, kind) for name, kind in columns))
+    return _sha2_of_json(texts)
+
+
+def row_hash(columns: Iterable[tuple[str, str]]) -> str:
+    """Return the SHA-256, as hex text, of columns given as (name, type), with their names.
+
+    NULL is left out, so that adding a column, which is NULL in stored rows, changes no stored hash.
+
+    >>> print(row_hash([("b", "STRING"), ("a", "INT")]))
+    SHA2(TO_JSON(STRUCT(CAST(a AS STRING) AS a, b), MAP('ignoreNullFields', 'true')), 256)
+    """
+    # Stored hashes were made in the order of the names in backticks: "a_b" before "a".
+    ordered = sorted(columns, key=lambda column: sql.unquote(column[0]).replace("`", "``") + "`")
+    texts = ((name, _hash_text(name, kind)) for name, kind in ordered)
+    fields = struct(text if text == name else f"{text} AS {name}" for name, text in texts)
+    return _sha2_of_json(f"{fields}, MAP('ignoreNullFields', 'true')")
+
+
+def _sha2_of_json(values: str) -> str:
+    return wrapped("SHA2", [f"TO_JSON({values})", "256"])
+
+
+def _hash_text(name: str, kind: str) -> str:
+    if kind == "STRING" or kind.startswith(("VARCHAR", "CHAR")):
+        return name
+    if kind == "TIMESTAMP":
+        return f"CAST(UNIX_MICROS({name}) AS STRING)"  # the same in every time zone
+    if kind in {"DOUBLE", "FLOAT"}:
+        return f"CAST({name} + 0 AS STRING)"  # -0.0 equals 0.0
+    if kind.startswith("DECIMAL"):
+        scale = kind.rstrip(")").partition(",")[2].strip() or "0"
+        return f"FORMAT_NUMBER({name}, {scale})"  # a cast returns 1E-10 or 0.0000000001, depending on ANSI mode
+    if kind == "BINARY":
+        return f"HEX({name})"
+    options = "MAP('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'timeZone', 'UTC')"
+    if kind.startswith(("STRUCT", "ARRAY", "MAP")):
+        return f"TO_JSON({comparable(name, kind, options)}, {options})"
+    if kind == "VARIANT":
+        return comparable(name, kind, options)
+    return f"CAST({name} AS STRING)"

@@ -1,0 +1,107 @@
+"""Inferred members: the facts of templates/infer.sql.j2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.facts import source
+from scdgen.facts.base import Facts, Head, fields_of
+from scdgen.facts.columns import Target, cast, names_of
+from scdgen.facts.environment import Environment
+from scdgen.facts.history import History
+from scdgen.model.spec import Spec
+from scdgen.sql.layout import named_as, negated
+
+
+@dataclass(frozen=True)
+class Infer(Facts, template="infer.sql.j2"):
+    """infer.sql: a version for each key that ``facts`` name and the table lacks.
+
+    ``given`` are the keys of a fact, ``at`` is its time; ``environment`` are the rules for the session. A fact from the
+    ``open_end`` on, or one that breaks the condition ``reserved`` (it has the key of the unknown member), infers
+    nothing. ``values`` are the columns of the new versions, ``no_next`` is their end; ``version`` are all columns,
+    computed from these, each with its name. ``moved`` are the columns that depend on ``start``, ``flag`` is the one of
+    inferred members.
+    """
+
+    head: Head
+    target: str
+    facts: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    given: tuple[str, ...]
+    at: str
+    environment: Environment
+    open_end: str | None
+    reserved: str | None
+    values: tuple[str, ...]
+    no_next: str
+    version: tuple[str, ...]
+    moved: tuple[str, ...]
+    flag: str
+    start: str
+
+    @classmethod
+    def of(cls, spec: Spec, history: History, columns: tuple[Target, ...]) -> Infer | None:
+        """Return the facts of a spec, if it has inferred members."""
+        inferred, times = spec.members.inferred, history.times
+        if inferred is None:
+            return None
+        exprs = {sql.quote(name): sql.expression(text).text for name, text in inferred.keys.items()}
+        fields, unknown = fields_of(spec), source.unknown_key(spec)
+        return cls(
+            head=Head.of(spec),
+            target=sql.quote_parts(spec.target_parts),
+            facts=sql.quote_parts(sql.split_name(inferred.fact)),
+            keys=tuple(names_of(history.keys)),
+            columns=tuple(column.name for column in columns),
+            given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
+            at=cast(sql.expression(inferred.at).text, times.type),
+            environment=Environment.of(spec),
+            open_end=times.open_end,
+            reserved=negated(unknown) if unknown else None,
+            values=tuple(
+                field.name if field.is_key else named_as(cast("NULL", field.type), field.name) for field in fields
+            ),
+            no_next=times.no_next,
+            version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=True)),
+            moved=history.from_start,
+            flag=history.columns["inferred"],
+            start=times.start,
+        )
+
+
+@dataclass(frozen=True)
+class Unknown(Facts, template="unknown.sql.j2"):
+    """unknown.sql: ``key`` are the names of the member's key, ``values`` its columns, each with its name.
+
+    ``columns`` are the names of all columns of the table, ``version`` those of the steps' rows and of the history,
+    computed from ``values``.
+    """
+
+    target: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    version: tuple[str, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, history: History, columns: tuple[Target, ...]) -> Unknown | None:
+        """Return the unknown member of a spec, if it has one."""
+        unknown = spec.members.unknown
+        if unknown is None:
+            return None
+        fields = fields_of(spec)
+        given = {sql.quote(name): value for name, value in unknown.items()}
+        return cls(
+            target=sql.quote_parts(spec.target_parts),
+            key=tuple(names_of(history.keys)),
+            columns=tuple(column.name for column in columns),
+            values=(
+                *(named_as(source.literal(given.get(field.name), field.type), field.name) for field in fields),
+                named_as(history.times.beginning, "_scd_at"),
+                history.times.no_next,
+            ),
+            version=(*names_of(fields), *history.opened("_scd_at", "_scd_next", inferred=False)),
+        )

@@ -1,0 +1,37 @@
+"""The session variables that a MERGE or a plan sets first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen.facts import source, variables
+from scdgen.facts.row_rules import Rows
+from scdgen.facts.variables import Variable
+from scdgen.model.spec import Spec
+
+
+@dataclass(frozen=True)
+class Session:
+    """The session variables that a MERGE or a plan sets first.
+
+    ``needed`` are (name, type) of params without a default, which the session must declare.
+    """
+
+    needed: tuple[tuple[str, str], ...]
+    params: tuple[Variable, ...]
+    taken_at: Variable | None
+    last_run: Variable | None
+    batch: tuple[Variable, ...]
+    batch_where: tuple[str, ...]
+    rows: Rows
+
+    @classmethod
+    def of(cls, spec: Spec, rows: Rows) -> Session:
+        """Return the variables of a spec; the batch's are computed from ``rows``."""
+        params, needed = variables.param_variables(spec)
+        # The keys of a join are those of its first table.
+        where = rows.join.tables[0].where if rows.join else tuple(source.predicates(spec))
+        taken_at, last_run = variables.taken_at(spec), variables.last_run(spec)
+        return cls(
+            tuple(needed), tuple(params), taken_at, last_run, tuple(variables.batch_variables(spec)), where, rows
+        )

@@ -1,0 +1,76 @@
+"""CREATE TABLE, and what a table that exists gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.facts.base import Facts, Head, literals
+from scdgen.facts.columns import Target
+from scdgen.facts.history import History
+from scdgen.facts.members import Unknown
+from scdgen.model.registry import definition
+from scdgen.model.spec import DEFAULT_PROPERTIES, Spec
+from scdgen.sql.types import parse_type
+
+
+@dataclass(frozen=True)
+class Create(Facts, template="create.sql.j2"):
+    """create.sql: the table, and the unknown member if the spec has one.
+
+    ``separates_open``: the partitions are those of ``table.layout``.
+    """
+
+    head: Head
+    target: str
+    schema: str | None
+    columns: tuple[Target, ...]
+    partition_by: tuple[str, ...]
+    separates_open: bool
+    cluster_by: tuple[str, ...]
+    location: str | None
+    description: str | None
+    properties: tuple[tuple[str, str], ...]
+    unknown: Unknown | None
+
+    @classmethod
+    def of(cls, spec: Spec, columns: tuple[Target, ...], history: History | None = None) -> Create:
+        """Return the facts of a spec whose table has these columns, and this history if it has one."""
+        parts, table = spec.target_parts, spec.table
+        return cls(
+            head=Head.of(spec),
+            target=sql.quote_parts(parts),
+            schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
+            columns=columns,
+            partition_by=tuple(map(sql.quote, spec.partitions)),
+            separates_open=spec.separates_open,
+            cluster_by=tuple(map(sql.quote, table.cluster_by)),
+            location=sql.text_literal(table.location) if table.location else None,
+            description=sql.text_literal(spec.description) if spec.description else None,
+            properties=literals(_table_properties(spec, columns)),
+            unknown=Unknown.of(spec, history, columns) if history else None,
+        )
+
+
+def _table_properties(spec: Spec, columns: tuple[Target, ...]) -> dict[str, str]:
+    """Return all properties of the table: the defaults, those of the spec, and what the stored rows depend on."""
+    # Delta accepts these characters in a column's name only with column mapping.
+    names = (name for column in columns for name in (column.name, *parse_type(column.type).names()))
+    odd = any(character in " ,;{}()\n\t=" for name in names for character in name)
+    mapped = {"delta.columnMapping.mode": "name"} if odd else {}
+    properties = {**DEFAULT_PROPERTIES, **mapped, **spec.table.properties, **definition(spec)}
+    wanted = "delta.dataSkippingStatsColumns"
+    if len(spec.columns) <= 26 or wanted in properties or not spec.rules.keeps_history:
+        return properties
+    # Delta keeps minimum and maximum of 32 columns only: in a wide table, name those that files are skipped by.
+    skipped_by = [*spec.keys, spec.history.valid_from, spec.history.valid_to, *spec.table.cluster_by]
+    return {**properties, wanted: ",".join(dict.fromkeys(map(sql.quote, skipped_by)))}
+
+
+@dataclass(frozen=True)
+class Evolve(Facts, template="evolve.sql.j2"):
+    """evolve.sql: the columns to add to a table, and the properties to set."""
+
+    target: str
+    additions: tuple[Target, ...]
+    properties: tuple[tuple[str, str], ...]

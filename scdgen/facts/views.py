@@ -1,0 +1,196 @@
+"""The views that a spec names: current versions, overlays, and facts with the version of their key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scdgen import sql
+from scdgen.facts import source
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.columns import Field, cast
+from scdgen.facts.history import Times
+from scdgen.model.spec import Spec
+
+
+@dataclass(frozen=True)
+class Read:
+    """How views.sql and ``scdgen show`` read a table.
+
+    ``times`` is ``None`` for a table without versions. ``folds``: equal neighbours are shown as one version, with the
+    columns ``firsts`` from the first of them and the others from the last. ``deleted`` is the column that marks a
+    delete, ``place`` the order of the rows.
+    """
+
+    target: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    place: tuple[str, ...]
+    times: Times | None = None
+    tracked: tuple[Field, ...] = ()
+    deleted: str | None = None
+    folds: bool = False
+    firsts: frozenset[str] = frozenset()
+
+    @property
+    def relation(self) -> str:
+        """Return what the rows are read from: the table, or the step in which equal neighbours are one."""
+        return "folded" if self.folds else self.target
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """A column of the view ``overlay``: its quoted name, what it shows of ``field``, and the names that this needs.
+
+    ``kind`` is ``first``, ``previous``, ``current`` or ``since``; ``carried`` is the column of the step that finds the
+    changes of the field: the value before one, or the start of a run.
+    """
+
+    name: str
+    kind: str
+    field: Field
+
+    @property
+    def carried(self) -> str:
+        """Return the quoted name of what is found at each change, for ``previous`` and ``since``."""
+        return sql.quote(f"_scd_{self.kind}_{sql.unquote(self.field.name)}")
+
+
+@dataclass(frozen=True)
+class Views(Facts, template="views.sql.j2"):
+    """views.sql: the views ``current`` and ``overlay`` and the table function ``as_of``, by their quoted names."""
+
+    head: Head
+    read: Read
+    current: str | None
+    as_of: str | None
+    overlay: str | None
+    overlays: tuple[Overlay, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, read: Read) -> Views:
+        """Return the views of a spec."""
+        named = (spec.views.current, spec.views.as_of, spec.views.overlay)
+        current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
+        overlays = (
+            Overlay(sql.quote(name), kind, source.field_of(spec, column))
+            for name, chosen in spec.overlays.items()
+            for kind, column in chosen.given
+        )
+        return cls(Head.of(spec), read, current, as_of, overlay, tuple(overlays))
+
+    @property
+    def any(self) -> bool:
+        """Whether the spec names a view."""
+        return any((self.current, self.as_of, self.overlay))
+
+    @property
+    def changes(self) -> tuple[Overlay, ...]:
+        """Return the overlays that need the changes of a column, one for each that is found."""
+        found = {column.carried: column for column in self.overlays if column.kind in {"previous", "since"}}
+        return tuple(found.values())
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether an overlay depends on the versions up to its own."""
+        return any(column.kind != "current" for column in self.overlays)
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether an overlay depends on all versions of the key."""
+        return any(column.kind == "current" for column in self.overlays)
+
+    @property
+    def hides_at(self) -> bool:
+        """Whether a column would hide the parameter ``at``."""
+        return "at" in map(str.casefold, self.read.columns)
+
+
+@dataclass(frozen=True)
+class LookupKey:
+    """A key of a lookup."""
+
+    name: str
+    """The quoted column of the table."""
+    type: str
+    """The type of the column."""
+    fact: str
+    """The expression over the fact that is compared with it."""
+    alias: str
+    """The name of the column in the view's join, which no fact has."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the key is a text, so that the fact is compared as one."""
+        return self.type == "STRING" or self.type.startswith("VARCHAR")
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the key is binary, as the fact has to be."""
+        return self.type == "BINARY"
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the key is neither, so that the fact may be a text that is not written like it."""
+        return not (self.is_text or self.is_binary)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A view of facts, by its quoted name; ``facts`` is a table, or a SELECT if ``is_query``.
+
+    ``at`` is the time of a fact, ``None`` for the open version; ``columns`` are (column, its name in the view).
+    ``extends_first``: the first version of a key also covers the time before it. ``unknown`` selects the version that
+    a fact without one has, if there is such a version.
+    """
+
+    view: str
+    facts: str
+    is_query: bool
+    at: str | None
+    keys: tuple[LookupKey, ...]
+    columns: tuple[tuple[str, str], ...]
+    extends_first: bool
+    unknown: str | None
+
+    @property
+    def has_typed_keys(self) -> bool:
+        """Whether a fact may be a text that is not written like the key."""
+        return any(key.is_typed for key in self.keys)
+
+
+@dataclass(frozen=True)
+class Lookups(Facts, template="lookups.sql.j2"):
+    """lookups.sql: a view of facts with the version of their key, for each lookup of the spec."""
+
+    head: Head
+    read: Read
+    lookups: tuple[Lookup, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, read: Read) -> Lookups:
+        """Return the lookups of a spec."""
+        found = (
+            Lookup(
+                view=sql.quote_parts(sql.split_name(view)),
+                facts=sql.quote_parts(sql.split_name(lookup.fact))
+                if lookup.fact
+                else sql.query(lookup.query or "").text,
+                is_query=lookup.query is not None,
+                at=cast(sql.expression(lookup.at).text, spec.history.type.upper()) if lookup.at else None,
+                keys=tuple(
+                    LookupKey(sql.quote(key), spec.columns[key].type, _operand(lookup.keys[key]), f"_scd_key_{number}")
+                    for number, key in enumerate(spec.keys, 1)
+                ),
+                columns=tuple((sql.quote(name), sql.quote(shown)) for name, shown in lookup.shown.items()),
+                extends_first=lookup.before_first == "first",
+                unknown=source.unknown_key(spec) if lookup.missing == "unknown" else None,
+            )
+            for view, lookup in spec.lookups.items()
+        )
+        return cls(Head.of(spec), read, tuple(found))
+
+
+def _operand(text: str) -> str:
+    """Write an expression next to an operator."""
+    read = sql.expression(text)
+    return read.text if read.bare is not None else f"({read.text})"

@@ -1,0 +1,417 @@
+"""From YAML text to a :class:`~scdgen.model.spec.Spec`, with every mistake at its line and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.reader import ReaderError
+
+from scdgen import sql
+from scdgen.errors import NO_UTF8, Problem, SpecError, UsageError, nearest, of_system
+from scdgen.model.joins import fill_in
+from scdgen.model.nodes import MOST_PROBLEMS, CheckedComposer, CheckedConstructor, RefusedError
+from scdgen.model.option import find_model
+from scdgen.model.registry import pattern_names
+from scdgen.model.rules import Location, place_of_feed, rule_problems
+from scdgen.model.spec import ShortForm, Spec
+from scdgen.paths import read_text
+
+_QUOTES = "put the whole text in quotes"
+# Message of the YAML reader ("context problem") -> whether to report the place where the construct begins, and the
+# message with its fix.
+_MEANINGS: tuple[tuple[str, bool, str], ...] = (
+    (r"found character '\\t'", False, "a tab indents this line; YAML takes spaces alone"),
+    (r"found character '(.)' that cannot start", False,
+     f"a text cannot begin with {{0}} where it has no quotes; {_QUOTES}"),
+    (r"mapping values are not allowed here", False,
+     f"a colon follows a text that has ended, or the line is indented too far; {_QUOTES}, or line it up with the "
+     "options around it"),
+    (r"while (?:scanning a quoted scalar).*unexpected end of stream", True,
+     "a quote that opens here is never closed; close it"),
+    (r"while parsing a flow (sequence|mapping|node)", True,
+     "a bracket that opens here is not closed where it should be; close it, and put texts with , : [ ] {{ }} in "
+     "quotes"),
+    (r"expected <block end>, but found '(?:<scalar>|\{|\[|<alias>)'", False,
+     f"something follows a value that has ended; {_QUOTES}"),
+    (r"expected <block end>", False,
+     "the line does not line up with those before it; give options of one level the same indentation"),
+    (r"could not find expected ':'", False,
+     "a line between options has no colon; write option: value"),
+    (r"found undefined alias '?([^']*)'?", False,
+     f"the anchor *{{0}} is not defined; define it with &{{0}}, or {_QUOTES}"),
+    (r"expected a mapping or list of mappings for merging", False, "<<: takes a mapping, such as *anchor; give one"),
+    (r"but found another document", False, "a second document begins here, after ---; write one spec per file"),
+)  # fmt: skip
+MOST_BYTES, MOST_COLUMNS = 1_000_000, 10_000
+"""The size of a file with a spec, and the columns of a table."""
+# Far more than a spec needs: tables have a few thousand columns at most, each with a few options.
+
+CASES = (".test.yml", ".test.yaml")
+"""The ends of the names of files with cases of a spec, which `scdgen test` reads."""
+
+
+def is_case_file(path: Path) -> bool:
+    """Whether a file has cases of a spec, by its name; it is then no spec."""
+    return path.name.endswith(CASES)
+
+
+def load_spec(path: str | Path) -> Spec:
+    """Read one spec file. Raises :class:`SpecError` with all its mistakes, :class:`UsageError` if it cannot be read.
+
+    What a join leaves out comes from the specs next to the file.
+    """
+    return fill_joins(read_spec(path))
+
+
+def read_spec(path: str | Path) -> Spec:
+    """Read one spec file as :func:`load_spec` does, but leave its joins as they are written."""
+    path = Path(path)
+    try:
+        if (kind := _DATA.get(path.suffix.lower())) and path.is_file():
+            raise SpecError([Problem(path.as_posix(), 0, 0, _of_data(kind, path.as_posix()))])
+        text = read_text(path, MOST_BYTES)
+    except UnicodeDecodeError as error:
+        raise SpecError([Problem(str(path), 0, 0, NO_UTF8)]) from error
+    except OSError as error:
+        raise UsageError(of_system(error, path)) from error
+    return load_spec_text(text, name=path.as_posix())
+
+
+def fill_joins(spec: Spec, given: Iterable[Spec] = ()) -> Spec:
+    """Fill in how joined tables that are targets of other specs write their versions.
+
+    The other specs are those next to the file of the spec and, for other targets, those ``given``. Raises
+    :class:`SpecError` for a table that cannot be joined.
+    """
+    joining = [feed for feed in spec.feeds if feed.source.join]
+    if not joining:
+        return spec
+    sources, found = {}, list[tuple[Location, str]]()
+    others = list(given)
+    for feed in joining:
+        beside = list(_find_joined(feed))
+        known = {other.target_parts for other in beside}
+        filled, problems = fill_in(feed, [*beside, *(other for other in others if other.target_parts not in known)])
+        sources[feed.feed] = filled.source
+        found += [(place_of_feed(place, feed.feed), message) for place, message in problems]
+    if found:
+        lines = Lines.of_file(spec.origin)
+        raise SpecError(Problem(spec.origin, *lines.position(place), message) for place, message in found)
+    return spec.with_sources(sources)
+
+
+def _find_joined(spec: Spec) -> Iterator[Spec]:
+    """Yield the specs next to a spec's file that mention a table of its join; a spec with mistakes is left out."""
+    path = Path(spec.origin)
+    tables = [sql.split_name(joined.table)[-1].lower() for joined in spec.source.join.values()]
+    for other in sorted(path.parent.iterdir()):
+        if other.suffix not in {".yml", ".yaml"} or other == path or is_case_file(other):
+            continue
+        with suppress(OSError, UnicodeDecodeError, SpecError):
+            text = read_text(other, MOST_BYTES)
+            if any(table in text.lower() for table in tables):
+                yield load_spec_text(text, name=other.as_posix())
+
+
+def load_spec_text(text: str, name: str = "inline") -> Spec:
+    """Read a spec from YAML text; ``name`` is the file's name in messages. Raises :class:`SpecError`."""
+    if len(text) > MOST_BYTES:
+        raise SpecError([Problem(name, 0, 0, f"has more than {MOST_BYTES:,} characters; write a spec with less in it")])
+    if _is_like_csv(text):
+        raise SpecError([Problem(name, 0, 0, _of_data("a CSV", name))])
+    tree = parse(text, name)
+    if not isinstance(tree, dict):
+        what = "the file is empty" if tree is None else f"the file holds {_shown(tree)}"
+        begin = "a mapping that begins with 'target:', 'pattern:', 'source:', 'keys:' and 'columns:'"
+        raise SpecError([Problem(name, 1, 1, f"{what}; a spec is {begin}")])
+    columns = tree.get("columns")
+    if isinstance(columns, dict | list) and len(columns) > MOST_COLUMNS:
+        what = f"columns: has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read; split the table"
+        raise SpecError([Problem(name, *_position(tree, ("columns",)), what)])
+    spec, found = _validate(_plain(tree), name)
+    if found:
+        problems = [Problem(name, *_position(tree, place), message) for place, message in found]
+        raise SpecError(_shorten(problems, name))
+    assert spec is not None
+    return spec.for_feed()
+
+
+# Extensions of data files -> their format.
+_DATA = {
+    ".csv": "a CSV",
+    ".tsv": "a CSV",
+    ".parquet": "a Parquet file",
+    ".jsonl": "JSON lines",
+    ".ndjson": "JSON lines",
+}
+
+
+def _of_data(kind: str, name: str) -> str:
+    return f"this looks like {kind}, not a spec; draft a spec with `scdgen init --from {name}`"
+
+
+def _is_like_csv(text: str) -> bool:
+    """Whether a text begins with two rows of the same number of cells, and no option.
+
+    >>> _is_like_csv("id;at\\n1;10:00:00\\n"), _is_like_csv("target: a.b\\n"), _is_like_csv("{a, b,\\n  c, d}")
+    (True, False, False)
+    """
+    lines = [line for line in text[:10_000].splitlines() if line.strip()][:2]
+    if len(lines) < 2 or re.match(r"\s*[#{\[&*!|>%@-]", lines[0]) or re.search(r":(\s|$)", lines[0]):
+        return False
+    return any(lines[0].count(sep) and lines[0].count(sep) == lines[1].count(sep) for sep in ",;\t|")
+
+
+def parse(text: str, name: str) -> Any:
+    """Parse YAML text into a tree with the positions of its nodes. Raises :class:`SpecError`."""
+    reader = YAML(typ="rt", pure=True)
+    reader.Composer, reader.Constructor = CheckedComposer, CheckedConstructor
+    try:
+        return reader.load(text)
+    except RefusedError as error:
+        found = [Problem(name, line + 1, column + 1, what) for line, column, what in error.problems]
+        raise SpecError(_shorten(found, name)) from error
+    except MarkedYAMLError as error:
+        raise SpecError([_marked(error, name)]) from error
+    except ReaderError as error:
+        before = text[: error.position]
+        line, column = before.count("\n") + 1, error.position - before.rfind("\n")
+        what = f"holds the control character 0x{ord(text[error.position]):02X}; take it out"
+        raise SpecError([Problem(name, line, column, what)]) from error
+    except Exception as error:  # what ruamel.yaml raises for odd values has no class of its own
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise SpecError([Problem(name, 0, 0, f"not valid YAML: {reason}; fix or quote the value")]) from error
+
+
+def _shorten(problems: Sequence[Problem], name: str) -> list[Problem]:
+    """Keep the first mistakes of a file if it has very many."""
+    if len(problems) < MOST_PROBLEMS:
+        return list(problems)
+    what = f"has {MOST_PROBLEMS} mistakes or more, of which the first follow; correct those and look again"
+    return [Problem(name, 0, 0, what), *sorted(problems)[: MOST_PROBLEMS - 1]]
+
+
+def _marked(error: MarkedYAMLError, name: str) -> Problem:
+    said = " ".join(str(part) for part in (error.context, error.problem) if part)
+    for pattern, at_begin, meaning in _MEANINGS:
+        found = re.search(pattern, said, re.DOTALL)
+        if found:
+            mark = (error.context_mark if at_begin else None) or error.problem_mark or error.context_mark
+            return _problem(name, mark, f"not valid YAML: {meaning.format(*found.groups())}")
+    mark = error.problem_mark or error.context_mark
+    what = str(error.problem or error.context or "cannot be read").splitlines()[0]
+    return _problem(name, mark, f"not valid YAML: {what}; fix the line, or put its text in quotes")
+
+
+def _problem(name: str, mark: Any, what: str) -> Problem:
+    return Problem(name, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0, what)
+
+
+def _plain(node: Any) -> Any:
+    """Convert the round-trip types of the YAML reader, which carry positions, to plain Python values."""
+    if isinstance(node, dict):
+        return {key if isinstance(key, str) else str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(value) for value in node]
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            return kind(node)
+    return node
+
+
+def _validate(data: dict[str, Any], name: str) -> tuple[Spec | None, list[tuple[Location, str]]]:
+    """Return the spec and its mistakes; the spec is ``None`` if it could not be built.
+
+    Invalid fields are replaced or removed, so that the rules across the other fields are checked too and all mistakes
+    are reported at once.
+    """
+    found: list[tuple[Location, str]] = []
+    reported = _Places()
+    spec: Spec | None = None
+    if "source" not in data:
+        reported.add(("source",))  # sources may be there instead, so that the model does not require it
+        if "sources" not in data:
+            found.append((("source",), "'source' is missing; every spec needs it"))
+    for _ in range(4):  # each round removes what was wrong, and defaults take over, so few are needed
+        try:
+            spec = Spec.model_validate(data).placed_at(name)
+            break
+        except ValidationError as error:
+            issues = [(_location(e["loc"]), e) for e in error.errors(include_url=False)]
+            fresh = ((place, e) for place, e in issues if not reported.cover(place))
+            # A message looks for the most similar option, which takes a while.
+            found += [(place, _message(place, e)) for place, e in islice(fresh, MOST_PROBLEMS)]
+            for place, _ in issues:
+                reported.add(place)
+            for place, e in issues:
+                if e["type"] != "missing":
+                    _set_aside(data, place, _stand_in(place, e["type"]))
+    if spec is not None:
+        found += [(place, message) for place, message in rule_problems(spec) if not reported.cover(place)]
+    return spec, found
+
+
+class _Places:
+    """Places of a spec, found again by those inside and those around them."""
+
+    def __init__(self) -> None:
+        self._whole: set[Location] = set()
+        self._around: set[Location] = set()
+
+    def add(self, place: Location) -> None:
+        """Keep a place."""
+        self._whole.add(place)
+        self._around |= {place[:count] for count in range(len(place) + 1)}
+
+    def cover(self, place: Location) -> bool:
+        """Whether a place is one of these, in one of them, or around one."""
+        return place in self._around or any(place[:count] in self._whole for count in range(len(place)))
+
+
+def _location(place: tuple[int | str, ...]) -> Location:
+    """Convert a location of pydantic's to a place in the YAML: without union types and mapping keys."""
+    own = {"str", "int", "bool", "float", "dict", "[key]"}
+    return tuple(step for index, step in enumerate(place) if not (index and step in own))
+
+
+def _stand_in(place: Location, kind: str) -> str | None:
+    """Return a valid value to put in place of a wrong required one while the rest is checked."""
+    if kind == "literal_error":
+        return _allowed_values(place)[0]
+    return {"type": "string", "target": "a.target", "query": "SELECT 1"}.get(str(place[-1]))
+
+
+def _set_aside(data: Any, place: Location, instead: str | None) -> None:
+    for step in place[:-1]:
+        try:
+            holder, data = data, data[step]
+        except (KeyError, IndexError, TypeError):
+            return
+        if isinstance(data, str):  # the short form, such as a column given by its type
+            holder[step] = instead
+            return
+    if isinstance(data, dict):
+        data.pop(place[-1], None)
+        if instead is not None:
+            data[place[-1]] = instead
+
+
+def _message(place: Location, error: Any) -> str:
+    """Describe an error of pydantic's on one line: what is wrong, what is allowed."""
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    option = next((step for step in reversed(place) if isinstance(step, str)), "spec")
+    if kind == "extra_forbidden":
+        allowed = _options_at(place[:-1])
+        hint = nearest(option, allowed) or f" (allowed here: {', '.join(allowed)})"
+        return f"unknown option '{option}'{hint}"
+    if kind == "missing":
+        return f"'{option}' is missing; {_holder(place[:-1])} needs it"
+    if kind == "literal_error":
+        allowed = _allowed_values(place)
+        return f"{option}: '{given}' is not one of {', '.join(allowed)}{nearest(str(given), allowed)}"
+    if kind == "value_error":
+        text = str(context["error"])
+        return text if f"'{option}'" in text else f"{option}: {text}"
+    if kind == "string_pattern_mismatch":
+        return f"'{given}' is not a name; write letters, digits and _, beginning with a letter"
+    if kind == "model_type" and issubclass(_model_at(place), ShortForm):
+        short = {"is_current": "a name, or null for no such column", "sequence": "a name"}.get(option, "a type")
+        return f"{option}: expected {short}, or a mapping of option: value, not {_shown(given)}"
+    wanted = {
+        "string_type": "text", "bool_type": "true or false", "bool_parsing": "true or false", "int_type": "a number",
+        "dict_type": "a mapping of name: value", "tuple_type": "a list like [a, b]", "float_type": "a number",
+        "model_type": "a mapping of option: value", "float_parsing": "a number",
+        "greater_than_equal": "a share from 0 to 1", "less_than_equal": "a share from 0 to 1",
+    }.get(kind, error["msg"].lower())  # fmt: skip
+    quotes = "; put it in quotes" if kind == "string_type" and not isinstance(given, dict | list | None) else ""
+    return f"{option}: expected {wanted}, not {_shown(given)}{quotes}"
+
+
+def _holder(place: Location) -> str:
+    """Name what needs an option: every entry of a kind, or a mapping by its path."""
+    named = [step for step in place if isinstance(step, str)]
+    entries = {"columns", "params", "checks", "lookups", "expectations"}
+    if "join" in named[1:3] and named[0] in ("source", "sources"):
+        return "every table of a join"
+    if not named:
+        return "every spec"
+    return f"every {named[0].removesuffix('s')}" if named[0] in entries else ".".join(named)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    return f"'{value}'"
+
+
+def _model_at(place: Location) -> type[BaseModel]:
+    """Return the model at a place; the spec itself if it has none."""
+    model: type[BaseModel] | None = Spec
+    many = False  # whether the next step is an entry of a mapping or a list
+    for step in place:
+        if model is not None and not many:
+            fields = model.model_fields.items()
+            model, many = find_model(next((f.annotation for n, f in fields if step in (n, f.alias)), None))
+        else:
+            many = False
+    return Spec if model is None or many else model
+
+
+def _options_at(place: Location) -> list[str]:
+    return [field.alias or name for name, field in _model_at(place).model_fields.items()]
+
+
+def _allowed_values(place: Location) -> list[str]:
+    if place == ("pattern",):
+        return list(pattern_names())
+    model = _model_at(place[:-1])
+    annotation = model.model_fields[str(place[-1])].annotation
+    options = [annotation, *get_args(annotation)]
+    return [str(value) for option in options if get_origin(option) is Literal for value in get_args(option)]
+
+
+def _position(tree: Any, place: Location) -> tuple[int, int]:
+    """Return line and column (from 1) of the deepest node on the path ``place`` that the file has."""
+    line, column = 0, 0
+    for step in place:
+        try:
+            if isinstance(tree, dict):
+                key = step if step in tree else next(key for key in tree if str(key) == step)
+                line, column = tree.lc.key(key)  # type: ignore[attr-defined]
+                tree = tree[key]
+            else:
+                line, column = tree.lc.item(step)
+                tree = tree[step]
+        except (StopIteration, AttributeError, KeyError, IndexError, TypeError):
+            break
+    return line + 1, column + 1
+
+
+class Lines:
+    """The places of the options of a spec in its file."""
+
+    def __init__(self, text: str, name: str):
+        self._tree = parse(text, name)
+
+    @classmethod
+    def of_file(cls, origin: str) -> Lines:
+        """Read the file of a spec."""
+        return cls(read_text(Path(origin), MOST_BYTES), origin)
+
+    def of(self, place: Location) -> int:
+        """Return the line of an option, from 1; if the file does not set it, that of the enclosing option."""
+        return self.position(place)[0]
+
+    def position(self, place: Location) -> tuple[int, int]:
+        """Return line and column of an option, as :meth:`of` does."""
+        return _position(self._tree, place)

@@ -1,0 +1,546 @@
+"""Rules across the fields of a spec. Each yields the place of a mistake and one line with the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from scdgen import sql
+from scdgen.errors import describe_one_name, nearest
+from scdgen.model.option import Rows, sql_texts, walk
+from scdgen.model.registry import PREFIX, pattern_names, rules_of
+from scdgen.model.spec import RESERVED_PREFIX, Spec, locate_history_column
+from scdgen.sql.dates import find_literal_patterns, find_mistake
+from scdgen.sql.expression import find_paths
+from scdgen.sql.literal import find_form, length_of, value_text
+from scdgen.sql.types import NESTED
+from scdgen.sql.volatile import is_clock
+
+Location = tuple[int | str, ...]
+Found = Iterator[tuple[Location, str]]
+
+# Names of the steps (CTEs) of the generated SQL; they would hide a table with a name of one part.
+STEPS = {
+    "source", "source_rows", "changes", "extract", "timeline", "newest", "ranked", "events", "given", "opening",
+    "known", "marked", "runs", "versions", "staged", "snapshot", "stored", "latest", "compared", "lives", "filled",
+    "neighbours", "rejected", "folded", "incoming", "judged", "kept", "emptied", "remaining", "t", "s", "c", "n", "o",
+}  # fmt: skip
+# Those of source.join, besides its aliases.
+JOIN_STEPS = {"periods", "changed", "boundaries", "spans"}
+
+
+def rule_problems(spec: Spec) -> list[tuple[Location, str]]:
+    """Return the broken rules of a spec whose fields are valid by themselves."""
+    if "sources" not in spec.model_fields_set:
+        return [problem for rule in RULES for problem in rule(spec)]
+    of_feeds: dict[tuple[Location, str], list[str]] = {}
+    for feed in spec.feeds if spec.sources else ():
+        for place, message in rule_problems(feed):
+            of_feeds.setdefault((place_of_feed(place, feed.feed), message), []).append(feed.feed)
+    found = list(_feeds(spec))
+    for (place, message), names in of_feeds.items():
+        named = len(names) < len(spec.sources) and place[0] != "sources"
+        found.append((place, f"{message} (feed {', '.join(names)})" if named else message))
+    return found
+
+
+def place_of_feed(place: Location, feed: str) -> Location:
+    """Return the place in the file for one in the spec of a feed; the same for a spec with one source."""
+    if not feed:
+        return place
+    if place[0] == "source":
+        return ("sources", feed, *place[1:])
+    return (*place, feed) if place[0] == "columns" and place[-1] == "from" else place
+
+
+def _feeds(spec: Spec) -> Found:
+    """Yield broken rules of ``sources``; each source also follows the rules of a spec with only that one."""
+    if "source" in spec.model_fields_set:
+        yield ("source",), "source and sources exclude each other; move it into sources, under a name"
+    if not spec.sources:
+        yield ("sources",), "sources: is empty; name at least one, such as changes: {table: crm.changes}"
+    seen: dict[str, str] = {}
+    for name in spec.sources:
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' would have the same files; rename one"
+            yield ("sources", name), f"sources: {message}"
+        seen.setdefault(name.lower(), name)
+        if name.lower() == "script":
+            yield ("sources", name), f"sources: merge.{name}.sql is the name of another file; rename it"
+    for column, options in spec.columns.items():
+        place = ("columns", column, "from")
+        if isinstance(options.from_, dict):
+            for name in options.from_:
+                if name not in spec.sources:
+                    hint = nearest(name, spec.sources) or f"; the feeds are {', '.join(spec.sources)}"
+                    yield (*place, name), f"from: '{name}' is not a feed of sources{hint}"
+            if missing := [name for name in spec.sources if name not in options.from_]:
+                yield place, f"from: has no expression for {', '.join(missing)}; write one for each feed"
+        derived = {feed.feed: feed.derived.get(column) for feed in spec.feeds}
+        if len(set(derived.values())) > 1:
+            other = next(name for name, text in derived.items() if text != derived[next(iter(derived))])
+            what = f"'{column}' depends on the start of a version alone, but differs for {next(iter(derived))} and"
+            yield place, f"from: {what} {other}; write one expression for all feeds"
+
+
+def _source(spec: Spec) -> Found:
+    source = spec.source
+    given = [name for name in ("table", "query", "path", "join") if getattr(source, name) not in (None, {})]
+    if len(given) != 1:
+        what = f"{' and '.join(given)} are given" if given else "none is given"
+        yield ("source",), f"source: exactly one of table, query, path, join names where rows come from; {what}"
+    if source.path is not None and not source.path.strip():
+        yield ("source", "path"), "path: is empty; name a file or a folder"
+    if source.path is not None and source.format is None:
+        yield ("source", "path"), "path: has no format; add 'format:' (csv, json, parquet, delta)"
+    if source.effective_at is None and not source.join and spec.rules.needs_time(spec):
+        yield (
+            ("source",),
+            f"source: {spec.pattern} {source.feed} need 'effective_at:'; write the time at which a row became true",
+        )
+    if source.table and sql.split_name(source.table) == spec.target_parts:
+        yield ("source", "table"), "table: is the target itself, which cannot be merged into itself; name another table"
+    for place, name in ((("source", "table"), source.table), (("target",), spec.target)):
+        if name and len(parts := sql.split_name(name)) == 1 and parts[0].lower() in STEPS:
+            yield place, f"'{name}' is the name of a step of the generated SQL; write its schema before it"
+
+
+def _schema(spec: Spec) -> Found:
+    source, place = spec.source, ("source", "schema")
+    if source.schema_ is None:
+        return
+    if source.table is None and source.format not in {"json", "parquet"}:
+        what = f"not for format: {source.format}" if source.path is not None else f"not with {source.kind}:"
+        yield place, f"schema: {what}, which has columns and types of its own; remove it"
+    known = {name.lower() for name in source.columns}
+    missing: dict[str, str] = {}
+    for option, text in source_texts(spec):
+        for name in sorted({path[0].lower() for path in find_paths(text).paths} - known):
+            missing.setdefault(name, option)
+    if missing:
+        listed = ", ".join(f"{name} ({option})" for name, option in missing.items())
+        yield place, f"schema: lacks columns that the spec reads: {listed}; add each with its type"
+
+
+def source_texts(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield (option, expression) of what is read of a source row."""
+    derived = spec.derived
+    for name in spec.columns:
+        if name not in derived:
+            yield f"columns.{name}", spec.column_source(name)
+    for found in sql_texts(spec.source):
+        if found.option.over is Rows.SOURCE:
+            yield f"source.{found.name}", found.text
+
+
+def _refused(spec: Spec) -> Found:
+    """Yield options that the source does not take; for those of a key column, see :func:`_keys`."""
+    feed, traits = spec.source.feed, spec.source.traits
+    accepted = spec.rules.accepts(feed)
+    for given in walk(spec):
+        option = given.option
+        if not option.refused or not given.differs or (option.on_key == "refused" and given.place[1] in spec.keys):
+            continue
+        for refusal in option.refused:
+            # If the pattern does not accept the feed, that alone is the mistake.
+            if refusal.holds(traits, given.value) and (accepted or feed not in refusal.when):
+                yield given.place, f"{given.name}: {refusal.message}"
+
+
+def _snapshot(spec: Spec) -> Found:
+    if spec.snapshot and spec.snapshot.scope:
+        known = {name.lower() for name in _all_columns(spec)}
+        for name in sorted(sql.expression(spec.snapshot.scope).columns - known):
+            names = _all_columns(spec)
+            hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
+            message = f"scope: '{name}' is not a column of the target{hint}"
+            yield ("snapshot", "scope"), message
+
+
+def _versions(spec: Spec) -> Found:
+    source = spec.source
+    if spec.reads_versions and spec.rules.accepts("versions") and source.effective_until is None and not source.join:
+        what = "feed: versions needs 'effective_until:'; write the time at which a row ends, NULL while open"
+        yield ("source",), f"source: {what}"
+
+
+def _join(spec: Spec) -> Found:
+    source, place = spec.source, ("source", "join")
+    if not source.join:
+        return
+    if not spec.reads_versions:
+        yield place, "join: gives whole histories; write feed: versions"
+    if source.changed_since and (read := sql.expression(source.changed_since)).names and not read.tables:
+        what = f"'{'.'.join(min(read.names))}' is a column, and the time is one for all rows"
+        yield ("source", "changed_since"), f"changed_since: {what}; write a param, such as :since"
+    yield from _joined_tables(spec)
+    yield from _joined_columns(spec)
+
+
+def _joined_tables(spec: Spec) -> Found:
+    first, seen = next(iter(spec.source.join)), set[str]()
+    for alias, joined in spec.source.join.items():
+        place = ("source", "join", alias)
+        if alias.lower() in {*STEPS, *JOIN_STEPS, "session"} and len(alias) > 1:
+            yield place, f"join: '{alias}' is a name of the generated SQL; give the alias another name"
+        if alias.lower() in seen:
+            yield place, f"join: '{alias}' is there already, ignoring case; give the alias another name"
+        seen.add(alias.lower())
+        parts = sql.split_name(joined.table)
+        if parts == spec.target_parts:
+            message = "table: is the target itself, which cannot be merged into itself; name another table"
+            yield (*place, "table"), message
+        taken = {*STEPS, *JOIN_STEPS, *map(str.lower, spec.source.join)}
+        if len(parts) == 1 and parts[0].lower() in taken:
+            message = f"'{joined.table}' is the name of a step of the generated SQL; write its schema before it"
+            yield (*place, "table"), message
+        if set(joined.keys) != set(spec.keys if alias == first else spec.source.join[first].keys):
+            owner, keys = ("the spec", spec.keys) if alias == first else (first, spec.source.join[first].keys)
+            message = f"keys: must be those of {owner}, {', '.join(keys)}; map each to a column of {joined.table}"
+            yield (*place, "keys"), message
+
+
+def _joined_columns(spec: Spec) -> Found:
+    """Yield columns and conditions that do not name their table by its alias."""
+    join = spec.source.join
+    (first, keyed), *_ = join.items()
+    known, listed, derived = {alias.lower() for alias in join}, ", ".join(join), spec.derived
+    texts: list[tuple[Location, str]] = [(("source", "where"), spec.source.where)] if spec.source.where else []
+    for name, column in spec.columns.items():
+        text = column.expression
+        place, read = ("columns", name), sql.expression(text) if text else None
+        if name in derived:
+            continue
+        if name in keyed.keys and name in spec.keys:
+            own = f"{sql.quote(first)}.{sql.quote(keyed.keys[name])}"
+            if read is None or read.text.replace("`", "").lower() != own.replace("`", "").lower():
+                yield place, f"'{name}' is a key, which {first} decides; write from: {own}"
+        elif read is None or text is None:
+            yield place, f"'{name}' has no from, which names its table; write for example from: {first}.{name}"
+        else:
+            texts.append(((*place, "from"), text))
+    for where, text in texts:
+        found = sql.expression(text)
+        if found.tables:
+            continue  # a column may be of a table in the subquery
+        for parts in sorted(found.names):
+            if len(parts) == 1:
+                yield where, f"{where[-1]}: '{parts[0]}' has no alias; write for example {first}.{parts[0]}"
+            elif parts[0] not in {*known, "session"}:
+                hint = nearest(parts[0], join) or f"; the aliases are {listed}"
+                yield where, f"{where[-1]}: '{parts[0]}' is not an alias of source.join{hint}"
+
+
+def _pattern(spec: Spec) -> Found:
+    rules, feed = spec.rules, spec.source.feed
+    if not rules.accepts(feed):
+        yield ("source", "feed"), f"feed: {feed} is not for {spec.pattern}; it takes {', '.join(rules.feeds)}"
+    if spec.deletes not in rules.deletes:
+        takes = ", ".join(rules.deletes)
+        yield ("on_delete",), f"on_delete: {spec.deletes} is not for {spec.pattern}; it takes {takes}"
+    for given in walk(spec):
+        if given.is_set and (why := rules.refuse(given.path, given.option)) is not None:
+            yield given.place, f"{given.name}: is not for {spec.pattern}, {why}"
+    yield from rules.problems(spec)
+
+
+def _keys(spec: Spec) -> Found:
+    if not spec.columns:
+        yield ("columns",), "columns: is empty; list the target's columns as name: type"
+    if not spec.keys:
+        yield ("keys",), "keys: is empty; name at least one column"
+    for index, key in enumerate(spec.keys):
+        place = ("keys", index)
+        column = spec.columns.get(key)
+        if key in spec.keys[:index]:
+            yield place, f"keys: '{key}' is named twice; keep one"
+        if column is None and not spec.columns:
+            continue
+        if column is None:
+            hint = nearest(key, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
+            yield place, f"keys: '{key}' is not among the columns{hint}"
+            continue
+        for given in walk(column, ("columns", key)):
+            if given.option.on_key == "refused" and given.differs:
+                what = f"'{key}' is a key, which has no changes"
+                yield given.place, f"{given.name}: {what}; remove {given.name}"
+        if column.type.startswith(NESTED):
+            yield ("columns", key), f"'{key}' is a key of type {column.type}; write a plain type"
+        if column.type.startswith("CHAR"):
+            message = f"'{key}' is a key of type {column.type}, which Spark pads with blanks; write string or varchar"
+            yield ("columns", key), message
+
+
+def _columns(spec: Spec) -> Found:
+    seen: dict[str, str] = {}
+    if spec.source.format == "csv" and len(spec.columns) == 1:
+        (name, column), *_ = spec.columns.items()
+        if column.from_ is None and (likely := describe_one_name(name)):
+            yield ("columns", name), f"columns: {likely}; set it in source.options.sep, and list the columns"
+    for name, column in spec.columns.items():
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' are one name to Spark, which ignores case; rename one"
+            yield ("columns", name), message
+        seen[name.lower()] = name
+        if isinstance(column.from_, dict):
+            yield ("columns", name, "from"), "from: an expression for each feed goes with 'sources:'; write one"
+    for option, name in spec.history_columns:
+        place = locate_history_column(option)
+        if name.lower() in seen:
+            message = f"{place[-1]}: '{name}' is already a column; name the history column otherwise"
+            yield place, message
+        seen.setdefault(name.lower(), name)
+
+
+def _compare(spec: Spec) -> Found:
+    for name, column in spec.columns.items():
+        if column.compare is None or name in spec.keys:
+            continue
+        place, read = ("columns", name, "compare"), sql.expression(column.compare)
+        if not column.track:
+            yield place, f"compare: '{name}' is not tracked, so that no change of it counts; remove compare or track"
+        if read.tables or read.params:
+            what = "reads a table" if read.tables else "reads a param"
+            yield place, f"compare: {what}, and the checks compare without it; write an expression over {name} alone"
+        elif read.columns != {name.lower()}:
+            yield place, f"compare: '{read.text}' is not over {name} alone; name only {name} in it"
+
+
+def _table(spec: Spec) -> Found:
+    table = spec.table
+    if table.partition_by and table.cluster_by:
+        message = "cluster_by and partition_by exclude each other in Delta; keep one"
+        yield ("table", "cluster_by"), message
+    if len(table.cluster_by) > 4:
+        message = f"cluster_by: {len(table.cluster_by)} columns are more than Delta takes; name at most four"
+        yield ("table", "cluster_by"), message
+    for name in table.properties:
+        if name.lower().startswith(PREFIX):
+            yield ("table", "properties", name), f"properties: '{name}' is written by scdgen itself; remove it"
+    names = _all_columns(spec)
+    if len(set(table.partition_by)) >= len(names):
+        yield ("table", "partition_by"), "partition_by: names every column, and Delta needs one more; name fewer"
+    for option in ("partition_by", "cluster_by"):
+        for index, name in enumerate(getattr(table, option)):
+            if name not in names:
+                hint = nearest(name, names) or f"; the columns are {', '.join(names)}"
+                message = f"{option}: '{name}' is not a column of the target{hint}"
+                yield ("table", option, index), message
+            elif name in spec.columns and spec.columns[name].type.startswith(NESTED):
+                message = f"{option}: '{name}' is {spec.columns[name].type}; choose a column of a plain type"
+                yield ("table", option, index), message
+
+
+def _all_columns(spec: Spec) -> list[str]:
+    return [*spec.columns, *spec.rules.added_columns(spec)]
+
+
+def _params(spec: Spec) -> Found:
+    seen: dict[str, str] = {}
+    for name in spec.params:
+        if name.lower() in seen:
+            message = f"'{name}' and '{seen[name.lower()]}' are one param to Spark, which ignores case; rename one"
+            yield ("params", name), message
+        seen.setdefault(name.lower(), name)
+    for found in sql_texts(spec):
+        for name in sorted(found.fragment.params - set(spec.params)):
+            hint = nearest(name, spec.params) or "; declare it under 'params:' with its type"
+            yield found.place, f"{found.name}: the param :{name} is not declared{hint}"
+
+
+def _dates(spec: Spec) -> Found:
+    for found in sql_texts(spec):
+        for pattern in find_literal_patterns(found.text):
+            if mistake := find_mistake(pattern):
+                yield found.place, f"{found.name}: '{pattern}': {mistake}"
+
+
+def _volatile(spec: Spec) -> Found:
+    """Yield expressions that give another value each time: with them, the same batch again would change rows."""
+    for found in sql_texts(spec):
+        name, place = found.fragment.volatile, found.place
+        if name is None or found.option.may_vary:
+            continue
+        if place[0] == "expectations" and spec.expectations[int(place[1])].on_violation == "fail":
+            continue  # stops the run, or changes nothing
+        hint = "write a param, which may have it as its default"
+        if found.option.over is Rows.FACTS:  # the statements of members read no param
+            hint = "write columns of the fact"
+        if place[0] == "columns":
+            hint = "leave it out; `scdgen history` has the time of each run" if is_clock(name) else "leave it out"
+        what = f"{name} differs from run to run, so that the same batch again would change rows"
+        yield place, f"{found.name}: {what}; {hint}"
+
+
+def _names(spec: Spec) -> Found:
+    seen = {check for name in pattern_names() for check in rules_of(name).check_names}
+    for index, check in enumerate(spec.checks):
+        if check.name in seen:
+            yield ("checks", index, "name"), f"the check '{check.name}' is there already; give it another name"
+        seen.add(check.name)
+    taken = {spec.target_parts}
+    for option in type(spec.views).model_fields:
+        name = getattr(spec.views, option)
+        if name and sql.split_name(name) in taken:
+            yield ("views", option), f"{option}: '{name}' is already taken; give the view another name"
+        taken |= {sql.split_name(name)} if name else set()
+
+
+def _overlays(spec: Spec) -> Found:
+    if not spec.keeps_history:
+        return
+    if spec.overlays and not spec.views.overlay:
+        yield ("overlays",), "overlays: are columns of a view; name it in views.overlay"
+    if spec.views.overlay and not spec.overlays:
+        yield ("views", "overlay"), "overlay: has no columns of its own; list them in overlays, or remove it"
+    taken = {name.lower() for name in _all_columns(spec)}
+    others = [name for name in spec.columns if name not in spec.keys]
+    for name, overlay in spec.overlays.items():
+        place = ("overlays", name)
+        if name.lower() in taken:
+            yield place, f"'{name}' is already a column; name the overlay otherwise"
+        taken.add(name.lower())
+        options = " and ".join(option for option, _ in overlay.given) or "none"
+        if len(overlay.given) != 1:
+            yield place, f"'{name}' has {options} of first, previous, current, since; write exactly one, with a column"
+        for option, column in overlay.given:
+            if column in spec.keys:
+                yield (*place, option), f"{option}: '{column}' is a key, which never changes; name another column"
+            elif column not in spec.columns:
+                hint = nearest(column, others) or f"; the columns are {', '.join(others)}"
+                yield (*place, option), f"{option}: '{column}' is not a column of the spec{hint}"
+
+
+def _lookups(spec: Spec) -> Found:
+    taken = {spec.target_parts, *(sql.split_name(name) for _, name in spec.views if name)}
+    known = _all_columns(spec)
+    for view, lookup in spec.lookups.items():
+        place = ("lookups", view)
+        if sql.split_name(view) in taken:
+            yield place, f"lookups: '{view}' is already taken; give the view another name"
+        if lookup.fact is not None and sql.split_name(lookup.fact) == sql.split_name(view):
+            yield (*place, "fact"), "fact: is the view itself; name the table of the facts"
+        for one, other in (("fact", "query"), ("at", "version")):
+            given = [option for option in (one, other) if getattr(lookup, option) is not None]
+            if len(given) != 1:
+                what = f"{one} and {other} are given" if given else "none is given"
+                yield place, f"lookups: exactly one of {one}, {other} is needed; {what}"
+        if lookup.before_first == "first" and lookup.version is not None:
+            yield (*place, "before_first"), "before_first: goes with at, which a version: current has not; remove it"
+        if set(lookup.keys) != set(spec.keys):
+            yield (
+                (*place, "keys"),
+                f"keys: must be those of the spec, {', '.join(spec.keys)}; map each to an expression",
+            )
+        if not lookup.columns:
+            yield (*place, "columns"), "columns: is empty; list columns of the table"
+        for name in lookup.columns:
+            if name not in known:
+                hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
+                yield (*place, "columns"), f"columns: '{name}' is not a column of the target{hint}"
+        if lookup.missing == "unknown" and spec.members.unknown is None:
+            yield (*place, "missing"), "missing: unknown needs the values of members.unknown; add it, or write none"
+        names = [name.lower() for name in lookup.shown.values()]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield (*place, "columns"), f"columns: two are named '{name}' in the view; give each its own name"
+    for found in sql_texts(spec):
+        if found.option.file == "lookups.sql" and found.fragment.params:
+            yield found.place, f"{found.name}: reads a param, which a view cannot; write the value"
+
+
+def _expectations(spec: Spec) -> Found:
+    derived = spec.derived
+    known = [name for name in spec.columns if name not in derived]
+    seen: set[str] = set()
+    for index, rule in enumerate(spec.expectations):
+        place, read = ("expectations", index), sql.expression(rule.expect)
+        if rule.name.lower() in seen:
+            yield (*place, "name"), f"the expectation '{rule.name}' is there already; give it another name"
+        seen.add(rule.name.lower())
+        if read.tables:
+            yield (*place, "expect"), "expect: reads a table; write a condition over one row, or a query under checks"
+        for name in sorted(read.columns - {name.lower() for name in known}):
+            hint = nearest(name, known) or f"; the columns are {', '.join(known)}"
+            yield (*place, "expect"), f"expect: '{name}' is not a column that a row gives{hint}"
+        if rule.on_violation != "fail" and spec.source.feed != "changes" and spec.deletes != "ignore":
+            why = "a row that is left out counts as a delete; write fail, or on_delete: ignore"
+            yield (*place, "on_violation"), f"on_violation: {rule.on_violation}: with feed: {spec.source.feed}, {why}"
+    wanted = any(rule.on_violation == "quarantine" for rule in spec.expectations)
+    if wanted and spec.quarantine is None:
+        yield ("expectations",), "expectations: rows go to quarantine; name its table in 'quarantine:'"
+    if spec.quarantine is not None:
+        if not wanted:
+            yield ("quarantine",), "quarantine: no expectation has on_violation: quarantine; remove it or write one"
+        parts = sql.split_name(spec.quarantine.lower())
+        if what := next((what for what, name in _tables(spec) if sql.split_name(name.lower()) == parts), None):
+            yield ("quarantine",), f"quarantine: '{spec.quarantine}' is already {what}; name another table"
+
+
+def _tables(spec: Spec) -> Iterator[tuple[str, str]]:
+    """Yield what a spec names besides its quarantine, and the name of each."""
+    yield "the target", spec.target
+    if spec.source.table:
+        yield "the source", spec.source.table
+    yield from (("a table of source.join", joined.table) for joined in spec.source.join.values())
+    yield from ((f"views.{option}", name) for option, name in spec.views if name)
+    for view, lookup in spec.lookups.items():
+        yield "a view of lookups", view
+        if lookup.fact:
+            yield "a table of lookups", lookup.fact
+    if spec.members.inferred:
+        yield "the table of members.inferred", spec.members.inferred.fact
+
+
+def _members(spec: Spec) -> Found:
+    if not spec.keeps_history:
+        return
+    if (unknown := spec.members.unknown) is not None:
+        yield from _unknown(spec, unknown)
+    if inferred := spec.members.inferred:
+        place = ("members", "inferred")
+        if set(inferred.keys) != set(spec.keys):
+            keys = ", ".join(spec.keys)
+            yield (*place, "keys"), f"keys: must be those of the spec, {keys}; map each to an expression"
+        if sql.split_name(inferred.fact) == spec.target_parts:
+            yield (*place, "fact"), "fact: is the target itself; name the table of the facts"
+        if spec.unchanged == "keep" and spec.reads_snapshot:
+            yield place, "inferred: not for snapshots with unchanged: keep, where each row is a version; remove one"
+        for name, column in spec.columns.items():
+            if not column.nullable and name not in spec.keys:
+                message = f"inferred: '{name}' is nullable: false, and an inferred member has NULL; leave out nullable"
+                yield ("columns", name, "nullable"), message
+        for found in sql_texts(spec):
+            if found.option.file == "infer.sql" and found.fragment.params:
+                what = "reads a param, which infer.sql does not set; write the value"
+                yield found.place, f"{found.name}: {what}"
+
+
+def _unknown(spec: Spec, unknown: Mapping[str, object]) -> Found:
+    place = ("members", "unknown")
+    for key in spec.keys:
+        if unknown.get(key) is None:
+            what = f"'{key}' is NULL" if key in unknown else f"'{key}' is missing"
+            yield place, f"unknown: the key {what}; give every key a value that no row of the source has"
+    for name, value in unknown.items():
+        column = spec.columns.get(name)
+        if column is None:
+            hint = nearest(name, spec.columns) or f"; the columns are {', '.join(spec.columns)}"
+            yield (*place, name), f"unknown: '{name}' is not a column of the spec{hint}"
+        elif value is None:
+            continue
+        elif column.type.startswith((*NESTED, "BINARY")):
+            yield (*place, name), f"unknown: '{name}' is {column.type}, which has no literal; leave it out"
+        elif form := find_form(value_text(value), column.type):
+            yield (*place, name), f"unknown: '{value_text(value)}' is not a valid {column.type}; write {form}"
+        elif (size := length_of(column.type)) is not None and len(value_text(value)) > size:
+            yield (*place, name), f"unknown: '{value_text(value)}' is longer than {column.type}; write a shorter value"
+    for name, column in spec.columns.items():
+        if not column.nullable and name not in spec.keys and unknown.get(name) is None:
+            yield place, f"unknown: '{name}' is nullable: false and has no value; give it one"
+
+
+RULES: tuple[Callable[[Spec], Found], ...] = (
+    _source, _schema, _refused, _snapshot, _versions, _join, _pattern, _keys, _columns, _compare, _table, _params,
+    _dates, _volatile, _names, _overlays, _lookups, _expectations, _members,
+)  # fmt: skip
+
+assert RESERVED_PREFIX.islower()  # names are compared in lower case

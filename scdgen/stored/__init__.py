@@ -1,0 +1,1 @@
+"""What a change of a spec means for a table that exists."""

@@ -1,0 +1,243 @@
+"""The statements that bring a stored table to a changed spec and keep its history.
+
+A message shows them for the user to paste; scdgen never runs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from scdgen import sql
+from scdgen.compile.render import Compiler
+from scdgen.errors import STATEMENT, UsageError
+from scdgen.facts.base import Facts, keys_of
+from scdgen.facts.columns import Target, hash_of, row_hash
+from scdgen.facts.history import Times
+from scdgen.facts.sequence import sequence_type
+from scdgen.model.registry import TRACKED, names_as_json
+from scdgen.model.spec import Spec
+from scdgen.sql.layout import named_as
+from scdgen.sql.tokens import split_statements
+
+ADOPT = "`scdgen run --adopt`"
+_PASTE = "statements that keep the stored rows"
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change of a table.
+
+    ``column`` is a quoted name, or the literal of a property's name. ``value`` is the new name or value: of ``convert``
+    the name of a temporary column, of ``update`` an expression, which is for the rows of ``where``.
+    """
+
+    kind: Literal[
+        "rename", "widen", "convert", "add", "update", "nullable", "cluster", "set", "unset", "action",
+    ]  # fmt: skip
+    column: str
+    value: str = ""
+    type: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Migrate(Facts, template="migrate.sql.j2"):
+    """migrate.sql: the steps, and the keys and times of the table."""
+
+    target: str
+    steps: tuple[Step, ...]
+    keys: tuple[str, ...]
+    times: Times
+
+    @property
+    def maps_names(self) -> bool:
+        """Whether a step needs column mapping."""
+        return any(step.kind in {"rename", "convert"} for step in self.steps)
+
+    @property
+    def widens_types(self) -> bool:
+        """Whether a step needs type widening."""
+        return any(step.kind == "widen" for step in self.steps)
+
+
+@dataclass(frozen=True)
+class StoredRows(Facts, template="stored.sql.j2"):
+    """stored.sql: ``columns`` with their ``values`` over ``rows``; ``action`` follows from a version's neighbours."""
+
+    target: str
+    rows: str
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    keys: tuple[str, ...]
+    times: Times
+    action: str | None
+
+
+def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows: str) -> StoredRows:
+    """Return the statement that puts rows into a new table of a spec.
+
+    Args:
+        spec: the spec.
+        columns: those of the table.
+        named: those whose values are known. Another one of history is computed from them.
+        rows: a table or view, without a schema, that has the named ones and all columns of the spec.
+
+    Raises :class:`UsageError` for a column that is NOT NULL and does not follow from the others.
+    """
+    known, options = {name.lower() for name in named}, {name: option for option, name in spec.history_columns}
+    values, action = dict[str, str](), None
+    for column in columns:
+        name = sql.unquote(column.name)
+        steps = list(add_history_column(spec, options[name], name)) if name in options else []
+        if name.lower() in known:
+            values[column.name] = column.name
+        elif any(step.kind == "action" for step in steps):
+            action = column.name
+        elif found := [step.value for step in steps if step.kind == "update"]:
+            values[column.name] = named_as(found[0], column.name)
+        elif column.required:
+            raise UsageError(f"has no column '{name}', which does not follow from the others; add it")
+        elif name in spec.columns:
+            values[column.name] = column.name
+    return StoredRows(
+        sql.quote_parts(spec.target_parts), rows, (*values, *([action] if action else [])), tuple(values.values()),
+        tuple(map(sql.quote, spec.keys)), Times(spec), action,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A line of a message, and the steps whose statements are below it, if there are any."""
+
+    line: str
+    facts: Migrate
+    adopt: bool
+    """Whether the table has to be taken over by the spec after them."""
+
+    def write(self, compiler: Compiler) -> str:
+        """Write the line and, indented below it, the statements."""
+        if not self.facts.steps:
+            return f"{self.line}; use {ADOPT}" if self.adopt else self.line
+        statements = split_statements(compiler.render(self.facts))
+        shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
+        return "\n".join([f"{self.line}; {_PASTE}{f', then {ADOPT}' if self.adopt else ''}:", *shown])
+
+
+Line = str | Advice
+"""A line of a message about a stored table."""
+
+
+def write_lines(lines: Iterable[Line], compiler: Compiler) -> list[str]:
+    """Write lines of a message as text."""
+    return [line.write(compiler) if isinstance(line, Advice) else line for line in lines]
+
+
+def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> Advice:
+    """Return a line of a message, and below it the statements of the steps.
+
+    ``adopt``: the table has to be taken over by the spec after them.
+    """
+    facts = Migrate(sql.quote_parts(spec.target_parts), tuple(steps), tuple(map(sql.quote, spec.keys)), Times(spec))
+    return Advice(line, facts, adopt)
+
+
+def rename_column(old: str, new: str) -> Step:
+    """Rename a column."""
+    return Step("rename", sql.quote(old), sql.quote(new))
+
+
+def retype_column(name: str, was: str, now: str) -> Step:
+    """Change the type of a column: in place if Delta can widen the old one, otherwise through a second column."""
+    kind: Literal["widen", "convert"] = "widen" if widens(was, now) else "convert"
+    return Step(kind, sql.quote(name), sql.quote(f"{name}_new"), now)
+
+
+def widens(was: str, now: str) -> bool:
+    """Whether Delta can widen a type in place.
+
+    >>> widens("INT", "BIGINT"), widens("DECIMAL(9, 2)", "DECIMAL(12, 2)"), widens("STRING", "INT")
+    (True, True, False)
+    """
+    if was in _WHOLE and now in _WHOLE:
+        return _WHOLE.index(was) < _WHOLE.index(now)
+    sizes = [re.fullmatch(r"DECIMAL\((\d+), ?(\d+)\)", kind) for kind in (was, now)]
+    if sizes[0] and sizes[1]:
+        (digits, scale), (more, longer) = (tuple(map(int, size.groups())) for size in sizes if size)
+        return longer >= scale and more - longer >= digits - scale
+    return (was, now) == ("FLOAT", "DOUBLE") or (was in _WHOLE[:3] and now == "DOUBLE")
+
+
+def set_tracked(spec: Spec) -> Step:
+    """Set the property with the tracked columns to those of the spec; stored versions stay as they are."""
+    return Step("set", sql.text_literal(TRACKED), sql.text_literal(names_as_json(spec.tracked)))
+
+
+def rehash(spec: Spec, option: str = "row_hash") -> Iterator[Step]:
+    """Compute ``row_hash`` or ``surrogate_key`` of stored versions again."""
+    name = getattr(spec.history, option) if spec.keeps_history else None
+    if name:
+        yield Step("update", sql.quote(name), _history_value(spec, option))
+
+
+def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
+    """Add a column that scdgen fills, and fill it for stored versions; no steps if it cannot be computed from them."""
+    column, times = sql.quote(name), Times(spec)
+    flag = spec.history.is_current
+    if option == "is_current" and flag and not times.by_run:
+        yield Step("add", column, type=flag.type)
+        value = f"CASE WHEN {times.is_open('')} THEN {times.flag_of(True)} ELSE {times.flag_of(False)} END"
+        yield Step("update", column, value)
+    elif option in {"surrogate_key", "row_hash"}:
+        yield Step("add", column, type="STRING")
+        yield Step("update", column, _history_value(spec, option))
+    elif option in {"deleted", "inferred"}:
+        yield Step("add", column, type="BOOLEAN")
+        yield Step("update", column, "FALSE")
+    elif option == "sequence":  # NULL in stored rows, which is less than what any row has
+        yield Step("add", column, type=sequence_type(spec))
+    elif option == "action" and spec.deletes != "mark":
+        yield Step("add", column, type="STRING")
+        yield Step("action", column)
+
+
+def _history_value(spec: Spec, option: str) -> str:
+    if option == "surrogate_key":
+        times = Times(spec)
+        return hash_of([*((key.name, key.type) for key in keys_of(spec)), (times.start, times.type)])
+    return row_hash((sql.quote(name), spec.columns[name].type) for name in spec.tracked)
+
+
+def rewrite_ends(old: Spec, new: Spec) -> Iterator[Step]:
+    """Write stored ends with another gap or open end."""
+    stored, wanted = Times(old), Times(new)
+    end, is_open = stored.end, stored.is_open("")
+    if old.history.gap != new.history.gap:
+        yield Step("update", end, wanted.before(stored.after(end)), where=f"NOT ({is_open})")
+    if old.history.open_end != new.history.open_end:
+        if new.history.open_end is None:
+            yield Step("nullable", end)
+        value = "current_timestamp()" if wanted.by_run else wanted.open_end or "NULL"
+        yield Step("update", end, value, where=is_open)
+
+
+def retype_times(spec: Spec, was: str) -> Iterator[Step]:
+    """Change the type of the columns of starts and ends."""
+    for name in (spec.history.valid_from, spec.history.valid_to):
+        yield retype_column(name, was.upper(), Times(spec).type)
+
+
+def begin_history(spec: Spec) -> Iterator[Step]:
+    """Make the rows of a table without history its first versions, valid from now."""
+    times = Times(spec)
+    now = {"DATE": "current_date()", "BIGINT": "0"}.get(times.type, "current_timestamp()")
+    yield Step("add", times.start, type=times.type)
+    yield Step("update", times.start, now)
+    yield Step("add", times.end, type=times.type)
+    if times.open_end:
+        yield Step("update", times.end, times.open_end)
+    for option, name in spec.history_columns:
+        yield from add_history_column(spec, option, name)
