@@ -189,8 +189,12 @@ def _list_others(folder: Path, known: Collection[str], kept: re.Pattern[str] | N
 def _require_none(changed: int, given: Sequence[str], kind: str, foreign: int = 0) -> None:
     """Exit with status 1 if files differ or are foreign, and say what to do."""
     if foreign:
-        one = foreign == 1
-        what = "file or folder is of no spec; remove it" if one else "files or folders are of no spec; remove them"
+        one, owner = foreign == 1, "model" if kind == DBT else "spec"
+        what = (
+            f"file or folder belongs to no {owner}; remove it"
+            if one
+            else f"files or folders belong to no {owner}; remove them"
+        )
         echo(f"{foreign} {what}", err=True)
     if changed:
         what = "generated files differ" if changed > 1 else "generated file differs"
@@ -209,13 +213,20 @@ def _generate_macros(projects: Sequence[str], compiler: Compiler, out: str, chec
         raise UsageError("--diff: compares specs, not models of dbt; give --check")
     chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
     changed = 0
+    known: dict[Path, set[str]] = {}
     for project in projects:
         manifest = find_manifest(Path(project))
         folder = Path(out) if chosen else manifest.parent.parent / _MACROS
+        names = known.setdefault(folder, set())
         for model in read_models(manifest, read_text(manifest)):
+            names.add(f"{model.name}.sql")
             changed += _write_file(folder / f"{model.name}.sql", render_macro(model, compiler), check, folder)
     if check:
-        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT)
+        # A folder that was chosen may have macros of others.
+        foreign = [] if chosen else [path for folder in known for path in _list_others(folder, known[folder], _README)]
+        for path in sorted(foreign):
+            echo(f"{path}: no model of {shlex.join(projects)} makes it; remove it")
+        _require_none(changed, [*projects, *(["--out", out] if chosen else [])], DBT, len(foreign))
 
 
 # Schemes other than `file`, and the folders of Databricks that need none.

@@ -176,6 +176,11 @@ def test_generate_writes_and_checks_the_macros(capsys: pytest.CaptureFixture[str
     assert run(capsys, *given) == (0, f"wrote {file}\n", "")
     assert file.read_text() == written()
     assert run(capsys, *given, "--check") == run(capsys, *given) == (0, "", "")
+    stale = file.with_name("gone.sql")
+    stale.write_text("")
+    said = f"{stale}: no model of {tmp_path} makes it; remove it\n"
+    assert run(capsys, *given, "--check") == (1, said, "1 file or folder belongs to no model; remove it\n")
+    stale.unlink()
     other = tmp_path / "other"
     assert run(capsys, *given, "--out", other) == (0, f"wrote {other / 'customer.sql'}\n", "")
     assert run(capsys, *given, "--diff") == (2, "", "--diff: compares specs, not models of dbt; give --check\n")

@@ -820,7 +820,7 @@ def test_check_names_what_no_spec_makes(file: str, tree: Path, capsys: pytest.Ca
         assert run("generate", option, "specs") == 1
         said = capsys.readouterr()
         assert said.out == f"{named}: no spec of specs makes it; remove it, or give its spec too\n"
-        assert said.err == "1 file or folder is of no spec; remove it\n"
+        assert said.err == "1 file or folder belongs to no spec; remove it\n"
     in_folder = file.startswith("a.b/")
     assert run("generate", "--check", "specs/s.yml") == in_folder, "one spec says nothing about the rest"
 
