@@ -18,14 +18,14 @@ from scdgen.compile.compile import bind, bind_each
 from scdgen.engine.engine import BadValue
 from scdgen.engine.failures import translate, translate_check
 from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status, name_options
+from scdgen.facts.refusals import ADVICE, EXPECTATION
 from scdgen.files.errors import explained, find_files, find_mistake
 from scdgen.run.checks import require_passed
 from scdgen.run.results import CheckResult
 from scdgen.run.runner import Runner
 from scdgen.run.stream import build_micro_batch
 from tests.conftest import ROOT
-from tests.support.error_cases import Found, called, cases, expected
-from tests.tools import errors_doc
+from tests.support.error_cases import Found, called, cases, expected, groups
 
 CASES = cases(spark=False)
 ALL = [*CASES, *cases(spark=True)]
@@ -118,8 +118,19 @@ def test_no_line_is_long(
         assert all(len(quote) <= 80 for quote in re.findall(r"(?<!\w)'([^']*)'", line)), line
 
 
-def test_list_of_errors_is_current() -> None:
-    assert errors_doc.FILE.read_text(encoding="utf-8") == errors_doc.text(), "run python -m tests.tools.errors_doc"
+def test_page_of_errors_has_each_code() -> None:
+    page = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
+    codes = {f"SCDGEN_{rule.upper()}" for rule in ADVICE} | {f"SCDGEN_{EXPECTATION.upper()}…"}
+    assert set(re.findall(r"^\| `(SCDGEN_\w+…?)`", page, re.MULTILINE)) == codes
+
+
+def test_page_of_errors_has_messages_that_exist() -> None:
+    page = (ROOT / "docs/errors.md").read_text(encoding="utf-8")
+    table = page.split("## The system")[1].split("|---|---|\n")[1]
+    known = [line for group in groups().values() for case in group.cases for line in case.errors]
+    for message in (part for row in table.splitlines() for part in row.split("|")[1].split(";")):
+        shape = re.compile(".*".join(map(re.escape, message.strip().split("…"))))
+        assert any(shape.search(line) for line in known), message
 
 
 def test_debug_prints_the_traceback_first(
