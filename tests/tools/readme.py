@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
@@ -43,9 +44,18 @@ def filled(text: str) -> str:
     return text
 
 
+COMMON = 8  # options of so many commands are listed once
+
+
 def commands() -> str:
-    """Each command with its help and options, read from click."""
-    return "\n\n".join("\n".join(_command(name, command)) for name, command in cli.commands.items())
+    """Each command with its help and options, read from click; first the options that most of them have."""
+    rows = [(name, option, row) for name, command in cli.commands.items() for option, row in _options(name, command)]
+    times = Counter(row for _, _, row in rows)
+    common = {row: option for _, option, row in rows if times[row] >= COMMON}
+    parts = ["### Options of most commands\n", *_table(common)]
+    for name, command in cli.commands.items():
+        parts += ["", *_command(name, command, common)]
+    return "\n".join(parts)
 
 
 def metrics() -> str:
@@ -54,7 +64,7 @@ def metrics() -> str:
     return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
 
 
-def _command(name: str, command: click.Command) -> Iterator[str]:
+def _command(name: str, command: click.Command, common: Mapping[str, str]) -> Iterator[str]:
     context = click.Context(command, info_name=name)
     places = " ".join(param.make_metavar(context) for param in command.params if isinstance(param, click.Argument))
     yield f"### `scdgen {name}{f' {places}' if places else ''}`\n"
@@ -63,11 +73,23 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
     lines = [line.strip() for line in re.sub(r"^Examples?:", "", examples).splitlines()]
     shown = [re.sub(r" {3,}", "  # ", line) for line in lines if line.startswith("scdgen ")]
     yield "\n".join(["```sh", *shown, "```\n"])
-    yield "| option | default | meaning |"
-    yield "|---|---|---|"
+    rows = dict(_options(name, command))
+    own = [row for row in rows.values() if row not in common]
+    yield from _table(own) if own else ()
+    shared = [f"`{option}`" for option, row in rows.items() if row in common]
+    yield f"{chr(10) if own else ''}{'Also' if own else 'Options:'} {', '.join(shared)}."
+
+
+def _options(name: str, command: click.Command) -> Iterator[tuple[str, str]]:
+    """Yield the longest spelling of each option of a command, and its row of a table."""
+    context = click.Context(command, info_name=name)
     for option in command.params:
         if isinstance(option, click.Option) and not option.hidden:
-            yield f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
+            yield option.opts[-1], f"| `{_written(option, context)}` | {_default(option)} | {option.help or ''} |"
+
+
+def _table(rows: Iterable[str]) -> list[str]:
+    return ["| option | default | meaning |", "|---|---|---|", *rows]
 
 
 def _written(option: click.Option, context: click.Context) -> str:
