@@ -14,7 +14,7 @@ PAGES = {
     "CONTRIBUTING.md": 40,
     "docs/architecture.md": 25,
     "docs/decisions/0007-test-tiers.md": 3,
-    "docs/reliability.md": 40,
+    "tests/promises.md": 40,
 }
 
 
