@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -128,13 +128,6 @@ def _as_python(value: Any) -> Any:
     if isinstance(value, list):
         return [_as_python(part) for part in value]
     return value.toPython() if hasattr(value, "toPython") else value
-
-
-def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
-    """Rows that the MERGE reads per row of a full extract; ``None`` without counts of a plan, or without keys."""
-    pattern = pattern_of(spec)
-    keys = pattern.count_extract(planned) if planned else 0
-    return pattern.count_written(planned) / keys if spec.reads_snapshot and keys else None
 
 
 @contextmanager
