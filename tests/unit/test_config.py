@@ -176,7 +176,7 @@ def test_debug_of_a_variable_shows_the_error_in_full(capfd: pytest.CaptureFixtur
     [
         ("scdgen sho", ["plain,show"]),
         ("scdgen show --for", ["plain,--format"]),
-        ("scdgen show --format t", ["plain,table", "plain,timeline"]),
+        ("scdgen show --format t", ["plain,table"]),
         ("scdgen show t", ["file,t"]),
         ("scdgen run t.yml --source t", ["file,t"]),
     ],

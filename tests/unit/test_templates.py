@@ -22,7 +22,7 @@ import scdgen.patterns
 import scdgen.stored
 from scdgen import SpecError
 from scdgen.cli.diff import DiffPage
-from scdgen.cli.timeline_output import Page
+from scdgen.cli.timeline_page import Page
 from scdgen.compile import queries
 from scdgen.compile.render import environment
 from scdgen.facts.base import Facts, Head
