@@ -15,7 +15,7 @@ from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
 from scdgen.facts.base import Facts
-from scdgen.facts.counts import CHANGES, OLD, REFRESHED
+from scdgen.facts.counts import CHANGES, REFRESHED
 from scdgen.facts.guards import Guards
 from scdgen.facts.plan import VIEW
 from scdgen.model.spec import Spec
@@ -184,7 +184,6 @@ def _parse_limit(text: str, known: Sequence[str]) -> Limit:
     if found is None:
         raise UsageError(f"--fail-on {text}: {_HOW}")
     action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
-    action = next((word for word, old in OLD.items() if old == action and word in known), action)
     if action not in known:
         listed = ", ".join(known)
         raise UsageError(f"--fail-on {text}: no count '{action}'{nearest(action, known)} (one of {listed})")
