@@ -241,7 +241,7 @@ def check_headers(spec: Spec, inputs: Sequence[Input], options: Mapping[str, str
 
 
 def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """--format, as the argument ``as_json``: ``other``, or one JSON object per ``what``; --json is its older name."""
+    """--format, as the argument ``as_json``: ``other``, or one JSON object per ``what``; --json is short for it."""
     text = f"json: one JSON object per {what}."
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -249,17 +249,17 @@ def json_option(what: str, other: str = "text") -> Callable[[Callable[..., Any]]
         def call(kind: str, as_json: bool, **given: object) -> object:
             return command(as_json=as_json or kind == "json", **given)
 
-        older = click.option("--json", "as_json", is_flag=True, hidden=True)
+        short = click.option("--json", "as_json", is_flag=True, hidden=True)
         kinds = click.Choice([other, "json"])
-        return click.option("--format", "kind", type=kinds, default=other, show_default=True, help=text)(older(call))
+        return click.option("--format", "kind", type=kinds, default=other, show_default=True, help=text)(short(call))
 
     return add
 
 
-def limit_option(default: int, text: str, least: int = 0, *older: str) -> Callable[[F], F]:
-    """--limit, a maximum number of rows, and its ``older`` names."""
+def limit_option(default: int, text: str, least: int = 0) -> Callable[[F], F]:
+    """--limit, a maximum number of rows."""
     number = click.IntRange(min=least)
-    return click.option("--limit", *older, type=number, default=default, show_default=True, metavar="N", help=text)
+    return click.option("--limit", type=number, default=default, show_default=True, metavar="N", help=text)
 
 
 def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:

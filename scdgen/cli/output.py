@@ -90,17 +90,6 @@ def code(text: str) -> str:
     return f"{fence}{space}{line}{space}{fence}"
 
 
-def truncate(text: str, width: int, dots: str = "…") -> str:
-    """Truncate a text that is wider than ``width`` cells of a terminal.
-
-    >>> truncate("abcdef", 5), truncate("abcde", 5)
-    ('abcd…', 'abcde')
-    """
-    from rich.cells import cell_len, set_cell_size
-
-    return text if cell_len(text) <= width else set_cell_size(text, max(width - len(dots), 0)).rstrip() + dots
-
-
 def format_json(value: object) -> str:
     """Format a value as JSON on one line; times and decimals as text."""
     return escape_json(json.dumps(value, default=format_value, ensure_ascii=False))
@@ -164,7 +153,7 @@ def format_table(
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(line.rstrip() for line in lines)
-    return render_for_terminal(_draw_table(columns, rows, styles or {}, whole))
+    return _render_for_terminal(_draw_table(columns, rows, styles or {}, whole))
 
 
 def _draw_table(
@@ -203,11 +192,11 @@ def _draw_table(
     return drawn
 
 
-def render_for_terminal(drawn: RenderableType, wrap: bool = True) -> str:
+def _render_for_terminal(drawn: RenderableType) -> str:
     """Render with rich, in the colors that this terminal supports; without colors if NO_COLOR is set."""
     console = _open_console()
     with console.capture() as captured:
-        console.print(drawn, soft_wrap=not wrap)
+        console.print(drawn)
     return captured.get().rstrip("\n")
 
 

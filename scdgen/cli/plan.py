@@ -27,7 +27,7 @@ from scdgen.cli.options import (
     values_option,
 )
 from scdgen.errors import UsageError, hides_values
-from scdgen.facts.counts import OLD, describe_deleted, describe_newer
+from scdgen.facts.counts import describe_deleted, describe_newer
 from scdgen.model.spec import choose_feeds
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @feed_option
 @csv_options
 @json_option("table")
-@limit_option(5, "Rows to show per kind of change.", 0, "--sample", "sample")
+@limit_option(5, "Rows to show per kind of change.")
 @values_option
 @click.option(
     "--fail-on",
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 )
 def plan(
     specs: tuple[str, ...], source: str | None, feed: str | None, source_option: tuple[str, ...],
-    param: tuple[str, ...], engine: EngineOptions, as_json: bool, sample: int, fail_on: tuple[str, ...], debug: bool,
+    param: tuple[str, ...], engine: EngineOptions, as_json: bool, limit: int, fail_on: tuple[str, ...], debug: bool,
 ) -> None:  # fmt: skip
     """Show what a run would do: counts, and some rows of each, old and new side by side. Writes nothing.
 
@@ -63,7 +63,7 @@ def plan(
     from scdgen.run.plan import parse_limits
 
     loaded = choose_feeds(load_specs(specs), feed)
-    limits = parse_limits(fail_on, loaded)
+    conditions = parse_limits(fail_on, loaded)
     first, *more = bind_inputs(loaded, source, param)
     if more:
         raise UsageError(
@@ -80,9 +80,9 @@ def plan(
                 output.progress(f"planning {spec.target}"),
                 open_source(runner, spec, first.source, values, options) as given,
             ):
-                planned = runner.plan_counted(spec, given, values, 0 if hides_values() else sample)
+                planned = runner.plan_counted(spec, given, values, 0 if hides_values() else limit)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
-            failures += [breach for limit in limits if (breach := limit.describe_breach(planned)) is not None]
+            failures += [breach for one in conditions if (breach := one.describe_breach(planned)) is not None]
     for failure in failures:
         output.echo(failure, err=True)
     if failures:
@@ -145,25 +145,14 @@ def as_object(plan: PlanResult) -> dict[str, Any]:
         "skipped": plan.skipped,
         **({"rejected": dict(plan.rejected)} if plan.rejected else {}),
         **({"newer_snapshot": plan.newer_snapshot} if plan.newer_snapshot else {}),
-        "counts": _old_counts(plan),
-        "closed_keys": plan.closed_keys,
-        "closed_share": plan.share(plan.closed_keys),
         "sample": [
             {
-                "change": row.action, "action": OLD.get(row.action, row.action), "late": row.late,
-                "deletes": row.deletes, "key": row.key,
+                "change": row.action, "late": row.late, "deletes": row.deletes, "key": row.key,
                 "old": row.old, "new": row.new, "changed": list(row.changed),
             }
             for row in plan.sample
         ],
     }  # fmt: skip
-
-
-def _old_counts(plan: PlanResult) -> dict[str, int]:
-    """The counts by the names that they had before; with history, only those of keys that were counted then."""
-    keys = {word: number for word, number in plan.counts.keys.items() if word in {"deleted", "unchanged"}}
-    counts = {**plan.counts.versions, **(keys if plan.counts.versions else plan.counts.keys)}
-    return {OLD.get(word, word): number for word, number in counts.items()}
 
 
 COMMANDS = (plan,)

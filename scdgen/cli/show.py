@@ -1,8 +1,7 @@
-"""``scdgen show``: shows the versions of a table as rows, as a timeline, or as an HTML page."""
+"""``scdgen show``: shows the versions of a table as rows, or as timelines on an HTML page."""
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from scdgen.model.spec import Spec
     from scdgen.run.versions import VersionFilter, VersionRows
 
-# The width of a timeline in a file or a pipe.
-_WIDTH = 100
-
 
 @click.command()
 @specs_argument
@@ -41,14 +37,14 @@ _WIDTH = 100
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(["table", "timeline", "csv", "json"]),
-    help="Rows as a table, CSV or JSON lines; or a timeline per key.  [default: table]",
+    type=click.Choice(["table", "csv", "json"]),
+    help="Rows as a table, CSV or JSON lines.  [default: table]",
 )
 @click.option(
     "--html",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write timelines to an HTML page instead of printing rows.",
+    help="Write a timeline per key to an HTML page instead of printing rows.",
 )
 @limit_option(1000, "Maximum number of rows; 0 for all.")
 def show(
@@ -59,7 +55,6 @@ def show(
 
     \b
     Examples:  scdgen show specs/customer.yml --key id=1
-               scdgen show specs/customer.yml --key id=1 --format timeline
                scdgen show specs/customer.yml --as-of 2024-05-01 --format csv
                scdgen show specs/customer.yml --html customer.html
     """
@@ -68,22 +63,20 @@ def show(
 
     loaded = load_specs(specs)
     kind = choose_kind(loaded, kind, html)
-    drawn = kind in {"timeline", "html"}
+    drawn = kind == "html"
     for spec in loaded if drawn else ():
-        require_history(spec, "--html" if html else "--format timeline")
+        require_history(spec)
     # A timeline shows deletes too; a list of rows does not.
     wanted = VersionFilter(parse_keys(key), as_of, current, deleted=drawn and as_of is None and not current)
     for spec in loaded:
         engine.compiler.render_query(wanted.query(spec))  # refuses unknown keys and times before Spark starts
     with open_tables(loaded, engine) as read:
-        for place, spec in enumerate(loaded):
+        for spec in loaded:
             found = read(spec, partial(read_versions, spec=spec, wanted=wanted, limit=limit))
             if found.as_of is not None:
                 output.echo(f"{spec.target}: as of {found.as_of}", err=True)
-            if kind == "html":
+            if drawn:
                 _write_timelines(Path(str(html)), spec, wanted, found, engine.compiler)
-            elif kind == "timeline":
-                click.echo(("\n" if place else "") + _render_timeline(spec, wanted, found))
             elif text := output.format_rows(kind, found.columns, found.tuples, key_and_times(spec)):
                 click.echo(text)
             if found.following is not None:
@@ -119,22 +112,9 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
     return keys
 
 
-def _render_timeline(spec: Spec, wanted: VersionFilter, found: VersionRows) -> str:
-    """Render the chart in the width and encoding of stdout."""
-    from rich.console import Console
-
-    from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_output import choose_glyphs, draw_timeline
-
-    encoding, is_terminal = sys.stdout.encoding, sys.stdout.isatty()
-    width = Console().width if is_terminal else _WIDTH
-    text = draw_timeline(build_timeline(spec, wanted, found), width, choose_glyphs(encoding))
-    return output.render_for_terminal(text, wrap=False) if is_terminal else text.plain
-
-
 def _write_timelines(file: Path, spec: Spec, wanted: VersionFilter, found: VersionRows, compiler: Compiler) -> None:
     from scdgen.cli.timeline import build_timeline
-    from scdgen.cli.timeline_output import render_page
+    from scdgen.cli.timeline_page import render_page
 
     timeline = build_timeline(spec, wanted, found)
     write_page(file, render_page(timeline, spec.description, compiler))

@@ -109,11 +109,11 @@ class Timeline:
         return f"{_format_count(len(self.lanes), 'key')}, {_format_count(versions, 'version')}"
 
 
-def require_history(spec: Spec, option: str) -> None:
+def require_history(spec: Spec) -> None:
     """Raise :class:`UsageError` if the table does not keep history."""
     if not spec.keeps_history:
         raise UsageError(
-            f"{option}: {spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json"
+            f"--html: {spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json"
         )
 
 

@@ -60,15 +60,6 @@ class Compiled:
     counts: str | None
     compiler: Compiler
 
-    @property
-    def can_hint(self) -> bool:
-        """Whether :meth:`hinted_merge` differs from the MERGE of the file."""
-        return pattern_of(self.spec).hints_broadcast
-
-    def hinted_merge(self) -> str:
-        """Render the MERGE with the hint for a small batch, and the statements before it."""
-        return self.compiler.render(pattern_of(self.spec).merge(self.spec, broadcasts=True))
-
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
         spec = with_target(self.spec, name)

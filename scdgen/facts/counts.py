@@ -17,12 +17,6 @@ VERSIONS = ("opened", "closed", "corrected", "folded")
 ROW_CHANGES = ("new", "changed", "deleted")  # of a table that remembers no deleted keys
 REFRESHED = "refreshed"  # versions of which only the end was set to the time of the run
 
-# Names that --json and --fail-on also take, for one release.
-OLD = {
-    "opened": "open", "closed": "close", "corrected": "correct", "folded": "fold", REFRESHED: "refresh",
-    "new": "insert", "changed": "update", "deleted": "delete",
-}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Counts:

@@ -49,16 +49,13 @@ class Pattern(PatternRules, ABC):
             {action: number for action, number in listed.items() if action in of_versions},
         )
 
-    hints_broadcast: ClassVar[bool] = False
-    """Whether a hint makes the MERGE of a small batch faster."""
-
     @abstractmethod
     def columns(self, spec: Spec) -> tuple[Target, ...]:
         """Return every column of the target, in the table's order."""
 
     @abstractmethod
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Facts:
-        """Return the facts of merge.sql; ``broadcasts`` adds the hint for a small batch, if the pattern has one."""
+    def merge(self, spec: Spec) -> Facts:
+        """Return the facts of merge.sql."""
 
     @abstractmethod
     def plan(self, spec: Spec) -> PlanFacts:
@@ -97,16 +94,7 @@ class Pattern(PatternRules, ABC):
         convert.
         """
         compared = all(column.track and column.merge == "last" for column in spec.columns.values())
-        return compared and self.count_written(planned) == 0
-
-    def count_extract(self, planned: Mapping[str, int]) -> int:
-        """Count the keys of a full extract, from the counts of a plan."""
-        gone = {self.closing_action, self.deleting_action}
-        return planned.get("unchanged", 0) + sum(planned.get(a, 0) for a in self.written_actions if a not in gone)
-
-    def count_written(self, planned: Mapping[str, int]) -> int:
-        """Count the rows of the MERGE's source, from the counts of a plan."""
-        return sum(planned[action] for action in self.written_actions)
+        return compared and not any(planned[action] for action in self.written_actions)
 
 
 def pattern_of(spec: Spec) -> Pattern:

@@ -80,7 +80,7 @@ class Scd0(Pattern):
         """Return the columns of the spec."""
         return Target.of(spec)
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Scd0Merge:
+    def merge(self, spec: Spec) -> Scd0Merge:
         """Return a MERGE that inserts keys that the table does not have."""
         return _merge(spec)
 

@@ -231,7 +231,7 @@ class Scd1(Pattern):
         ]
         return (*Target.of(spec), *added)
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Scd1Merge:
+    def merge(self, spec: Spec) -> Scd1Merge:
         """Return a MERGE of one row per key."""
         return _merge(spec)
 

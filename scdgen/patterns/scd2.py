@@ -45,8 +45,7 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     """merge.sql of scd2.
 
     ``staging`` are the facts of its steps, which end in the step "staged". ``on`` identifies a version,
-    ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets. ``broadcasts``:
-    with a hint that the batch is small.
+    ``updated`` are the columns that an update sets, ``closed`` those that closing a version sets.
     """
 
     head: Head
@@ -58,7 +57,6 @@ class Scd2Merge(Facts, template="scd2/merge.sql.j2"):
     columns: tuple[str, ...]
     updated: tuple[str, ...]
     closed: tuple[str, ...]
-    broadcasts: bool = False
 
     @property
     def deletes(self) -> str:
@@ -116,7 +114,6 @@ class Scd2(Pattern):
     feeds = ("changes", "snapshot", "versions")
     without = MappingProxyType({Need.ONE_ROW: ""})
     deletes = ("close", "mark", "ignore")
-    hints_broadcast = True
     written_actions = VERSIONS
     closing_action = "closed"
     check_names = tuple(check.name for check in (*VERSION_CHECKS, KEY_NOT_NULL))
@@ -180,9 +177,9 @@ class Scd2(Pattern):
         """Return the history columns."""
         return _history(spec)
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> Scd2Merge:
+    def merge(self, spec: Spec) -> Scd2Merge:
         """Return a MERGE of the versions to write."""
-        return replace(_merge(spec), broadcasts=broadcasts)
+        return _merge(spec)
 
     def counts(self, spec: Spec) -> Scd2Counts | None:
         """Return the counts of a run.
@@ -282,10 +279,6 @@ class Scd2(Pattern):
     def conflicting(self, spec: Spec) -> tuple[str, ...]:
         """Return the columns that are not keys; of a snapshot also the time of the row."""
         return _merge(spec).staging.content
-
-    def count_extract(self, planned: Mapping[str, int]) -> int:
-        """Count the keys that open a version and those that are unchanged; few are corrected."""
-        return planned.get("unchanged", 0) + planned.get("opened", 0)
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """Never with ``open_end: last_run``, where every run writes to every open version."""

@@ -53,9 +53,7 @@ COLUMNS = (
     ("refreshed", "BIGINT", "Open versions whose end alone was set to the time of the run (`open_end: last_run`)"),
     ("keys", _struct(KEYS), "What happened to keys, by the plan before the run; NULL if no plan was made"),
     ("versions", _struct(VERSIONS), "What happened to versions, by the plan; NULL for a table without history"),
-    ("closed", "BIGINT", "The same as `versions.closed`; will be removed in the next release"),
     ("late", "BIGINT", "Versions written or removed before the newest one stored for their key, by the plan"),
-    ("unchanged", "BIGINT", "The same as `keys.unchanged`; will be removed in the next release"),
     ("retries", "INT", "How often the run started over after a conflict with another writer or growth of its source"),
     ("created", "BOOLEAN", "Whether the run created the table"),
     ("version", "BIGINT", "The Delta version that it wrote; NULL if it wrote none"),
@@ -94,13 +92,12 @@ class RunRecord:
         if done is not None:
             taken = ("rows_in", "skipped", "inserted", "updated", "deleted", "refreshed", "retries", "created")
             known |= {name: getattr(done, name) for name in taken}
-            known |= {name: self.planned.get(name) for name in ("late", "unchanged")}
+            known["late"] = self.planned.get("late")
             if self.planned:
                 counts = pattern_of(self.spec).split_counts(self.spec, self.planned)
                 known["keys"] = {word: counts.keys.get(word) for word in KEYS}
                 known["versions"] = {word: counts.versions[word] for word in VERSIONS} if counts.versions else None
             known["rejected"] = json.dumps(dict(done.rejected)) if done.rejected else None
-            known["closed"] = self.planned.get(pattern_of(self.spec).closing_action or "")
             commit = done.commit
             known["version"] = commit.version if commit else None
             known["files_added"] = commit.files_added if commit else 0

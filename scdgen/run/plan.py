@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +15,7 @@ from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
 from scdgen.engine.engine import Engine
 from scdgen.errors import UsageError, nearest
 from scdgen.facts.base import Facts
-from scdgen.facts.counts import CHANGES, OLD, REFRESHED
+from scdgen.facts.counts import CHANGES, REFRESHED
 from scdgen.facts.guards import Guards
 from scdgen.facts.plan import VIEW
 from scdgen.model.spec import Spec
@@ -130,13 +130,6 @@ def _as_python(value: Any) -> Any:
     return value.toPython() if hasattr(value, "toPython") else value
 
 
-def written_share(spec: Spec, planned: Mapping[str, int]) -> float | None:
-    """Rows that the MERGE reads per row of a full extract; ``None`` without counts of a plan, or without keys."""
-    pattern = pattern_of(spec)
-    keys = pattern.count_extract(planned) if planned else 0
-    return pattern.count_written(planned) / keys if spec.reads_snapshot and keys else None
-
-
 @contextmanager
 def open_plan(engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = ()) -> Iterator[PlanView]:
     """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`."""
@@ -191,7 +184,6 @@ def _parse_limit(text: str, known: Sequence[str]) -> Limit:
     if found is None:
         raise UsageError(f"--fail-on {text}: {_HOW}")
     action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
-    action = next((word for word, old in OLD.items() if old == action and word in known), action)
     if action not in known:
         listed = ", ".join(known)
         raise UsageError(f"--fail-on {text}: no count '{action}'{nearest(action, known)} (one of {listed})")

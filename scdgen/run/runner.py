@@ -1,7 +1,7 @@
 """Runs the statements of a spec on a SparkSession, including Spark Connect and Databricks Connect.
 
 This layer is thin: it runs the text that ``scdgen generate`` writes, with the name of the source and the values of the
-params filled in, and with a broadcast hint if the batch is small.
+params filled in.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, U
 from scdgen.run.diff import DiffFilter, read_diff
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.openlineage import OpenLineage, Reported, report_run
-from scdgen.run.plan import PlanView, open_plan, written_share
+from scdgen.run.plan import PlanView, open_plan
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
-from scdgen.run.source import Prepared, is_small_merge, prepare
+from scdgen.run.source import Prepared, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
 from scdgen.run.table import TargetTable, find_additions, table_zone
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table
-from scdgen.sql.tokens import split_statements
 from scdgen.sql.zones import UTC_NAMES
 
 if TYPE_CHECKING:
@@ -259,8 +258,6 @@ class Runner:
     def _merge(self, job: _Job, merge: str, noted: str) -> dict[str, Any]:
         """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
         spec, compiled = job.spec, job.prepared.compiled
-        if is_small_merge(self.spark, compiled, written_share(spec, job.record.planned)):
-            merge = split_statements(compiled.hinted_merge())[-1]
         with job.around_merge(), self._note_taken(spec, compiled, noted):
             rows = self.spark.sql(merge).collect()
         return rows[0].asDict() if rows else {}

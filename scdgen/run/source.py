@@ -1,4 +1,4 @@
-"""Prepares the source of a run: compiles its SQL once, computes its query once, and estimates its size.
+"""Prepares the source of a run: compiles its SQL once, and computes its query once.
 
 The statements of a run read the source three times, as do those of a plan. Computing a query once saves time, and is
 needed if it returns different rows the second time, because of a clock or because its tables grow: the variables of the
@@ -16,29 +16,22 @@ from typing import TYPE_CHECKING
 
 from scdgen import sql
 from scdgen.compile.compile import Compiled, bind, compile_spec
-from scdgen.compile.queries import source_rows
 from scdgen.engine.engine import Engine
-from scdgen.engine.session import refuses, strict
+from scdgen.engine.session import strict
 from scdgen.facts import variables
 from scdgen.model import graph
 from scdgen.model.spec import Spec
 from scdgen.run.table import table_zone
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _numbers = itertools.count(1)
 
-# Bytes of a source: a tenth of what Spark broadcasts by default, because a change may write several versions of a key.
-SMALL = 1 << 20
-
-_SIZE = re.compile(r"\bStatistics\(sizeInBytes=([\d.E+]+) (\w+)")
 # Serverless compute, Spark Connect before 4.0 (client and server), clusters that restrict calls from Python.
 _KEEPS_NO_ROWS = re.compile(
     r"\[(?:NOT_SUPPORTED_WITH_SERVERLESS|NOT_IMPLEMENTED)\b|COMMANDTYPE_NOT_SET|Py4JSecurityException"
 )
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 
 
 @dataclass(frozen=True)
@@ -115,49 +108,3 @@ def keeps_no_rows(error: Exception) -> bool:
 
 def _reads_own_target(spec: Spec) -> bool:
     return any(read.writer is spec and not read.feed for read in graph.steps([spec])[0].reads)
-
-
-def is_small_merge(spark: SparkSession, compiled: Compiled, share: float | None = None) -> bool:
-    """Whether the MERGE has so few rows that Spark should broadcast them; requires the variables of the MERGE.
-
-    Spark assumes that the CTEs of the MERGE return as many rows as the target that they read, and so it sorts and
-    shuffles the target in each join of the MERGE. It does know the size of the source. The generated files have no
-    hint, because it would send the first load of a large table to every executor.
-
-    ``share`` is the number of rows that a snapshot merges per row of its source, as counted by a plan; without it a
-    snapshot is not small, because its size does not show how many rows differ.
-    """
-    share = share if compiled.spec.reads_snapshot else 1.0
-    if not compiled.can_hint or share is None:
-        return False
-    return is_small(spark, compiled.compiler.render_query(source_rows(compiled.spec)), share)
-
-
-def is_small(spark: SparkSession, query: str, share: float = 1.0) -> bool:
-    """Whether Spark estimates that share of a query at ``SMALL`` bytes or less; false if broadcasts are disabled."""
-    if not _broadcasts(spark):
-        return False
-    return share * parse_estimate(spark.sql(f"EXPLAIN COST {query}").collect()[0][0]) <= SMALL
-
-
-def parse_estimate(explained: str) -> float:
-    """Parse the size of the query in the output of EXPLAIN COST; infinite if it has none.
-
-    >>> parse_estimate("Project [id#1], Statistics(sizeInBytes=1536.0 KiB, rowCount=1.2E+5)")
-    1572864.0
-    >>> parse_estimate("Error occurred during query planning:")
-    inf
-    """
-    found = _SIZE.search(explained)
-    if found is None or found[2] not in _UNITS:
-        return float("inf")
-    return float(found[1]) * float(1024 ** _UNITS.index(found[2]))
-
-
-def _broadcasts(spark: SparkSession) -> bool:
-    try:
-        return not str(spark.conf.get(_THRESHOLD)).startswith("-")
-    except Exception as error:
-        if not refuses(error):
-            raise
-        return True

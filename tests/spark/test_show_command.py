@@ -12,6 +12,7 @@ import pytest
 
 from scdgen import Runner, load_spec, load_spec_text
 from tests.conftest import ROOT, Called
+from tests.support.html_pages import data_of
 
 SPEC = """target: show.full
 description: Full
@@ -88,14 +89,13 @@ def test_values_of_every_type_are_shown(spark: Any, call: Called, elsewhere: Non
         ' ""by_day"": {""2024-01-02"": 3}}",2024-01-01 00:00:00,2024-02-01 12:29:59.999,false,false',
         '9007199254740993,"",,NaN,,,,2024-02-01 12:30:00,2024-02-29 23:59:59.999,false,false',
     ]
-    out = call("show", "full.yml", "--format", "timeline")[1]
-    assert out.splitlines()[0] == "show.full: 1 key, 3 versions"
-    assert [line[:50].rstrip() for line in out.splitlines() if line[2:3].isdigit()] == [
-        "  1  2024-01-01          → 2024-02-01 12:29:59.999",
-        "  2  2024-02-01 12:30:00 → 2024-02-29 23:59:59.999",
-        "  3  2024-03-01          → open",
+    assert call("show", "full.yml", "--html", "a.html")[1] == "wrote a.html: show.full, 1 key, 3 versions\n"
+    (lane,) = data_of(Path("a.html").read_text())["lanes"]
+    assert [(version["begins"], version["ends"], version["flags"]) for version in lane["versions"]] == [
+        ("2024-01-01", "2024-02-01 12:29:59.999", []),
+        ("2024-02-01 12:30:00", "2024-02-29 23:59:59.999", []),
+        ("2024-03-01", "", ["deleted"]),
     ]
-    assert out.splitlines()[-1].endswith("  deleted"), "the version that a delete opens"
 
 
 @pytest.mark.long
@@ -117,15 +117,15 @@ def test_timeline_has_no_gap_between_versions(spark: Any, call: Called, history:
     params = {"last_run": "2024-05-01"} if "last_run" in history else {}
     for _ in range(2):
         Runner(spark).run(load_spec("ends.yml"), source=source, params=params)
-    _, out, err = call("show", "ends.yml", "--format", "timeline")
-    assert err == ""
-    lane = next(line for line in out.splitlines() if line.startswith("id=1  "))
-    assert lane.startswith("id=1  ├1──") and "─┼2─" in lane and lane.endswith("▶"), "no gap, and open"
-    assert "→ open" in out and "deleted" not in out
+    assert call("show", "ends.yml", "--html", "a.html")[2] == ""
+    (lane,) = data_of(Path("a.html").read_text())["lanes"]
+    first, second = lane["versions"]
+    assert (first["until"], second["until"]) == (second["start"], None), "no gap, and open"
+    assert first["flags"] == second["flags"] == []
 
 
 @pytest.mark.long
-def test_timeline_is_that_in_the_readme(spark: Any, call: Called) -> None:
+def test_rows_are_those_of_the_page(spark: Any, call: Called) -> None:
     spec, path = load_spec(ROOT / "specs" / "customer_cdc.yml"), str(ROOT / "specs" / "customer_cdc.yml")
     spark.sql("DROP TABLE IF EXISTS crm.customer_cdc")
     rows = [
@@ -139,9 +139,9 @@ def test_timeline_is_that_in_the_readme(spark: Any, call: Called) -> None:
     columns = "company string, customer_no string, name string, city string, changed_at string, lsn int, op string"
     for _ in range(2):
         Runner(spark).run(spec, source=spark.createDataFrame(rows, columns))
-    status, out, err = call("show", path, "--format", "timeline")
+    status, out, err = call("show", path)
     assert (status, err) == (0, "")
-    assert f"$ scdgen show specs/customer_cdc.yml --format timeline\n{out}" == (ROOT / "docs/timeline.txt").read_text()
+    assert f"$ scdgen show specs/customer_cdc.yml\n{out}" == (ROOT / "docs/show.txt").read_text()
 
     status, out, err = call("show", path, "--html", "pages/customers.html", "--limit", "4")
     assert (status, out) == (0, "wrote pages/customers.html: crm.customer_cdc, 2 keys, 4 versions\n")
@@ -151,8 +151,9 @@ def test_timeline_is_that_in_the_readme(spark: Any, call: Called) -> None:
 
     one = ("--key", "company=DE", "--key", "customer_no=0008")
     assert call("show", path, *one, "--as-of", "2024-03-10", "--format", "json") == (0, "", ""), "no empty line"
-    _, out, _ = call("show", path, *one, "--as-of", "2024-02-01", "--format", "timeline")
-    assert "deleted" not in out, "that the version after it is not asked for is not a delete"
+    call("show", path, *one, "--as-of", "2024-02-01", "--html", "a.html")
+    (lane,) = data_of(Path("a.html").read_text())["lanes"]
+    assert lane["versions"][0]["flags"] == [], "that the version after it is not asked for is not a delete"
     _, out, _ = call("show", path, *one, "--current")
     assert out.splitlines()[2] == "DE       0008         Bob   Jena  2024-04-15 00:00:00  NULL      true        I"
     spark.sql("DROP TABLE crm.customer_cdc")
@@ -218,6 +219,5 @@ def test_wrong_usage_is_one_line(spark: Any, call: Called, args: list[str], says
 
 
 def test_scd1_has_no_timeline(call: Called) -> None:
-    for option in (("--format", "timeline"), ("--html", "a.html")):
-        status, _, err = call("show", str(ROOT / "specs" / "product_price.yml"), *option)
-        assert status == 2 and err.endswith("is scd1, which keeps no history; use --format table, csv or json\n")
+    status, _, err = call("show", str(ROOT / "specs" / "product_price.yml"), "--html", "a.html")
+    assert status == 2 and err.endswith("is scd1, which keeps no history; use --format table, csv or json\n")

@@ -56,7 +56,6 @@ ENGINE = (
     "test_script.py::test_column_does_not_hide_the_param",
     "test_show_command.py::test_as_of_a_word_prints_its_time[yesterday-1]",
     "test_skipping.py::test_changes_skip_files_closed_before_the_batch[timestamp-]",
-    "test_small_batch.py::test_size_of_a_query",
     "test_source_files.py::test_bad_value_stops_the_run",
     "test_source_files.py::test_csv_values_are_cast",
     "test_source_files.py::test_parquet_of_nanoseconds_and_of_several_types",

@@ -47,7 +47,7 @@ def airports() -> Iterator[Command]:
     yield Command("Merge them, one after the other", f"{BIN}/scdgen run {spec} {source} {tables}")
     why = "Check the table. The spec compares rounded positions: 33,892 versions instead of 70,722"
     yield Command(why, f"{BIN}/scdgen check {spec} {tables}")
-    yield Command("The history of one airport", f"{BIN}/scdgen show {spec} {tables} --key icao=UKBB --format timeline")
+    yield Command("The history of one airport", f"{BIN}/scdgen show {spec} {tables} --key icao=UKBB")
 
 
 AIRPORTS_NEXT = Command(
@@ -69,7 +69,7 @@ def visitor() -> Iterator[Command]:
         file = f".build/visitor/all/views-{number:04}.json"
         yield Command(f"File {number} of {STEPS} arrives", f"mv {file} .build/visitor/in/")
         yield Command("Merge what is new", f"{BIN}/scdgen {stream}")
-        show = f"show {spec} {tables} --key visitor_cookie_id={cookie} --format timeline"
+        show = f"show {spec} {tables} --key visitor_cookie_id={cookie}"
         yield Command("The users of one cookie", f"{BIN}/scdgen {show}")
     yield Command("Check the table", f"{BIN}/scdgen check {spec} {tables}")
 
@@ -109,8 +109,8 @@ def sales() -> Iterator[Command]:
     )
     yield Command("Check the tables", f"{BIN}/scdgen check {specs} --warehouse {tables}")
     show = f"show {dimension} --warehouse {tables} --key customer_id={choose_customer(shop.sales(SEED))}"
-    why = "A customer who moved and changed the segment: both histories in one"
-    yield Command(why, f"{BIN}/scdgen {show} --format timeline")
+    why = "A customer who moved and changed the segment: both histories in one, on a page to open in a browser"
+    yield Command(why, f"{BIN}/scdgen {show} --html {tables}/customer.html")
     files = "generated/retail.dim_customer/lookups.sql specs/sales/revenue.sql"
     yield Command("Create the views of the orders, and report", f"{BIN}/python tests/tools/query.py {tables} {files}")
 

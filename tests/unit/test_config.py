@@ -129,8 +129,7 @@ def test_commands_with_a_result_share_format_and_limit() -> None:
         assert "--limit" in options[name], name
 
 
-def test_older_names_of_options_still_work() -> None:
-    assert parsed("plan", "t.yml", "--sample", "3")["sample"] == 3
+def test_json_is_short_for_its_format() -> None:
     assert parsed("history", "t.yml", "--json")["as_json"] is True
     assert parsed("history", "t.yml", "--format", "json")["kind"] == "json"
 
@@ -176,7 +175,7 @@ def test_debug_of_a_variable_shows_the_error_in_full(capfd: pytest.CaptureFixtur
     [
         ("scdgen sho", ["plain,show"]),
         ("scdgen show --for", ["plain,--format"]),
-        ("scdgen show --format t", ["plain,table", "plain,timeline"]),
+        ("scdgen show --format t", ["plain,table"]),
         ("scdgen show t", ["file,t"]),
         ("scdgen run t.yml --source t", ["file,t"]),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from scdgen import DataError, Spec, load_spec_text
 from scdgen.cases.play import STORED
-from scdgen.cli import diff, timeline_output
+from scdgen.cli import diff, timeline_page
 from scdgen.cli.generate import render_files
 from scdgen.compile.compile import compile_spec
 from scdgen.compile.macro import Model, render_macro
@@ -116,7 +116,7 @@ def of_macro(compiler: Compiler) -> Iterator[str]:
 
 
 def of_show_page(compiler: Compiler) -> Iterator[str]:
-    yield timeline_output.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), None, compiler)
+    yield timeline_page.render_page(made([row(1, "Ann", "Oslo", "2024-01-01", None)]), None, compiler)
 
 
 def of_diff_page(compiler: Compiler) -> Iterator[str]:

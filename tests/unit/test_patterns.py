@@ -52,7 +52,7 @@ class Firsts(Scd0):
     deletes = ("ignore", "close")
     check_names = (*Scd0.check_names, "name_given")
 
-    def merge(self, spec: Spec, broadcasts: bool = False) -> FirstsMerge:
+    def merge(self, spec: Spec) -> FirstsMerge:
         return FirstsMerge.like(super().merge(spec))
 
     def checks(self, spec: Spec) -> Checks:

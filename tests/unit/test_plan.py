@@ -119,7 +119,6 @@ def test_text_with_actions_of_a_custom_pattern() -> None:
     assert Limit("end>=10%", "end", ">=", Decimal(10), percent=True).describe_breach(plan) == (
         "crm.t: the plan fails on end>=10%: 4 end against 40 current keys, 10.0%"
     )
-    assert Ledger().count_extract(counted) == 3
 
 
 def test_json_output() -> None:
@@ -127,12 +126,9 @@ def test_json_output() -> None:
     assert {name: value for name, value in read.items() if name != "sample"} == {
         "target": "crm.t", "keys": PLAN.counts.keys, "versions": PLAN.counts.versions, "late": 1, "current_keys": 40,
         "deleted_share": 0.05, "max_deleted": None, "skipped": 0,
-        # The names of before, for one release.
-        "counts": {"open": 7, "close": 5, "correct": 0, "fold": 1, "delete": 2, "unchanged": 3},
-        "closed_keys": 4, "closed_share": 0.1,
     }  # fmt: skip
     assert read["sample"][0] == {
-        "change": "closed", "action": "close", "late": False, "deletes": True, "key": {"id": 1},
+        "change": "closed", "late": False, "deletes": True, "key": {"id": 1},
         "old": {**OLD, "valid_from": str(MAY)}, "new": {**NEW, "valid_from": str(MAY), "valid_to": str(JUNE)},
         "changed": ["valid_to", "is_current"],
     }  # fmt: skip
@@ -161,9 +157,6 @@ def test_nan_is_not_a_change() -> None:
         ("late>0", "1 late"),
         ("new>3", "4 new"),
         ("returned=1", "1 returned"),
-        # The names of before, for one release.
-        ("close>4", "5 closed"),
-        ("delete>4.9%", "2 deleted against 40 current keys, 5.0%"),
         ("closed>4", "5 closed"),
         # Closed versions of current keys: one of the five is a tombstone.
         ("closed>=10%", "4 closed against 40 current keys, 10.0%"),
@@ -210,7 +203,7 @@ HOW = "write a count, a comparison and a number or a percentage of the current k
         ("", HOW),
         ("closes>1", f"no count 'closes'; did you mean 'closed'? (one of {', '.join((*KEYS, *VERSIONS))}, late)"),
         ("refreshed>1", f"no count 'refreshed' (one of {', '.join((*KEYS, *VERSIONS))}, late)"),
-        ("close>0.1", "0.1 is not a valid number of rows; write a whole number, or 0.1%"),
+        ("closed>0.1", "0.1 is not a valid number of rows; write a whole number, or 0.1%"),
     ],
 )  # fmt: skip
 def test_malformed_limit_is_refused(condition: str, says: str) -> None:

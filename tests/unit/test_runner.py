@@ -42,7 +42,6 @@ def test_members_are_inferred_before_the_plan(monkeypatch: pytest.MonkeyPatch, i
     table.restore_on_failure.return_value = nullcontext()
     monkeypatch.setattr(runner, "TargetTable", lambda spark, spec: table)
     monkeypatch.setattr(runner, "find_additions", lambda *given: ())
-    monkeypatch.setattr(runner, "is_small_merge", lambda *given: False)
     monkeypatch.setattr(delta, "note_run", lambda *given, **more: nullcontext("r1"))
     spark = Session(sent=[])
     counts = Runner(spark).run_counted(load_spec_text(SPEC), infer=infer)

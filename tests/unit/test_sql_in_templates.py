@@ -58,7 +58,6 @@ ALLOWED = {
     "patterns/steps.py": 1,
     "run/delta.py": 7,
     "run/metrics.py": 8,
-    "run/source.py": 1,
     "run/table.py": 12,
     "run/versions.py": 16,
     "stored/changes.py": 3,

@@ -16,10 +16,13 @@ from typing import Any, get_args, get_origin
 import pytest
 from jinja2 import nodes
 
+import scdgen.compile
+import scdgen.facts
 import scdgen.patterns
+import scdgen.stored
 from scdgen import SpecError
 from scdgen.cli.diff import DiffPage
-from scdgen.cli.timeline_output import Page
+from scdgen.cli.timeline_page import Page
 from scdgen.compile import queries
 from scdgen.compile.render import environment
 from scdgen.facts.base import Facts, Head
@@ -72,8 +75,9 @@ def kinds_of_facts(base: type[Facts] = Facts) -> Iterator[type[Facts]]:
         yield from kinds_of_facts(kind)
 
 
-for _module in pkgutil.iter_modules(scdgen.patterns.__path__):
-    importlib.import_module(f"scdgen.patterns.{_module.name}")
+for _package in (scdgen.facts, scdgen.patterns, scdgen.compile, scdgen.stored):
+    for _module in pkgutil.iter_modules(_package.__path__):
+        importlib.import_module(f"{_package.__name__}.{_module.name}")
 KINDS = list(kinds_of_facts())  # with those of the pages of show and diff
 # Template -> the class of its `ctx`.
 CONTEXTS: dict[str, type[Facts]] = {kind.template: kind for kind in KINDS}

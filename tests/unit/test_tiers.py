@@ -66,7 +66,6 @@ NEVER = {
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)",
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values %} (else)'",
     "scd2/_sequence.sql.j2: {% elif extract.corrects_values and extract.own_time %} (if)",
-    'scd2/merge.sql.j2: SELECT {{ "/*+ BROADCAST(staged) */ " if ctx.broadcasts }}*  (inline if)',
     'views.sql.j2: {% set at = "_scd_at" if ctx.hides_at else "at" %} (inline if)',
 }
 # Options that they do not have -> the tests of `make test` that do.

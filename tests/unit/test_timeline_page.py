@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scdgen.cli import timeline_output
+from scdgen.cli import timeline_page
 from scdgen.cli.timeline import Timeline
 from scdgen.compile.render import Compiler
 from scdgen.errors import UsageError
@@ -28,7 +28,7 @@ ROWS = [
 
 
 def render_page(timeline: Timeline, description: str | None = None, templates: str | None = None) -> str:
-    return timeline_output.render_page(timeline, description, Compiler(templates))
+    return timeline_page.render_page(timeline, description, Compiler(templates))
 
 
 def test_page_loads_nothing() -> None:

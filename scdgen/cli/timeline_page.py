@@ -1,0 +1,90 @@
+"""Renders a timeline as an HTML page: a single file with its data as JSON, which loads nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scdgen.cli import pages
+from scdgen.cli.output import format_text
+from scdgen.cli.timeline import Lane, Tick, Timeline, Version, choose_ticks
+from scdgen.compile.render import Compiler
+
+# Zoom factors of the page; each has its own ticks, for an axis of that many times the width.
+_ZOOMS = (1, 2, 4, 8, 16, 32)
+_WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Page(pages.PageFacts, template="show.html.j2"):
+    """The facts that the page's template prints.
+
+    ``kind``, ``limit``, ``whole`` and ``counted`` are those of the :class:`Timeline`. ``cut`` is the key whose history
+    the limit cut, ``data`` what the page's script reads.
+    """
+
+    target: str
+    description: str | None
+    counted: str
+    kind: str
+    limit: int | None
+    cut: str | None
+    whole: bool
+    data: dict[str, Any]
+
+
+def render_page(timeline: Timeline, description: str | None, compiler: Compiler) -> str:
+    """Render the page. Raises :class:`UsageError` if a custom template is broken."""
+    page = Page(
+        target=timeline.target,
+        description=description,
+        counted=timeline.counted,
+        kind=timeline.kind,
+        limit=timeline.limit,
+        cut=next((lane.key for lane in timeline.lanes if lane.cut), None),
+        whole=timeline.whole,
+        data=build_page_data(timeline),
+    )
+    return pages.render(page, compiler)
+
+
+def build_page_data(timeline: Timeline) -> dict[str, Any]:
+    """Build the data of the page's script. Times are text: microseconds do not fit in JavaScript's numbers."""
+    columns = [*timeline.keys, *timeline.values, *timeline.history]
+    return {
+        "kind": timeline.kind,
+        "lo": str(timeline.lo),
+        "hi": str(timeline.hi),
+        "whole": timeline.whole,
+        "columns": columns,
+        "roles": ["key"] * len(timeline.keys) + ["value"] * len(timeline.values) + ["history"] * len(timeline.history),
+        "zooms": [
+            {"by": zoom, "ticks": [[str(t.at), t.label] for t in _choose_page_ticks(timeline, zoom)]} for zoom in _ZOOMS
+        ],
+        "lanes": [_build_lane_data(lane, columns) for lane in timeline.lanes],
+    }  # fmt: skip
+
+
+def _choose_page_ticks(timeline: Timeline, zoom: int) -> list[Tick]:
+    return choose_ticks(timeline.lo, timeline.hi, timeline.kind, _WIDTH * zoom)
+
+
+def _build_lane_data(lane: Lane, columns: list[str]) -> dict[str, Any]:
+    return {
+        "cut": lane.cut,
+        "versions": [_build_version_data(version, columns) for version in lane.versions],
+    }
+
+
+def _build_version_data(version: Version, columns: list[str]) -> dict[str, Any]:
+    """Build the data of a version: ``row`` has a text or null per column, ``old`` the old values by column index."""
+    flags = [name for name in ("deleted", "again", "deletes", "overlaps") if getattr(version, name)]
+    return {
+        "start": str(version.start),
+        "until": None if version.until is None else str(version.until),
+        "begins": version.begins,
+        "ends": version.ends,
+        "flags": flags,
+        "row": [format_text(version.row[name]) for name in columns],
+        "old": {columns.index(change.column): format_text(change.old) for change in version.changes},
+    }
