@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scdgen.cases.block import Row
 from scdgen.cases.play import STORED, Given, stored_statements
-from scdgen.compile.compile import render
 from scdgen.duck.database import Database, Merged
 from scdgen.model.spec import Spec
-from scdgen.sql.tokens import split_statements
 
 _SOURCE = "_scd_source_1"
 # DuckDB's type -> the type of a cell.
@@ -61,9 +59,9 @@ class DuckWorld:
         """See :class:`scdgen.cases.play.World`."""
         return self.database.find_failures(spec)
 
-    def create_lookups(self, spec: Spec) -> None:
+    def execute(self, statements: Iterable[str]) -> None:
         """See :class:`scdgen.cases.play.World`."""
-        self.database.execute(split_statements(render(spec).lookups))
+        self.database.execute(statements)
 
     def clear(self) -> None:
         """See :class:`scdgen.cases.play.World`."""

@@ -9,13 +9,14 @@ from typing import Any, Literal, Protocol
 from scdgen import sql
 from scdgen.cases.block import Block, Row, format_block, parse_block
 from scdgen.cases.format import MERGED, Again, Batch, Case
-from scdgen.compile.compile import render
+from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.errors import DataError, EngineError
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.sql.tokens import split_statements
 from scdgen.stored.migrate import store_rows
+
+_COMPILER = Compiler()
 
 Repeat = Literal["every", "last", "stated"]
 """Which batches are loaded twice: every one, the last one, or only those that say what the second load does."""
@@ -77,8 +78,8 @@ class World(Protocol):
     def find_failures(self, spec: Spec) -> list[str]:
         """Return the name of each check of the table that fails."""
 
-    def create_lookups(self, spec: Spec) -> None:
-        """Create the views of facts."""
+    def execute(self, statements: Iterable[str]) -> object:
+        """Run statements of the spec's SQL, in order."""
 
     def clear(self) -> None:
         """Drop every table and view."""
@@ -119,7 +120,7 @@ def play(case: Case, world: World, repeat: Repeat = "every", checks: Checks = "e
     ):
         if case.facts is not None:
             table.put_facts(case.facts)
-        world.create_lookups(table.spec)
+        world.execute(render_statements(table.spec, _COMPILER).lookups.texts)
     for query in case.queries:
         table.compare(query.sql.strip(), query.rows, query.sql)
     for name, text in case.views.items():
@@ -135,10 +136,10 @@ def stored_statements(spec: Spec, given: Given) -> list[str]:
 
     Not its unknown member, which the first run adds if it is not among them.
     """
-    create = split_statements(render(spec).create)
+    create = render_statements(spec, _COMPILER).create.texts
     return [
         *(create[:-1] if spec.members.unknown else create),
-        Compiler().render_query(store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)),
+        _COMPILER.render_query(store_rows(spec, pattern_of(spec).columns(spec), given.block.columns, STORED)),
     ]
 
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 from scdgen import sql
 from scdgen.cases.block import Row
 from scdgen.cases.play import STORED, Given, stored_statements
-from scdgen.compile.compile import render
 from scdgen.engine.engine import Engine
 from scdgen.model.spec import Spec
 from scdgen.run.results import RunResult
 from scdgen.run.runner import Runner
 from scdgen.run.table import table_zone
-from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,8 +40,7 @@ class SparkWorld:
         """See :class:`scdgen.cases.play.World`."""
         self.put(STORED, given)
         with table_zone(Engine(self.spark, self.runner.compiler), spec) as zoned:
-            for statement in stored_statements(zoned, given):
-                self.spark.sql(statement)
+            self.execute(stored_statements(zoned, given))
 
     def run(self, spec: Spec, source: Given | None, params: Mapping[str, Any], infer: bool) -> RunResult:
         """See :class:`scdgen.cases.play.World`."""
@@ -69,9 +66,9 @@ class SparkWorld:
         """See :class:`scdgen.cases.play.World`."""
         return [result.name for result in self.runner.check(spec) if result.failures]
 
-    def create_lookups(self, spec: Spec) -> None:
+    def execute(self, statements: Iterable[str]) -> None:
         """See :class:`scdgen.cases.play.World`."""
-        for statement in split_statements(render(spec).lookups):
+        for statement in statements:
             self.spark.sql(statement)
 
     def clear(self) -> None:

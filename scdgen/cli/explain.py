@@ -8,34 +8,31 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
-from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
 
 from scdgen.cli.charts import chart_lineage, format_lineage
 from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code
-from scdgen.compile.compile import render_scripts
+from scdgen.compile.compile import render_statements
 from scdgen.compile.lineage import Lineage, lineage
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import Script
 from scdgen.errors import UsageError
 from scdgen.escape import escape_control
 from scdgen.model.reference import Entry, options
 from scdgen.model.resolved import resolve
 from scdgen.model.spec import Spec, choose_feeds
-from scdgen.sql.tokens import tokens
+from scdgen.sql.layout import join_lines
 
 _WIDTH, _COLUMN = 110, 36  # width of the text, maximum width of the first column of its lists
 
 _IN_TITLE = ("target", "description")
 _IN_SPEC = ("columns.*.type", "columns.*.comment", "params.*.type")  # need no explanation
-_END_OF_HEAD = {TokenType.EQ, TokenType.USING, TokenType.SEMICOLON}
-_ACTIONS = {TokenType.UPDATE, TokenType.DELETE, TokenType.INSERT}
 
 
 @dataclass(frozen=True)
@@ -52,14 +49,6 @@ class Setting:
     def shown(self) -> str:
         """The option and its value."""
         return f"{self.place}: {self.value}"
-
-
-@dataclass(frozen=True)
-class Step:
-    """A variable, CTE or clause of merge.sql, and its comment."""
-
-    name: str
-    comment: str
 
 
 @click.command()
@@ -90,7 +79,7 @@ def explain(
             click.echo(chart_lineage(lineage(spec)))
             continue
         shown = as_markdown if kind == "markdown" else as_text if verbose else as_summary
-        click.echo(("\n" if number else "") + shown(spec, render_scripts(spec, compiler).merge))
+        click.echo(("\n" if number else "") + shown(spec, render_statements(spec, compiler).merge))
 
 
 def settings(spec: Spec) -> list[Setting]:
@@ -135,52 +124,10 @@ def _text(value: object) -> str:
         return "{" + ", ".join(f"{key}: {_text(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list):
         return ", ".join(map(_text, value))
-    return _join_lines(value if isinstance(value, str) else json.dumps(value))
+    return join_lines(value if isinstance(value, str) else json.dumps(value))
 
 
-def steps(script: str) -> Iterator[Step]:
-    """Yield the variables, CTEs and clauses of a merge.sql, in order."""
-    found = tokens(script)
-    kinds = [token.token_type for token in found]
-    depth, in_merge, declared = 0, False, ""
-    for index, kind in enumerate(kinds):
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
-        if index == 0 or kinds[index - 1] is TokenType.SEMICOLON:
-            in_merge, comment = kind is TokenType.MERGE, _comment(script, found, index)
-            if kind is TokenType.DECLARE:
-                declared = declared or comment  # describes the SET that follows
-            elif not in_merge:
-                ends = _END_OF_HEAD | ({TokenType.L_PAREN} if kind is TokenType.CREATE else set())  # of its columns
-                end = next((i for i in range(index, len(kinds)) if kinds[i] in ends), len(kinds))
-                yield Step(_slice(script, found, index, end - 1), comment or declared)
-                declared = ""
-        elif in_merge and depth == 1 and kinds[index + 1 : index + 3] == [TokenType.ALIAS, TokenType.L_PAREN]:
-            yield Step(found[index].text, _comment(script, found, index + 3))
-        elif in_merge and depth == 0 and kind is TokenType.ON:
-            yield Step("ON", _comment(script, found, index))
-        elif in_merge and depth == 0 and kind is TokenType.WHEN:
-            head = [token.text.upper() for token in found[index + 1 : index + 3]]
-            if "MATCHED" in (head[0], head[-1] if head[0] == "NOT" else ""):  # and not the WHEN of a CASE
-                then = (i for i in range(index, len(kinds)) if kinds[i] in _ACTIONS and kinds[i - 1] is TokenType.THEN)
-                yield Step(_slice(script, found, index, next(then, index)), _comment(script, found, index))
-
-
-def _comment(script: str, found: Sequence[Token], index: int) -> str:
-    """The comment directly above a token; empty if a blank line separates them."""
-    gap = script[found[index - 1].end + 1 if index else 0 : found[index].start].rsplit("\n\n", 1)[-1]
-    lines = [line.strip() for line in gap.splitlines()]
-    return " ".join(line.removeprefix("--").strip() for line in lines if line.startswith("--"))
-
-
-def _slice(script: str, found: Sequence[Token], first: int, last: int) -> str:
-    return _join_lines(script[found[first].start : found[last].end + 1])
-
-
-def _join_lines(text: str) -> str:
-    return re.sub(r"(?<!\s)\s*\n\s*", " ", text.strip())
-
-
-def as_summary(spec: Spec, script: str) -> str:
+def as_summary(spec: Spec, script: Script) -> str:
     """Format what fits on a screen for a short spec; ``script`` is the spec's merge.sql."""
     page = _begin_page(spec)
     if what := describe_merge(script):
@@ -201,10 +148,10 @@ def as_summary(spec: Spec, script: str) -> str:
     return page.getvalue().rstrip("\n")
 
 
-def describe_merge(script: str) -> str:
+def describe_merge(script: Script) -> str:
     """Return what the header of a merge.sql says about it, without the lines about the table and the file."""
-    head = itertools.takewhile(lambda line: line.startswith("-- "), script.splitlines()[1:])
-    says = itertools.takewhile(lambda line: not line.startswith("-- Generated from "), head)
+    lines = script.head.splitlines()[1:]
+    says = itertools.takewhile(lambda line: line.startswith("-- ") and not line.startswith("-- Generated from "), lines)
     return " ".join(line.removeprefix("-- ") for line in says)
 
 
@@ -245,7 +192,7 @@ def _begin_page(spec: Spec) -> click.HelpFormatter:
     return page
 
 
-def as_text(spec: Spec, script: str) -> str:
+def as_text(spec: Spec, script: Script) -> str:
     """Format the whole explanation for a terminal; ``script`` is the spec's merge.sql."""
     page = _begin_page(spec)
     for title, rows, rest in _lists(spec, script):
@@ -257,7 +204,7 @@ def as_text(spec: Spec, script: str) -> str:
     return f"{page.getvalue()}\nColumn lineage:\n{format_lineage(lineage(spec))}"
 
 
-def as_markdown(spec: Spec, script: str) -> str:
+def as_markdown(spec: Spec, script: Script) -> str:
     """Format the explanation for a pull request, with the lineage as a chart; ``script`` is the spec's merge.sql."""
     lines = [f"# {code(spec.target)}", "", *([code(spec.description), ""] if spec.description else [])]
     lines += [f"Spec: {code(spec.origin)}"]
@@ -269,7 +216,7 @@ def as_markdown(spec: Spec, script: str) -> str:
 
 
 def _lists(
-    spec: Spec, script: str, shown: Callable[[str], str] = str
+    spec: Spec, script: Script, shown: Callable[[str], str] = str
 ) -> Iterator[tuple[str, list[tuple[str, str]], list[str]]]:
     """Yield (title, names with their descriptions, further names) for each list.
 
@@ -284,7 +231,7 @@ def _lists(
     # Choices decide what happens to rows; the other defaults are names, types and limits, which explain themselves.
     choices = [(setting.shown, setting.meaning) for setting in default if setting.choice]
     yield "Defaults", choices, [setting.shown for setting in default if not setting.choice]
-    yield f"Steps of {spec.file_name('merge.sql')}", [(step.name, step.comment) for step in steps(script)], []
+    yield f"Steps of {spec.file_name('merge.sql')}", [(step.name, step.comment) for step in script.steps()], []
 
 
 def _escape_cell(text: str) -> str:

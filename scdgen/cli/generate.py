@@ -12,23 +12,22 @@ from pathlib import Path
 
 import click
 from click.core import ParameterSource
-from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
 from scdgen import log, paths
 from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
 from scdgen.cli.output import code, echo, say
-from scdgen.compile.compile import Scripts, render_feeds
+from scdgen.compile.compile import FILES, render_feeds
 from scdgen.compile.macro import render_macro
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
+from scdgen.compile.statements import Script
 from scdgen.errors import Problem, SpecError, UsageError, printable
 from scdgen.escape import escape_control
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import remark
-from scdgen.sql.tokens import tokens
 from scdgen.stored.changes import explain_changes
 
 # A notebook is in Databricks' source format: a header line, a separator between cells, and Markdown after ``-- MAGIC``.
@@ -260,8 +259,7 @@ def _list_names(spec: Spec, folder: Path) -> list[str]:
     stored = _read_stored(folder)
     old = from_json(stored) if '"sources": {' in stored else None
     feeds = [*spec.feeds, *(old.feeds if old is not None else ())]
-    shared = [f"{script}.sql" for script in Scripts.__dataclass_fields__]
-    names = [*shared, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
+    names = [*FILES, *OF_FEED, *(feed.file_name(name) for feed in feeds for name in OF_FEED)]
     return [*dict.fromkeys(names), SPEC_JSON]
 
 
@@ -274,29 +272,28 @@ def _read_stored(folder: Path) -> str:
 def render_files(spec: Spec, compiler: Compiler, added: Collection[tuple[str, str]] = frozenset()) -> dict[str, str]:
     """Render the files of a spec: name -> text. ``added`` are (folder, format) of notebooks and scripts to write."""
     found: dict[str, str] = {}
-    for feed, scripts in render_feeds(spec, compiler):
-        files = scripts.files()
-        more = {}
+    for feed, own in render_feeds(spec, compiler):
+        scripts = own.scripts()
+        files = {name: script.text for name, script in scripts.items()}
         if (spec.folder, "notebook") in added:
-            more[NOTEBOOK] = render_notebook(feed, files)
+            files[NOTEBOOK] = render_notebook(feed, scripts)
         if (spec.folder, "script") in added:
-            for name, script in _SCRIPTS.items():
-                if name in files:
-                    more[script] = render_script(files[name], compiler, feed.file_name(name))
-        files |= more
+            for name, block in _SCRIPTS.items():
+                if name in scripts:
+                    files[block] = render_script(scripts[name], compiler, feed.file_name(name))
         found |= {feed.file_name(name) if name in OF_FEED else name: text for name, text in files.items()}
     found[SPEC_JSON] = to_json(spec)
     return found
 
 
-def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
-    """Render a notebook from the files of a spec (file name -> SQL).
+def render_notebook(spec: Spec, scripts: Mapping[str, Script]) -> str:
+    """Render a notebook from the files of a spec (file name -> statements).
 
     Raises :class:`SpecError` if a line from a custom template would end a cell or switch its language; a spec cannot
     contain such a line.
     """
-    for name, text in files.items():
-        for line in text.splitlines():
+    for name, script in scripts.items():
+        for line in script.text.splitlines():
             if line.lstrip().startswith((_SEPARATOR, _MAGIC)):
                 message = f"a notebook takes the line {line.strip()!r} in {name} for its own; fix the template"
                 raise SpecError([Problem(spec.origin, 0, 0, message)])
@@ -307,23 +304,15 @@ def render_notebook(spec: Spec, files: Mapping[str, str]) -> str:
         _format_markdown([*title, f"Generated from {origin}; do not edit: change the spec and run `scdgen generate`."])
     ]
     for name, what in _INTRODUCTIONS.items():
-        if name in files:
-            cells += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *split_cells(files[name])]
+        if name in scripts:
+            cells += [_format_markdown([f"## {name.removesuffix('.sql')}", "", what]), *_list_cells(scripts[name])]
     return f"{_HEADER}\n" + f"\n\n{_SEPARATOR}\n\n".join(cells) + "\n"
 
 
-def split_cells(script: str) -> list[str]:
-    """Split a script into statements with their semicolons; one cell if blank lines do not separate them all.
-
-    >>> split_cells("-- why\\nSELECT ';';\\n\\nSELECT 2;\\n"), split_cells("SELECT 1; SELECT 2;\\n")
-    (["-- why\\nSELECT ';';", 'SELECT 2;'], ['SELECT 1; SELECT 2;'])
-    """
-    found, start = [], 0
-    for token in tokens(script):
-        if token.token_type is TokenType.SEMICOLON:
-            found.append(script[start : token.end + 1].strip("\n"))
-            start = token.end + 1
-    return found if "\n\n".join(found) + "\n" == script else [script.strip("\n")]
+def _list_cells(script: Script) -> list[str]:
+    """List the statements with their semicolons; one cell if blank lines do not separate them all."""
+    cells = [statement.written.strip("\n") for statement in script.statements]
+    return cells if "\n\n".join(cells) + "\n" == script.text else [script.text.strip("\n")]
 
 
 def _format_markdown(lines: Sequence[str]) -> str:

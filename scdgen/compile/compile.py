@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from scdgen import sql
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
 from scdgen.errors import Problem, SpecError, UsageError, nearest, option, quoted
 from scdgen.facts.base import Facts
@@ -48,6 +49,33 @@ class Scripts:
 
 
 @dataclass(frozen=True)
+class Files:
+    """The SQL of one spec as statements: a script per file, without statements if the spec needs none."""
+
+    create: Script
+    merge: Script
+    plan: Script
+    checks: Script
+    views: Script
+    lookups: Script
+    rejects: Script
+    infer: Script
+
+    @classmethod
+    def of(cls, texts: Scripts) -> Files:
+        """Cut the texts into statements."""
+        return cls(**{field.name: cut(getattr(texts, field.name)) for field in fields(cls)})
+
+    def scripts(self) -> dict[str, Script]:
+        """Return file name -> script, without the empty ones."""
+        found: dict[str, Script] = {f"{field.name}.sql": getattr(self, field.name) for field in fields(self)}
+        return {name: script for name, script in found.items() if script.statements}
+
+
+FILES = tuple(f"{field.name}.sql" for field in fields(Files))
+
+
+@dataclass(frozen=True)
 class Compiled:
     """A spec with its source and params filled in, and its checked SQL.
 
@@ -56,14 +84,15 @@ class Compiled:
     """
 
     spec: Spec
-    scripts: Scripts
+    files: Files
     counts: str | None
     compiler: Compiler
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
         spec = with_target(self.spec, name)
-        return Compiled(spec, _render_texts(spec, self.compiler), _render_counts(spec, self.compiler), self.compiler)
+        files = Files.of(_render_texts(spec, self.compiler))
+        return Compiled(spec, files, _render_counts(spec, self.compiler), self.compiler)
 
 
 def render(spec: Spec, templates: str | None = None) -> Scripts:
@@ -71,27 +100,24 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
 
     ``templates`` is a folder with templates that replace single ones of the package.
     """
-    return render_scripts(spec, Compiler(templates))
+    return _render_checked(spec, Compiler(templates))
 
 
-def render_scripts(spec: Spec, compiler: Compiler) -> Scripts:
-    """Render the SQL of a spec. Raises :class:`SpecError` if the gate refuses it."""
-    scripts = _render_texts(spec, compiler)
-    with way_out(compiler.is_custom):
-        judge(spec, scripts.files())
-    return scripts
+def render_statements(spec: Spec, compiler: Compiler) -> Files:
+    """Render the SQL of a spec as statements. Raises :class:`SpecError` if the gate refuses it."""
+    return Files.of(_render_checked(spec, compiler))
 
 
-def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts]]:
+def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Files]]:
     """Render the SQL for each source of a spec, the default first. Raises :class:`SpecError` as :func:`render` does.
 
     Only ``merge``, ``plan`` and ``rejects`` differ: it is one table, which a pattern must not make dependent on the
     source.
     """
-    found = [(feed, render_scripts(feed, compiler)) for feed in spec.feeds]
+    found = [(feed, render_statements(feed, compiler)) for feed in spec.feeds]
     (first, own), *others = found
-    for feed, scripts in others:
-        if scripts.create != own.create:
+    for feed, files in others:
+        if files.create != own.create:
             message = f"sources: the table would have other columns or properties by {feed.feed} than by {first.feed}"
             raise SpecError([Problem(spec.origin, 0, 0, f"{message}; give each its own target")])
     return found
@@ -99,7 +125,14 @@ def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Scripts]]:
 
 def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
     """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
-    return Compiled(spec, render_scripts(spec, compiler), _render_counts(spec, compiler), compiler)
+    return Compiled(spec, render_statements(spec, compiler), _render_counts(spec, compiler), compiler)
+
+
+def _render_checked(spec: Spec, compiler: Compiler) -> Scripts:
+    texts = _render_texts(spec, compiler)
+    with way_out(compiler.is_custom):
+        judge(spec, texts.files())
+    return texts
 
 
 def _render_counts(spec: Spec, compiler: Compiler) -> str | None:

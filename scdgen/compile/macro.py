@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from scdgen.compile.compile import render_scripts
+from scdgen.compile.compile import render_statements
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
 from scdgen.facts.base import Facts
 from scdgen.model.registry import definition
 from scdgen.model.spec import Spec
-from scdgen.sql.tokens import split_statements
 
 # Names in the SQL of a model's spec, instead of those of its table and of the view of its SELECT.
 THIS, ROWS = "_scd_this", "_scd_rows"
@@ -48,13 +47,13 @@ class Macro(Facts, template="macro.sql.j2"):
 
 def render_macro(model: Model, compiler: Compiler) -> str:
     """Render the macros of a model. Raises :class:`SpecError` if the gate refuses its SQL."""
-    scripts = render_scripts(model.spec, compiler)
+    files = render_statements(model.spec, compiler)
     macro = Macro(
         name=model.name,
         origin=model.spec.origin,
         facts=json.dumps({"options": model.digest, "properties": definition(model.spec)}),
-        create=tuple(map(_as_jinja, split_statements(scripts.create))),
-        merge=_as_jinja(render_script(scripts.merge, compiler).strip()),
+        create=tuple(map(_as_jinja, files.create.texts)),
+        merge=_as_jinja(render_script(files.merge, compiler).strip()),
     )
     return compiler.render(macro)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from scdgen import sql
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
 from scdgen.errors import UsageError, nearest, option
 from scdgen.facts import source, variables
@@ -27,7 +28,6 @@ from scdgen.facts.views import Read
 from scdgen.model.registry import definition
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.sql.tokens import split_statements
 
 
 @dataclass(frozen=True)
@@ -228,15 +228,15 @@ def diff_run_query(
     return DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
 
 
-def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> str:
-    """Return the ALTER TABLE statements that add columns and record the current definition; '' if none is needed."""
+def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> Script:
+    """Return the ALTER TABLE statements that add columns and record the current definition; none if not needed."""
     if not added and not adopt:
-        return ""
+        return Script()
     facts = Evolve(sql.quote_parts(spec.target_parts), added, literals(definition(spec)))
     text = compiler.render(facts)
     with way_out(compiler.is_custom):
         judge(spec, {"evolve.sql": text})
-    return text
+    return cut(text)
 
 
 def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
@@ -273,10 +273,10 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
     if relation is not None:
         found = replace(found, target=relation)
     counts = CheckCounts.like(found)
-    scripts = {"check_all.sql": compiler.render(counts), "checks.sql": compiler.render(found)}
+    texts = {"check_all.sql": compiler.render(counts), "checks.sql": compiler.render(found)}
     with way_out(compiler.is_custom):
-        judge(spec, scripts)
-    rows, number = split_statements(scripts["checks.sql"]), len(found.built_in) + len(found.own)
+        judge(spec, texts)
+    rows, number = cut(texts["checks.sql"]).texts, len(found.built_in) + len(found.own)
     if len(rows) != number:
         raise UsageError(
             f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
@@ -284,9 +284,9 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
         )
     place = (*pattern.read(spec).place, *([found.times.end] if found.times else []))
     return CheckAll(
-        split_statements(scripts["check_all.sql"])[0],
+        cut(texts["check_all.sql"]).texts[0],
         tuple(check.name for check in found.built_in),
-        tuple(rows[: len(found.built_in)]),
+        rows[: len(found.built_in)],
         tuple(check.columns or place for check in found.built_in),
         tuple(check.hint for check in found.built_in),
     )

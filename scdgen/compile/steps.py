@@ -9,7 +9,6 @@ from enum import Enum
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import evolve_script, required_rows, source_counts
 from scdgen.facts.columns import Target
-from scdgen.sql.tokens import split_statements
 
 
 class Part(Enum):
@@ -61,29 +60,25 @@ def run_steps(compiled: Compiled, stored: Stored | None, infer: bool = False, co
 
 
 def _steps(compiled: Compiled, stored: Stored | None, infer: bool, counts: bool) -> Iterator[Step]:
-    spec, scripts, compiler = compiled.spec, compiled.scripts, compiled.compiler
+    spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
     if stored is None:
-        yield Step(Part.TABLE, _split(scripts.create))
+        yield Step(Part.TABLE, files.create.texts)
     else:
-        changes = _split(evolve_script(spec, stored.additions, stored.adopt, compiler))
+        changes = evolve_script(spec, stored.additions, stored.adopt, compiler).texts
         added = map(compiler.render_query, required_rows(spec, stored.lacks))
         yield Step(Part.TABLE, (*changes, *added))
     if infer:
-        yield Step(Part.MEMBERS, _split(scripts.infer)[:1])
+        yield Step(Part.MEMBERS, files.infer.texts[:1])
     yield Step(Part.PLAN)
-    views = _split(scripts.views)
+    views = files.views.texts
     if views:
         yield Step(Part.VIEWS, views)
-    *before, merge = _split(scripts.merge)
+    *before, merge = files.merge.texts
     yield Step(Part.VARIABLES, tuple(before))
     if query := source_counts(spec, wanted=counts):
         yield Step(Part.COUNTS, (compiler.render_query(query),))
-    if scripts.rejects:
-        yield Step(Part.REJECTS, _split(scripts.rejects))
+    if files.rejects.statements:
+        yield Step(Part.REJECTS, files.rejects.texts)
     yield Step(Part.MERGE, (merge,))
     if views and stored is not None and stored.additions:  # afterwards, because a failure drops the columns again
         yield Step(Part.NEW_COLUMNS, views)
-
-
-def _split(script: str) -> tuple[str, ...]:
-    return tuple(split_statements(script))

@@ -30,7 +30,6 @@ from scdgen.facts.sequence import SEQUENCE
 from scdgen.facts.variables import param_variables
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
-from scdgen.sql.tokens import split_statements
 
 Row = tuple[Any, ...]
 # Errors of a value that does not convert or does not fit: the names that the macros give, and DuckDB's classes.
@@ -320,7 +319,7 @@ class Database:
             for step in steps:
                 if step.part is Part.TABLE:
                     self.execute(step.statements)
-            *before, counts, _ = split_statements(compiled.scripts.plan)
+            *before, counts, _ = compiled.files.plan.texts
             self.execute(before)
             self._require_order(compiled.spec)
             self._require_choice(compiled.spec)

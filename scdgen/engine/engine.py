@@ -30,7 +30,7 @@ from scdgen.facts.variables import Variable
 from scdgen.model.spec import Spec
 from scdgen.sql import quote
 from scdgen.sql.dates import ways_to_read
-from scdgen.sql.tokens import first_line, split_statements
+from scdgen.sql.tokens import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -81,9 +81,9 @@ class Engine:
                 if view is not None:
                     self.spark.catalog.dropTempView(view)
 
-    def execute(self, script: str | Iterable[str]) -> None:
+    def execute(self, statements: Iterable[str]) -> None:
         """Run statements in order."""
-        for statement in split_statements(script) if isinstance(script, str) else script:
+        for statement in statements:
             self.spark.sql(statement).collect()
 
     def query(self, facts: Facts) -> DataFrame:

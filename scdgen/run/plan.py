@@ -21,7 +21,6 @@ from scdgen.facts.plan import VIEW
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult, PlanRow
-from scdgen.sql.tokens import split_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -133,11 +132,11 @@ def _as_python(value: Any) -> Any:
 @contextmanager
 def open_plan(engine: Engine, compiled: Compiled, creates: bool, added: tuple[str, ...] = ()) -> Iterator[PlanView]:
     """Set the variables of plan.sql, yield its view, and drop the view afterwards; see :class:`PlanView`."""
-    found = split_statements(compiled.scripts.plan)
-    if len(found) < 3 or f" {VIEW} " not in found[-3]:
+    found = compiled.files.plan.statements
+    if len(found) < 3 or found[-3].name != VIEW:
         what = f"must make the view {VIEW} and end with the two queries that read it"
         raise UsageError(f"{compiled.spec.pattern}/plan.sql.j2: {what}; fix the template or leave out --templates")
-    *before, create, counts, _ = found
+    *before, create, counts, _ = compiled.files.plan.texts
     try:
         engine.execute(before)
         yield PlanView(engine.spark, compiled, create, counts, creates, added)

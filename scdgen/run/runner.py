@@ -196,7 +196,7 @@ class Runner:
     def _attempt(self, job: _Job, noted: str) -> RunResult:
         """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
         spec, compiled = job.spec, job.prepared.compiled
-        bound, scripts = compiled.spec, compiled.scripts
+        bound, views = compiled.spec, compiled.files.views.texts
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._find_additions(_with_zone(spec, bound), table, job.adopt)
@@ -204,7 +204,7 @@ class Runner:
         steps = run_steps(compiled, stored, job.infer, self._metrics is not None)
         altering = sum(len(step.statements) for step in steps if step.part in (Part.TABLE, Part.MEMBERS))
         added = {sql.unquote(column.name) for column in additions}
-        create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), scripts.views)
+        create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), views)
         inferred, needless, counted, counts = None, False, SourceCounts(), dict[str, Any]()
         altered = any(step.statements for step in steps if step.part is Part.TABLE)
         with table.restore_on_failure(created, altering, noted):
@@ -272,7 +272,7 @@ class Runner:
     def _note_taken(self, spec: Spec, compiled: Compiled, noted: str) -> AbstractContextManager[object]:
         """Add the time of the snapshot to the commits of this block; a custom template may not have its variable."""
         query = taken_query(compiled.spec)
-        if not noted or query is None or query.name not in compiled.scripts.merge:
+        if not noted or query is None or not compiled.files.merge.declares(query.name):
             return contextlib.nullcontext()
         taken = self._engine.query(query).collect()[0][0]
         return delta.note_run(self.spark, spec, noted, taken=str(taken))
@@ -315,7 +315,7 @@ class Runner:
     def _find_newer_snapshot(self, spec: Spec, compiled: Compiled) -> str:
         """The time of a stored snapshot that is newer than the one of a plan; its variable must be set."""
         query = taken_query(compiled.spec)
-        if query is None or query.name not in compiled.scripts.plan or not delta.compares_snapshots(spec):
+        if query is None or not compiled.files.plan.declares(query.name) or not delta.compares_snapshots(spec):
             return ""
         taken = str(self._engine.query(query).collect()[0][0])
         return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)

@@ -25,7 +25,6 @@ from scdgen.model.registry import HISTORY, KEYS, PATTERN, PREFIX, TIME_ZONE, TRA
 from scdgen.model.spec import Spec, locate_history_column
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import Commit, read_detail, read_format, read_log, render_restore
-from scdgen.sql.tokens import split_statements
 from scdgen.sql.types import data_type, parse_type, read_json_type
 from scdgen.sql.zones import UTC_NAMES, same_zone
 from scdgen.stored.migrate import (
@@ -77,11 +76,13 @@ class TargetTable:
         newest = read_log(self.spark, self.name, _NEWEST if several else 1)
         return newest if several or not run_id or newest[0].run == run_id else self.read_newest()
 
-    def create_views(self, names: Iterable[str | None], script: str, columns: Iterable[str], always: bool) -> None:
+    def create_views(
+        self, names: Iterable[str | None], statements: Sequence[str], columns: Iterable[str], always: bool
+    ) -> None:
         """Create the views ``always``, or if one of ``names`` does not exist or lacks one of ``columns``."""
         views = [sql.quote_parts(sql.split_name(name)) for name in names if name]
-        if script and (always or not all(self._has_columns(view, columns) for view in views)):
-            for statement in split_statements(script):
+        if statements and (always or not all(self._has_columns(view, columns) for view in views)):
+            for statement in statements:
                 self.spark.sql(statement).collect()
 
     def _has_columns(self, view: str, columns: Iterable[str]) -> bool:

@@ -5,6 +5,7 @@ A list is given as its parts, or as SQL with commas or AND between them, so that
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 
@@ -91,6 +92,15 @@ def remark(text: str) -> str:
     'the key `a b`'
     """
     return " ".join(CONTROL.sub(" ", str(text)).split())
+
+
+def join_lines(text: str) -> str:
+    """Write a text of several lines on one.
+
+    >>> join_lines("a\\n    AND b\\n")
+    'a AND b'
+    """
+    return re.sub(r"(?<!\s)\s*\n\s*", " ", text.strip())
 
 
 def same(left: str, right: str, room: int = WIDTH - 40) -> str:

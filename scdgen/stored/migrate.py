@@ -12,6 +12,7 @@ from typing import Literal
 
 from scdgen import sql
 from scdgen.compile.render import Compiler
+from scdgen.compile.statements import cut
 from scdgen.errors import STATEMENT, UsageError
 from scdgen.facts.base import Facts, keys_of
 from scdgen.facts.columns import Target, hash_of, row_hash
@@ -20,7 +21,6 @@ from scdgen.facts.sequence import sequence_type
 from scdgen.model.registry import TRACKED, names_as_json
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import named_as
-from scdgen.sql.tokens import split_statements
 
 ADOPT = "`scdgen run --adopt`"
 _PASTE = "statements that keep the stored rows"
@@ -122,7 +122,7 @@ class Advice:
         """Write the line and, indented below it, the statements."""
         if not self.facts.steps:
             return f"{self.line}; use {ADOPT}" if self.adopt else self.line
-        statements = split_statements(compiler.render(self.facts))
+        statements = cut(compiler.render(self.facts)).texts
         shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
         return "\n".join([f"{self.line}; {_PASTE}{f', then {ADOPT}' if self.adopt else ''}:", *shown])
 

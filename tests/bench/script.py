@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from scdgen import Runner, render
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
+from scdgen.compile.statements import cut
 from scdgen.sql.tokens import split_statements
 from tests.bench.data import SCHEMA, Size, make_batch, make_history, spec_of
 from tests.bench.history import Measured, clone, same
@@ -32,7 +33,7 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
     specs = {way: spec_of(size, f"t_{way}", f"{SCHEMA}.{BATCH}") for way in ways}
     texts = {
         "statements": split_statements(render(specs["statements"]).merge),
-        "script": [render_script(render(specs["script"]).merge, Compiler())],
+        "script": [render_script(cut(render(specs["script"]).merge), Compiler())],
     }
     found = {way: Measured() for way in ways}
     for number in range(rounds + 1):

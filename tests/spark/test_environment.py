@@ -13,6 +13,7 @@ import pytest
 from scdgen import DataError, Runner, load_spec_text, render
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
+from scdgen.compile.statements import cut
 from scdgen.sql.tokens import split_statements
 from tests.conftest import rows_of
 
@@ -78,7 +79,7 @@ def as_file(session: Any, spec: Spec) -> None:
 
 
 def as_script(session: Any, spec: Spec) -> None:
-    session.sql(render_script(render(spec).merge, Compiler())).collect()
+    session.sql(render_script(cut(render(spec).merge), Compiler())).collect()
 
 
 @pytest.mark.parametrize("form", [as_file, as_script])

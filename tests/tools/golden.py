@@ -84,7 +84,7 @@ def texts(spec: Spec) -> dict[str, str]:
     compiler = Compiler()
     return {
         **render(spec).files(),
-        "evolve.sql": evolve_script(spec, added, adopt=True, compiler=compiler),
+        "evolve.sql": evolve_script(spec, added, adopt=True, compiler=compiler).text,
         "check_all.sql": check_all(spec, compiler).counts,
         **{name: compiler.render_query(facts) if facts else "" for name, facts in queries.items()},
     }

@@ -17,6 +17,7 @@ from scdgen.cli.main import main
 from scdgen.compile.macro import ROWS, THIS, render_macro
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
+from scdgen.compile.statements import cut
 from scdgen.init.models import read_models
 from scdgen.model.registry import definition
 from scdgen.sql.tokens import split_statements
@@ -72,7 +73,7 @@ def test_file_has_the_statements_of_the_spec() -> None:
     scripts, found = render(spec), rendered(written())
     create = [text for text in split_statements(scripts.create) if "CREATE SCHEMA" not in text]
     assert len(create) == 2 and found["create"] == [squeezed(text) for text in create]
-    assert found["main"] == [squeezed(render_script(scripts.merge, Compiler()))]
+    assert found["main"] == [squeezed(render_script(cut(scripts.merge), Compiler()))]
     assert found["properties"] == definition(spec)
     dumped = json.dumps(OPTIONS, sort_keys=True)
     assert found["options"] == hashlib.md5(dumped.encode()).hexdigest(), "dbt: local_md5(tojson(..., sort_keys=true))"
@@ -93,7 +94,7 @@ def test_file_has_the_statements_for_each_option(kind: str, monkeypatch: pytest.
             continue
         spec = load({**document, "target": "crm.customer", "source": {**options["source"], **ROWS_OF}})
         found = rendered(file)
-        assert found["main"] == [squeezed(render_script(render(spec).merge, Compiler()))], option
+        assert found["main"] == [squeezed(render_script(cut(render(spec).merge), Compiler()))], option
         assert not {THIS, ROWS} & {*re.findall(r"\w+", file)}, option
         compared += 1
     assert compared > 20

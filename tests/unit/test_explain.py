@@ -10,24 +10,22 @@ from typing import Any
 import pytest
 
 from scdgen import Spec, SpecError, load_spec, render
-from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings, steps
+from scdgen.cli.explain import as_markdown, as_text, describe_merge, settings
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.compile.lineage import lineage
+from scdgen.compile.statements import cut
 from scdgen.model.reference import options
 from scdgen.sql.tokens import tokens
 from tests.conftest import ROOT
 from tests.support.random_specs import make_case
 from tests.support.spec_variations import (
     BASES,
-    COMBINED,
     KINDS,
     VARIATIONS,
     Document,
     changed,
-    combined,
     load,
-    mixture,
     text_of,
 )
 
@@ -77,7 +75,7 @@ def check_options(document: Document) -> None:
     spec = load(document)
     given = {setting.place: setting for setting in settings(spec) if setting.given}
     assert set(given) == set_options(document)
-    script = render(spec).merge
+    script = cut(render(spec).merge)
     text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
     for place, setting in given.items():
         table = f"The table holds {spec.rules.summary}."
@@ -142,8 +140,8 @@ def test_listed_defaults_can_be_set(kind: str) -> None:
 
 def check_steps(spec: Spec) -> None:
     """Compare the steps with the lines of the SQL."""
-    script = render(spec).merge
-    lines = script.splitlines()
+    script = cut(render(spec).merge)
+    lines = script.text.splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("MERGE INTO"))
     expected = []
     for number, line in enumerate(lines[start:], start):
@@ -152,7 +150,7 @@ def check_steps(spec: Spec) -> None:
             expected.append((cte[1], " ".join(["--", *(line.strip().removeprefix("-- ") for line in comments)])))
         elif line.startswith(("WHEN ", "    ON ")):
             expected.append((line.split()[0], lines[number - 1]))
-    found = list(steps(script))
+    found = list(script.steps())
     of_merge = [step for step in found if not step.name.startswith(("SET VARIABLE", "CREATE"))]
     assert [step.name.split()[0] for step in of_merge] == [name for name, _ in expected]
     for step, (name, comment) in zip(of_merge, expected, strict=True):
@@ -160,9 +158,9 @@ def check_steps(spec: Spec) -> None:
             assert step.comment == ""
         else:
             assert step.comment and f"-- {step.comment}" == comment.strip()
-    actions = re.findall(r"\bTHEN\s+(UPDATE|DELETE|INSERT)\b", script)
+    actions = re.findall(r"\bTHEN\s+(UPDATE|DELETE|INSERT)\b", script.text)
     assert [step.name.split()[-1] for step in of_merge if step.name.startswith("WHEN ")] == actions
-    before = re.findall(r"^(SET VARIABLE .*?)(?: =)|^(CREATE .*?)(?: USING| \()", script, re.MULTILINE)
+    before = re.findall(r"^(SET VARIABLE .*?)(?: =)|^(CREATE .*?)(?: USING| \()", script.text, re.MULTILINE)
     assert [step.name for step in found[: -len(of_merge)]] == ["".join(names) for names in before]
     text, markdown = bare(as_text(spec, script)), as_markdown(spec, script)
     for step in found:
@@ -175,22 +173,9 @@ def test_steps_of_example_specs(path: Path) -> None:
     check_steps(load_spec(path))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_steps_of_each_option(kind: str) -> None:
-    for option, value in VARIATIONS[kind]:
-        check_steps(load(changed(BASES[kind], option, value)))
-    for other, changes in COMBINED:
-        if other == kind:
-            check_steps(load(combined(kind, changes)))
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_steps_of_random_specs(seed: int) -> None:
-    check_steps(mixture(seed)[0])
-
-
 def test_variable_has_the_comment_of_its_declaration() -> None:
-    found = {step.name: step.comment for step in steps(render(load_spec("specs/visitor/visitor_lookup.yml")).merge)}
+    script = cut(render(load_spec("specs/visitor/visitor_lookup.yml")).merge)
+    found = {step.name: step.comment for step in script.steps()}
     assert found["SET VARIABLE since"] == ""
     assert found["SET VARIABLE _scd_last_run"].startswith("The time of this run")
     assert found["SET VARIABLE _scd_partitions_1"].startswith("The partitions of the batch's keys")
@@ -205,7 +190,7 @@ def test_steps_ignore_layout(path: Path) -> None:
         parts.append(gap if "--" in gap or not gap else "\n\n  ")
         parts.append(script[token.start : token.end + 1])
         last = token.end + 1
-    assert list(steps("".join(parts))) == list(steps(script))
+    assert list(cut("".join(parts)).steps()) == list(cut(script).steps())
 
 
 def test_steps_of_custom_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,12 +228,12 @@ def test_short_spec_is_explained_on_a_screen(path: Path, capsys: pytest.CaptureF
     """What the MERGE does, each option set with its meaning, and each column; the rest with --verbose."""
     spec = load_spec(path)
     status, out, _ = run(capsys, "explain", path)
-    text, script = bare(out), render(spec).merge
+    text, script = bare(out), cut(render(spec).merge)
     assert status == 0
     if len(path.read_text().splitlines()) <= 20:
         assert len(out.splitlines()) <= 40
     assert describe_merge(script) and bare(describe_merge(script)) in text
-    header = "".join(line.removeprefix("--") for line in script.splitlines()[1:20] if line.startswith("--"))
+    header = "".join(line.removeprefix("--") for line in script.text.splitlines()[1:20] if line.startswith("--"))
     assert bare(header).startswith(bare(describe_merge(script))), "as in the file"
     for setting in settings(spec):
         if setting.given and setting.place not in (

@@ -11,10 +11,11 @@ from scdgen import Spec, SpecError, load_spec, load_spec_text, render
 from scdgen.cli.generate import render_notebook
 from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
-from scdgen.compile.verify import judge
+from scdgen.compile.compile import render_statements
+from scdgen.compile.render import Compiler
+from scdgen.compile.statements import Script
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
-from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
 
 SPECS = find_specs([ROOT / "specs"])
 GOLDEN = sorted((ROOT / "tests/cases/notebook").glob("*.sql"))
@@ -39,12 +40,16 @@ def read(text: str) -> tuple[list[list[str]], dict[str, list[str]]]:
 
 
 def made(spec: Spec) -> str:
-    return render_notebook(spec, render(spec).files())
+    return render_notebook(spec, scripts_of(spec))
+
+
+def scripts_of(spec: Spec, templates: str | None = None) -> dict[str, Script]:
+    return render_statements(spec, Compiler(templates)).scripts()
 
 
 def holds(spec: Spec) -> None:
     files = render(spec).files()
-    markdown, scripts = read(render_notebook(spec, files))
+    markdown, scripts = read(made(spec))
     joined = {f"{name}.sql": "\n\n".join(cells) + "\n" for name, cells in scripts.items()}
     assert joined == {name: text for name, text in files.items() if name != "plan.sql"}
     assert list(scripts) == [name for name in ORDER if f"{name}.sql" in files]
@@ -52,19 +57,11 @@ def holds(spec: Spec) -> None:
     for name, cells in scripts.items():
         statements = split_statements(files[f"{name}.sql"])
         assert cells == [f"{statement};" for statement in statements], "a statement per cell"
-    judge(spec, joined)
 
 
 @pytest.mark.parametrize("path", SPECS, ids=[path.stem for path in SPECS])
 def test_cells_are_the_files(path: Path) -> None:
     holds(load_spec(path))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_cells_are_the_files_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)  # validated below, from the cells
-    for option, value in VARIATIONS[kind]:
-        holds(load(changed(BASES[kind], option, value)))
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=[path.stem for path in GOLDEN])
@@ -106,18 +103,18 @@ views: {current: crm.v}
 """
 
 
-def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, str]]:
-    """A spec, and its files with a custom template; a spec alone cannot produce a comment or a second line."""
+def with_template(folder: Path, views: str) -> tuple[Spec, dict[str, Script]]:
+    """A spec, and its statements with a custom template; a spec alone cannot produce a comment or a second line."""
     (folder / "views.sql.j2").write_text(views)
     spec = load_spec_text(SPEC, name="specs/t.yml")
-    return spec, render(spec, str(folder)).files()
+    return spec, scripts_of(spec, str(folder))
 
 
 @pytest.mark.parametrize("line", ["-- COMMAND ----------", "  -- COMMAND ---------- ", "-- MAGIC %python", "-- MAGIC"])
 def test_line_that_a_notebook_would_misread_is_refused(tmp_path: Path, line: str) -> None:
-    spec, files = with_template(tmp_path, f"CREATE VIEW crm.v AS\n{line}\nSELECT 1 AS a;\n")
+    spec, scripts = with_template(tmp_path, f"CREATE VIEW crm.v AS\n{line}\nSELECT 1 AS a;\n")
     with pytest.raises(SpecError) as refused:
-        render_notebook(spec, files)
+        render_notebook(spec, scripts)
     message = f"a notebook takes the line {line.strip()!r} in views.sql for its own; fix the template"
     assert str(refused.value) == f"specs/t.yml: {message}"
 

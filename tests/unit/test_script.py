@@ -12,10 +12,9 @@ from scdgen.cli.main import main
 from scdgen.cli.options import find_specs
 from scdgen.compile.render import Compiler
 from scdgen.compile.script import render_script
+from scdgen.compile.statements import cut
 from scdgen.sql.tokens import split_statements
 from tests.conftest import ROOT
-from tests.support.random_specs import make_case
-from tests.support.spec_variations import BASES, KINDS, VARIATIONS, changed, load
 
 SPECS = find_specs([ROOT / "specs"])
 DECLARE = re.compile(r"^DECLARE OR REPLACE VARIABLE (\w+) (.*)$", re.MULTILINE)
@@ -28,7 +27,7 @@ def without_comments(text: str) -> str:
 def holds(spec: Spec) -> None:
     """A script is merge.sql with other names of params, its declarations first, and nothing else."""
     merge = render(spec).merge
-    script = render_script(merge, Compiler())
+    script = render_script(cut(merge), Compiler())
     statements = [without_comments(statement) for statement in split_statements(merge)]
     declared = [(found[1], found[2]) for found in map(DECLARE.match, statements) if found]
     rest = [statement for statement in statements if not DECLARE.match(statement)]
@@ -49,18 +48,6 @@ def test_script_has_the_statements_of_the_merge(path: Path) -> None:
     holds(load_spec(path))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_script_has_the_statements_of_the_merge_for_each_option(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scdgen.compile.compile.judge", lambda spec, files: None)
-    for option, value in VARIATIONS[kind]:
-        holds(load(changed(BASES[kind], option, value)))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_script_has_the_statements_of_the_merge_of_random_specs(seed: int) -> None:
-    holds(load_spec_text(make_case(seed, "a.b", "nowhere").text))
-
-
 SPEC = """target: crm.t
 pattern: scd2
 source: {table: crm.s, effective_at: at, where: "since >= :since AND name <> 'session.since' AND x < :to_set"}
@@ -72,7 +59,7 @@ params: {since: {type: int, default: 1}, to_set: int}
 
 def test_params() -> None:
     """A param with a default gets a name that no column hides; one without stays a variable of the session."""
-    script = render_script(render(load_spec_text(SPEC)).merge, Compiler())
+    script = render_script(cut(render(load_spec_text(SPEC)).merge), Compiler())
     assert "\nBEGIN\nDECLARE _scd_param_since INT;\nDECLARE _scd_batch_from TIMESTAMP;\n\n" in script
     assert "\n\nSET _scd_param_since = CAST(1 AS INT);\n\n" in script
     assert "since >= _scd_param_since AND name <> 'session.since' AND x < session.to_set" in script
@@ -82,7 +69,7 @@ def test_params() -> None:
 def test_forms_that_a_custom_template_may_use() -> None:
     merge = "-- t\n\nDECLARE VARIABLE a INT DEFAULT 1;\nSET VAR a = session.a + 1;\n"
     merge += "MERGE INTO t USING s ON s.session.a = session.a"
-    script = render_script(merge, Compiler())
+    script = render_script(cut(merge), Compiler())
     assert script.partition("\n\n")[2].splitlines() == [
         "BEGIN",
         "DECLARE _scd_param_a INT DEFAULT 1;",
@@ -111,7 +98,7 @@ def test_generate_writes_and_checks_the_script(capsys: pytest.CaptureFixture[str
     assert err == f"1 generated file differs; run: scdgen generate {spec} --out {out} --format script\n"
     assert run(capsys, *given) == (0, f"wrote {file}\n", "")
     right = file.read_text()
-    assert right == render_script((file.parent / "merge.sql").read_text(), Compiler())
+    assert right == render_script(cut((file.parent / "merge.sql").read_text()), Compiler())
     file.write_text(right.replace("BEGIN\n", "BEGIN\nSELECT 1;\n"))
     assert run(capsys, "generate", spec, "--out", out, "--check")[0] == 1, "also without the option"
     assert run(capsys, "generate", spec, "--out", out) == (0, f"wrote {file}\n", "")
@@ -135,7 +122,7 @@ def test_script_of_rejects_is_written_with_that_of_the_merge(
     spec.write_text(PLAIN + RULES)
     run(capsys, *given)
     rejects, script = ((folder / name).read_text() for name in ("rejects.sql", "rejects.script.sql"))
-    assert script == render_script(rejects, Compiler(), "rejects.sql") and script.endswith("\nEND;\n")
+    assert script == render_script(cut(rejects), Compiler(), "rejects.sql") and script.endswith("\nEND;\n")
     assert "BEGIN\nDECLARE _scd_run STRING;\n" in script and "SET _scd_run = UUID();\n" in script
     line = " Run rejects.sql before it: it keeps the rows that are rejected."
     for name in ("merge.sql", "merge.script.sql"):
