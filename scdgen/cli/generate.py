@@ -14,7 +14,8 @@ import click
 from click.core import ParameterSource
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from scdgen import log, paths
+from scdgen import paths
+from scdgen.cli import log
 from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from scdgen import log
+from scdgen.cli import log
 from scdgen.compile.render import Compiler
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors

@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from scdgen import log
-from scdgen.cli import output
+from scdgen.cli import log, output
 from scdgen.cli.options import (
     EngineOptions,
     Input,

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen import log
-from scdgen.cli import output
+from scdgen.cli import log, output
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,

@@ -6,6 +6,7 @@ name. A session of the user may refuse settings: serverless compute allows only 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log
 from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import (
     JAVA_OPTIONS,
@@ -33,6 +33,8 @@ from scdgen.url import Url, hide_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 # For small data, planning and tasks cost most: few partitions, no UI, no progress bar in the output.
 _SETTINGS = {
@@ -188,7 +190,8 @@ def register_tables(spark: SparkSession, folder: Path) -> None:
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(table.as_uri())}")
     if odd:
         what = "cannot be read by name, because a table name has letters, digits and _ alone"
-        log.step(printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}"))
+        line = printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}")
+        _log.info("%s", line, extra={"progress": True})
 
 
 def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:

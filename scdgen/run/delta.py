@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import logging
 import random
 import re
 import secrets
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import log, sql
+from scdgen import sql
 from scdgen.engine.session import set_while
 from scdgen.errors import DataError, EngineError, ScdgenError, option
 from scdgen.facts.refusals import SOURCE_CHANGED
@@ -29,6 +30,8 @@ from scdgen.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
+
+_log = logging.getLogger(__name__)
 
 RETRY_FOR = 600.0  # seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
@@ -483,7 +486,7 @@ def retry(
                 raise EngineError(limit.explain_end(target, number)) from error
             if not (noted or unsure):
                 what = "the source changed during the run" if grew else "another writer was first"
-                log.note(f"{target}: {what}; trying again {limit.describe()}")
+                _log.info(f"{target}: {what}; trying again {limit.describe()}")
                 noted = True
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
             time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends

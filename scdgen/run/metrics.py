@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log, sql
+from scdgen import sql
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
 from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, option
@@ -26,6 +27,8 @@ from scdgen.run.results import RunResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 
 def _struct(names: Sequence[str]) -> str:
@@ -179,12 +182,12 @@ class Metrics:
 
     def append(self, spark: SparkSession, row: Mapping[str, Any]) -> None:
         """Add a row; if that fails, print a warning."""
-        log.event("metrics", **row)
+        _log.info("metrics", extra={"event": "metrics", "fields": row})
         try:
             spark.sql(self.render_insert(row)).collect()
         except Exception as error:
             what = line_and_status(translate_at(self.label, error))[0].partition("; ")[0]
-            log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
+            _log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
 
 
 @contextmanager

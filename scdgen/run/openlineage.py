@@ -6,6 +6,7 @@ The package openlineage-python builds and sends them. An event that cannot be se
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import os
 import re
 import uuid
@@ -16,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log, sql
+from scdgen import sql
 from scdgen.compile.lineage import Input, lineage
 from scdgen.errors import UsageError, line_and_status, of_system, option, printable
 from scdgen.model import graph
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent
     from openlineage.client.facet_v2 import DatasetFacet, JobFacet, OutputDatasetFacet, RunFacet
     from openlineage.client.facet_v2 import column_lineage_dataset as columns
+
+_log = logging.getLogger(__name__)
 
 _PRODUCER = f"pkg:pypi/scdgen@{__version__}"
 _PATH = re.compile(r"([A-Za-z][\w+.-]+):(?://([^/]*))?(/.*)?", re.DOTALL)  # not C:/, a disk
@@ -59,7 +62,7 @@ class OpenLineage:
             if key := os.environ.get("OPENLINEAGE_API_KEY"):
                 transport["auth"] = {"type": "api_key", "apiKey": key}
                 if scheme[1].lower() == "http" and not re.match(r"http:/{2}(localhost|127\.|\[::1\])", place, re.I):
-                    log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
+                    _log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
             raise UsageError(f"{self.label}: {what}")
@@ -250,7 +253,7 @@ def report_run(
     finally:
         if lost:
             why, what = _describe(next(iter(lost.values()))), f"events of {spec.target} are lost: {', '.join(lost)}"
-            log.warning(f"{events.label}: {why}; the run is not affected, but {what}")
+            _log.warning(f"{events.label}: {why}; the run is not affected, but {what}")
 
 
 def _describe(error: Exception) -> str:

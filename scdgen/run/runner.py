@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log, sql
+from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import source_counts, taken_query
 from scdgen.compile.render import Compiler
@@ -48,6 +49,8 @@ from scdgen.sql.zones import UTC_NAMES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -242,9 +245,9 @@ class Runner:
             commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
         if created and spec.table.time_zone is None and bound.time_zone not in UTC_NAMES:
             what = f"made in the session's time zone; write table.time_zone: {bound.time_zone} in the spec"
-            log.warning(f"{spec.target}: {what}, because its files say UTC")
+            _log.warning(f"{spec.target}: {what}, because its files say UTC")
         if commit and compares and commit.taken and (newer := delta.find_newer_snapshot(commits, commit.taken)):
-            log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
+            _log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
         return RunResult.from_merge(
             spec.target, counts, commit, bool(altered or inferred),
             inferred=inferred,
