@@ -211,7 +211,7 @@ def _generate_macros(projects: Sequence[str], compiler: Compiler, out: str, chec
     from scdgen.init.models import read_models
 
     if diff:
-        raise UsageError("--diff: compares specs, not models of dbt; give --check")
+        raise UsageError("compares specs, not models of dbt; give --check", option="--diff")
     chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
     changed = 0
     known: dict[Path, set[str]] = {}

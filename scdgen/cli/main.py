@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
+from scdgen.arguments import name_options
 from scdgen.cli import config, log, output
-from scdgen.errors import choose_values, line_and_status, name_options, nearest, printable
+from scdgen.errors import choose_values, line_and_status, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:

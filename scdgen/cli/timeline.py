@@ -113,7 +113,7 @@ def require_history(spec: Spec, option: str) -> None:
     """Raise :class:`UsageError` if the table does not keep history."""
     if not spec.keeps_history:
         raise UsageError(
-            f"{option}: {spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json"
+            f"{spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json", option=option
         )
 
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import sql
+from scdgen import arguments, sql
 from scdgen.engine.session import set_while
-from scdgen.errors import DataError, EngineError, ScdgenError, option
+from scdgen.errors import DataError, EngineError, ScdgenError
 from scdgen.facts.refusals import SOURCE_CHANGED
 from scdgen.model.spec import Spec
 from scdgen.version import __version__
@@ -427,7 +427,7 @@ class RetryLimit:
     def explain_end(self, target: str, retries: int) -> str:
         """The message for a run whose every try lost."""
         tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
-        more = option("--retries", "retries=") if retries == self.times else option("--retry-for", "retry_for=")
+        more = arguments.RETRIES if retries == self.times else arguments.RETRY_FOR
         way_out = f"run again when fewer write to it, or allow more with {more}"
         return f"{target}: other writers changed the table during {tries}; {way_out}"
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
+from scdgen.arguments import OPENLINEAGE
 from scdgen.compile.lineage import Input, lineage
-from scdgen.errors import UsageError, line_and_status, of_system, option, printable
+from scdgen.errors import UsageError, cause_of_system, line_and_status, printable
 from scdgen.model import graph
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -52,7 +53,7 @@ class OpenLineage:
         """Raises :class:`UsageError` for a wrong URL or wrong settings, or if the client is not installed."""
         self.url = Url(given) if isinstance(given, str) else given
         place = self.url.full
-        self.label = f"{option('--openlineage', 'openlineage')} {self.url}".rstrip()
+        self.label = f"{OPENLINEAGE} {self.url}".rstrip()
         scheme = re.match(r"([A-Za-z][\w+.-]*)://(.?)", place)
         transport: dict[str, object]
         if scheme is None and place:
@@ -65,19 +66,21 @@ class OpenLineage:
                     _log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
-            raise UsageError(f"{self.label}: {what}")
+            raise UsageError(what, option=OPENLINEAGE, place=self.label)
         try:
             from openlineage.client import OpenLineageClient
             from openlineage.client.constants import DEFAULT_NAMESPACE_NAME
         except ImportError as error:
             what = "needs openlineage-python, which is not installed"
-            raise UsageError(f"{self.label}: {what}; run: pip install openlineage-python") from error
+            fix = "run: pip install openlineage-python"
+            raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
         self.namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or DEFAULT_NAMESPACE_NAME
         try:
             self._client = OpenLineageClient(config={"transport": transport})
         except Exception as error:
             what = f"openlineage-python refuses this ({_describe(error)})"
-            raise UsageError(f"{self.label}: {what}; correct the URL, or openlineage.yml") from error
+            fix = "correct the URL, or openlineage.yml"
+            raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
 
     def emit(self, event: RunEvent) -> None:
         """Send an event, or raise the client's error."""
@@ -263,7 +266,7 @@ def _describe(error: Exception) -> str:
     'Failed to connect: Connection refused'
     """
     if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
-        return of_system(error.__cause__, "the file").removeprefix("the file: ").partition("; ")[0]
+        return cause_of_system(error.__cause__)
     reason = getattr(next(iter(error.args), None), "reason", None) or error  # urllib3's, after its last try
     text = (str(reason).splitlines() or [type(error).__name__])[0]
     return printable(re.sub(r"^HTTPS?\w*\(.*?\): |\[Errno -?\d+\] ", "", text))

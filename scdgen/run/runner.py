@@ -17,13 +17,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scdgen import sql
+from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import source_counts, taken_query
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Part, Stored, run_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
-from scdgen.errors import UsageError, option
+from scdgen.errors import UsageError
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
 from scdgen.facts.source import RUN
@@ -172,8 +173,8 @@ class Runner:
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, infer: bool = False
     ) -> Iterator[Prepared]:
         if infer and spec.members.inferred is None:
-            what = option("--infer", "infer=True")
-            raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
+            what = f"{spec.target} has no members.inferred; add it to the spec, or leave this out"
+            raise UsageError(what, option=INFER)
         require_types(self.spark, spec)
         with prepare(self._engine, spec, source, params) as prepared:
             require_times(self._engine, prepared, infer)
