@@ -11,7 +11,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+from scdgen.arguments import Argument
 from scdgen.url import hide_secrets
 
 _LONGEST, _LONGEST_QUOTE = 320, 80  # characters of a message, and of a text that it quotes
@@ -63,17 +65,53 @@ class Problem:
 
 
 class ScdgenError(Exception):
-    """Base of all errors of this package. ``exit_status`` is that of the command line.
+    """Base of all errors of this package: ``place: what; fix``, and maybe more lines. Its text is made here alone.
 
-    ``values`` are the parts of the message that are values of rows.
+    >>> error = UsageError("is there already", option="--out", value="a.yml", fix="name another file")
+    >>> str(error), error.option, error.place
+    ('--out a.yml: is there already; name another file', '--out', '--out a.yml')
     """
 
     exit_status = 3
-    values: tuple[str, ...] = ()
+    """The exit status of a command that ends with it."""
 
-    def __init__(self, message: str | Iterable[str] = ""):
-        """Take a message of one line, or its lines: a line break within one is of a user's text, and is escaped."""
-        self.lines = (message,) if isinstance(message, str) else tuple(message)
+    def __init__(
+        self,
+        message: str | Iterable[str] = "",
+        *,
+        place: str | None = None,
+        fix: str = "",
+        option: Argument | str | None = None,
+        value: object = None,
+        values: Iterable[str] = (),
+    ):
+        """Describe an error.
+
+        Args:
+            message: what is wrong, or lines of which the first says it: a line break within one is of a user's text,
+                and is escaped.
+            place: where it is wrong, such as a table, or a file and a line; by default the option with its value.
+            fix: what to do about it.
+            option: what the caller passed that is wrong.
+            value: what the caller passed with it.
+            values: the parts of the text that are values of rows.
+        """
+        lines = (message,) if isinstance(message, str) else tuple(message)
+        if place is None:
+            place = "" if option is None else str(option) if value is None else f"{option} {value}"
+        self.what = lines[0] if lines else ""
+        """What is wrong, without place and fix."""
+        self.place = place
+        """Where it is wrong; empty if it is said in :attr:`what`."""
+        self.fix = fix
+        """What to do about it; empty if it is said in :attr:`what`."""
+        self.option = option.option if isinstance(option, Argument) else option
+        """The option of the command line that is wrong, if any."""
+        self.values = tuple(values)
+        """The parts of the text that are values of rows."""
+        first = f"{place}: {self.what}" if place else self.what
+        self.lines = (f"{first}; {fix}" if fix else first, *lines[1:])
+        """The text, a line each."""
         super().__init__("\n".join(self.lines))
 
 
@@ -103,13 +141,13 @@ class DataError(ScdgenError):
 
     def __init__(
         self, message: str | Iterable[str], rule: str = "", count: int | None = None, sample: str | None = None,
-        values: Iterable[str] = (),
+        **parts: Any,
     ):  # fmt: skip
+        """Describe an error; ``parts`` are those of :class:`ScdgenError`."""
         self.rule = rule
         self.count = count
         self.sample = sample
-        self.values = tuple(values)
-        super().__init__(message)
+        super().__init__(message, **parts)
 
 
 class UsageError(ScdgenError):
@@ -131,10 +169,7 @@ def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
     """
     hidden = hides_values(kept)
     if isinstance(error, ScdgenError):
-        lines = error.lines
-        for value in sorted(filter(None, error.values), key=len, reverse=True) if hidden else ():
-            lines = tuple(line.replace(value, "…") for line in lines)
-        return "\n".join(map(printable, lines)), error.exit_status
+        return "\n".join(_show(line, error, hidden) for line in error.lines), error.exit_status
     if isinstance(error, OSError) and error.errno is not None:
         return printable(of_system(error)), EngineError.exit_status
     if isinstance(error, MemoryError):
@@ -145,6 +180,18 @@ def line_and_status(error: Exception, kept: bool = False) -> tuple[str, int]:
     text = "…" if hidden else (str(error).splitlines() or ["no reason given"])[0]
     line = printable(f"scdgen: {type(error).__name__}: {text}; {DEBUG}")
     return line, EngineError.exit_status
+
+
+def line_without_fix(error: ScdgenError) -> str:
+    """Return the place of an error and what is wrong, for a line that says itself what follows."""
+    what = f"{error.place}: {error.what}" if error.place else error.what
+    return _show(what, error, hides_values())
+
+
+def _show(line: str, error: ScdgenError, hidden: bool) -> str:
+    for value in sorted(filter(None, error.values), key=len, reverse=True) if hidden else ():
+        line = line.replace(value, "…")
+    return printable(line)
 
 
 _VALUES: dict[str, str | None] = {"given": None}
@@ -169,24 +216,8 @@ def find_values(message: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'.*'|\{.*\}|\".*\"|\bkey \w+=[^)]*", message))
 
 
-_CALLER = {"is_command": False}
-
-
-def name_options(yes: bool) -> None:
-    """Whether messages name options of the command line from now on, and not arguments in Python (the default)."""
-    _CALLER["is_command"] = yes
-
-
-def option(name: str, argument: str) -> str:
-    """How a message names what the caller passes: the option, or in Python the argument.
-
-    >>> option("--source", "source=")
-    'source='
-    """
-    return name if _CALLER["is_command"] else argument
-
-
-NO_UTF8 = "is not UTF-8 text; save it as UTF-8"
+NOT_UTF8 = "is not UTF-8 text"
+NO_UTF8 = f"{NOT_UTF8}; save it as UTF-8"
 DEBUG = "run again with --debug for all of it"
 _ELSEWHERE = "remove it, or name another place"
 _RIGHTS = "ask for the right to read and write there, or name another place"
@@ -211,8 +242,22 @@ def of_system(error: OSError, place: object = None) -> str:
     >>> of_system(OSError(errno.ENOSPC, "No space left on device", "out/merge.sql"))
     'out/merge.sql: no space is left on the disk; free some and run again'
     """
-    what, way_out = _SYSTEM.get(error.errno or 0, (error.strerror or str(error), DEBUG))
+    what, way_out = _explain_system(error)
     return f"{place or error.filename or 'the output'}: {what}; {way_out}"
+
+
+def cause_of_system(error: OSError) -> str:
+    """Describe the cause of a system error alone.
+
+    >>> cause_of_system(OSError(errno.ENOSPC, "No space left on device", "out/merge.sql"))
+    'no space is left on the disk'
+    """
+    return _explain_system(error)[0]
+
+
+def _explain_system(error: OSError) -> tuple[str, str]:
+    """The cause and the fix."""
+    return _SYSTEM.get(error.errno or 0, (error.strerror or str(error), DEBUG))
 
 
 def nearest(word: str, names: Iterable[str]) -> str:

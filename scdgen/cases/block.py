@@ -36,10 +36,10 @@ READABLE = frozenset(_READ)
 
 
 class CaseError(UsageError):
-    """A mistake in a case file; the message says where it is and how to fix it. ``place`` is that of the field."""
+    """A mistake in a case file; the message says where it is and how to fix it. ``field`` leads to the field."""
 
-    def __init__(self, message: str, place: tuple[str | int, ...] = ()):
-        self.place = place
+    def __init__(self, message: str, field: tuple[str | int, ...] = ()):
+        self.field = field
         super().__init__(message)
 
 

@@ -477,12 +477,12 @@ def _read_case(
         except CaseError as error:
             if not lines:
                 raise
-            case = case.with_mistake(wrong(f"{_label(error.place)}: {error}", error.place))
+            case = case.with_mistake(wrong(f"{_label(error.field)}: {error}", error.field))
     except ValidationError as error:
         first, *_ = listed = error.errors(include_url=False)
         return wrong("; ".join(_problem(e["loc"], e["type"], e["msg"]) for e in listed), first["loc"])
     except CaseError as error:
-        return wrong(f"{_label(error.place)}: {error}" if error.place else str(error), error.place)
+        return wrong(f"{_label(error.field)}: {error}" if error.field else str(error), error.field)
     return case
 
 

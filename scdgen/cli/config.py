@@ -192,7 +192,7 @@ def _convert(option: click.Option, place: str, value: object) -> object:
 
 
 def _locate_errors(call: Callable[..., Any] | None) -> Callable[..., Any] | None:
-    """Let an error that begins with an option name the variable or the key that gave it."""
+    """Let an error about an option name the variable or the key that gave it."""
     if call is None:
         return None
 
@@ -201,10 +201,9 @@ def _locate_errors(call: Callable[..., Any] | None) -> Callable[..., Any] | None
         try:
             return call(*args, **given)
         except UsageError as error:
-            option = re.match(r"--[a-z-]+", str(error))
-            place = option and find_origin(click.get_current_context(), option[0])
+            place = find_origin(click.get_current_context(), error.option) if error.option else ""
             if not place:
                 raise
-            raise UsageError(f"{place}: {error}") from error
+            raise UsageError(error.lines, place=place) from error
 
     return located

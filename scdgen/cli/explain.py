@@ -73,7 +73,11 @@ def explain(
     """
     loaded = choose_feeds(load_specs(specs), feed)
     if kind == "mermaid" and len(loaded) > 1:
-        raise UsageError(f"--format mermaid: draws one spec, and {len(loaded)} are given; give one, or use markdown")
+        raise UsageError(
+            f"draws one spec, and {len(loaded)} are given; give one, or use markdown",
+            option="--format",
+            value="mermaid",
+        )
     for number, spec in enumerate(loaded):
         if kind == "mermaid":
             click.echo(chart_lineage(lineage(spec)))

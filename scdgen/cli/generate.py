@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from scdgen import log, paths
+from scdgen import paths
+from scdgen.cli import log
 from scdgen.cli.config import describe_file_options
 from scdgen.cli.init import read_text
 from scdgen.cli.options import find_specs, jobs_option, load_specs, map_specs, specs_argument, templates_option
@@ -209,7 +210,7 @@ def _generate_macros(projects: Sequence[str], compiler: Compiler, out: str, chec
     from scdgen.init.models import read_models
 
     if diff:
-        raise UsageError("--diff: compares specs, not models of dbt; give --check")
+        raise UsageError("compares specs, not models of dbt; give --check", option="--diff")
     chosen = click.get_current_context().get_parameter_source("out") is not ParameterSource.DEFAULT
     changed = 0
     known: dict[Path, set[str]] = {}

@@ -92,13 +92,13 @@ def init(
     ):  # fmt: skip
         if value is not None and (dbt or auto_cdc):
             what = "a dbt snapshot" if dbt else "an AUTO CDC statement"
-            raise UsageError(f"{option}: goes with data alone; {what} says it itself")
+            raise UsageError(f"goes with data alone; {what} says it itself", option=option)
     if feed == "versions" and pattern == "scd1":
-        raise UsageError("--feed versions: goes with --pattern scd2; scd1 keeps no versions")
+        raise UsageError("goes with --pattern scd2; scd1 keeps no versions", option="--feed", value="versions")
     if feed == "versions" and effective_at is not None:
-        raise UsageError("--effective-at: goes with changes and snapshots; versions have a start and an end")
+        raise UsageError("goes with changes and snapshots; versions have a start and an end", option="--effective-at")
     if name is not None and dbt is None:
-        raise UsageError("--name: chooses a snapshot of a dbt project; give --dbt")
+        raise UsageError("chooses a snapshot of a dbt project; give --dbt", option="--name")
     if date_format is not None:
         check_pattern(date_format, "--date-format")
     if target is not None:
@@ -146,9 +146,9 @@ def _require_case_file(cases: str, out: str | None) -> None:
     from scdgen.model.load import CASES, is_case_file
 
     if not is_case_file(Path(cases)):
-        raise UsageError(f"--test {cases}: is not the name of a file of cases; end it in {CASES[0]}")
+        raise UsageError(f"is not the name of a file of cases; end it in {CASES[0]}", option="--test", value=cases)
     if out is None:
-        raise UsageError(f"--test {cases}: names the file of the spec; give --out FILE too")
+        raise UsageError("names the file of the spec; give --out FILE too", option="--test", value=cases)
 
 
 def _draft_cases(spec: Path, file: Path, sample: Sample | None) -> str:
@@ -161,9 +161,9 @@ def _draft_cases(spec: Path, file: Path, sample: Sample | None) -> str:
 
 def _require_one(path: str | None, table: str | None, dbt: str | None, auto_cdc: str | None) -> None:
     if dbt and auto_cdc:
-        raise UsageError("--dbt and --auto-cdc exclude each other; give one")
+        raise UsageError("--dbt and --auto-cdc exclude each other; give one", option="--dbt", place="")
     if path and table:
-        raise UsageError("--from and --table exclude each other; give one")
+        raise UsageError("--from and --table exclude each other; give one", option="--from", place="")
     if not (path or table or dbt or auto_cdc):
         raise UsageError("nothing to begin from; give --from PATH, --table NAME, --dbt FILE or --auto-cdc FILE")
 
@@ -174,7 +174,7 @@ def _require_table_name(name: str, option: str) -> None:
     try:
         split_name(name)
     except ValueError as error:
-        raise UsageError(f"{option}: {error}") from error
+        raise UsageError(str(error), option=option) from error
 
 
 def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> Draft:

@@ -12,33 +12,43 @@ from typing import Any
 
 import click
 
-from scdgen import log
-from scdgen.cli import config, output
-from scdgen.errors import choose_values, line_and_status, name_options, nearest, printable
+from scdgen.arguments import name_options
+from scdgen.cli import config, log, output
+from scdgen.errors import choose_values, line_and_status, nearest, printable
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command, print its error as one line on stderr, and exit with its status."""
     given = sys.argv[1:] if args is None else list(args)
     name_options(True)
-    log.begin()
     output.escape_what_stdout_lacks()
     try:
-        status = cli.main(args=given, prog_name="scdgen", standalone_mode=False)
+        with log.printed():
+            status = _call(given)
+    finally:
+        choose_values(None)
+        name_options(False)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _call(args: list[str]) -> object:
+    """Run a command, and return its exit status; an error of it is logged."""
+    try:
+        return cli.main(args=args, prog_name="scdgen", standalone_mode=False)
     except click.exceptions.Exit as stop:
-        status = stop.exit_code
+        return stop.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        status = 2
+        return 2
     except click.ClickException as error:
-        status = 2
-        log.error(printable(_usage_line(error)), status)
+        log.error(printable(_usage_line(error)), 2)
+        return 2
     except (KeyboardInterrupt, click.Abort):
-        status = 130
-        log.error("scdgen: stopped; every table is as the last finished run left it", status)
+        log.error("scdgen: stopped; every table is as the last finished run left it", 130)
+        return 130
     except _ReaderGoneError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else Python would report the broken pipe when it exits
-        status = 0
+        return 0
     except Exception as error:
         if log.is_debug():
             log.trace(error)
@@ -46,13 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
         line, status = line_and_status(translate_without_spec(error))
         log.error(line, status)
-    finally:
-        log.choose("text")
-        log.set_quiet(False)
-        log.set_debug(False)
-        choose_values(None)
-        name_options(False)
-    sys.exit(status if isinstance(status, int) else 0)
+        return status
 
 
 def _usage_line(error: click.ClickException) -> str:

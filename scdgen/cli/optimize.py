@@ -56,8 +56,10 @@ def _require_retention(specs: Iterable[Spec], hours: int) -> None:
     """Raise :class:`UsageError`, before Spark starts, if Delta would refuse to delete files that are so young."""
     if not all(_RETENTION in spec.table.properties for spec in specs):
         raise UsageError(
-            f"--vacuum {hours}: Delta keeps the files of the last {_WEEK} hours; write {_WEEK} hours or more, "
-            f"set {_RETENTION} in table.properties of the spec, or give --conf {_UNCHECKED}"
+            f"Delta keeps the files of the last {_WEEK} hours; write {_WEEK} hours or more, "
+            f"set {_RETENTION} in table.properties of the spec, or give --conf {_UNCHECKED}",
+            option="--vacuum",
+            value=hours,
         )
 
 

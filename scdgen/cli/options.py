@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from scdgen import log
+from scdgen.cli import log
 from scdgen.compile.render import Compiler
 from scdgen.errors import Problem, ScdgenError, SpecError, UsageError, choose_values, line_and_status
 from scdgen.files import errors as files_errors
@@ -90,7 +90,9 @@ def jobs_option(command: F) -> F:
 def _limit_jobs(_context: click.Context, _param: click.Parameter, jobs: int | None) -> int | None:
     """Refuse more processes than help: a file of the folder may ask for any number of them."""
     if jobs is not None and jobs > JOBS_PER_CORE * (os.cpu_count() or 1):
-        raise UsageError(f"--jobs {jobs}: is more than {JOBS_PER_CORE} per core; give fewer, or leave it out")
+        raise UsageError(
+            f"is more than {JOBS_PER_CORE} per core; give fewer, or leave it out", option="--jobs", value=jobs
+        )
     return jobs
 
 
@@ -167,7 +169,8 @@ def parse_time(option: str, what: str, text: str, least: int = 0) -> tuple[int, 
     """
     found = re.fullmatch(r"([0-9]{1,6})\s*([smhd])", text)
     if not found or int(found[1]) < least:
-        raise UsageError(f"{option} {text}: is not a valid {what}; write a number and s, m, h or d, such as 10m")
+        fix = "write a number and s, m, h or d, such as 10m"
+        raise UsageError(f"is not a valid {what}", fix=fix, option=option, value=text)
     return int(found[1]), _UNITS[found[2]]
 
 
@@ -227,7 +230,7 @@ def parse_source_options(
     for source in sources if found else []:
         if source is None or files_errors.find_files(source).kind != "csv":
             what = f"{named_by} is not given" if source is None else f"{source} is not a CSV"
-            raise UsageError(f"{option} {given[0]}: is an option for a CSV, and {what}; leave it out")
+            raise UsageError(f"is an option for a CSV, and {what}; leave it out", option=option, value=given[0])
     return found
 
 
@@ -269,7 +272,7 @@ def parse_pairs(given: Sequence[str], option: str) -> dict[str, str]:
         name, equals, value = item.partition("=")
         if not equals or not name:
             known = re.sub(r"[^\w.{}-].*", "…", item, flags=re.DOTALL)  # the rest may be a secret
-            raise UsageError(f"{option} {known}: is not a name and value; write it as NAME=VALUE")
+            raise UsageError("is not a name and value; write it as NAME=VALUE", option=option, value=known)
         pairs[name] = value
     return pairs
 
@@ -294,8 +297,10 @@ def bind_inputs(loaded: Sequence[Spec], source: str | None, param: Sequence[str]
         return [Input(None, bind_each(loaded, given))]
     if len(loaded) > 1:
         raise UsageError(
-            f"--source {source}: takes the place of one spec's source, and {len(loaded)} specs are given; "
-            "give one spec, or name the files in the specs"
+            f"takes the place of one spec's source, and {len(loaded)} specs are given; "
+            "give one spec, or name the files in the specs",
+            option="--source",
+            value=source,
         )
     if not is_pattern(source):
         files_errors.find_files(source)
@@ -322,7 +327,9 @@ def fill_stars(name: str, value: str, match: Match, pattern: str) -> str:
         known = " or ".join(f"{{{place}}}" for place in range(1, len(match.stars) + 1))
         count = f"{len(match.stars)} *"
         raise UsageError(
-            f"--param {name}={value}: no {found[0]}, because --source {pattern} has {count}; write {known}"
+            f"no {found[0]}, because --source {pattern} has {count}; write {known}",
+            option="--param",
+            value=f"{name}={value}",
         )
 
     return re.sub(r"\{([0-9]+)\}", fill, value)

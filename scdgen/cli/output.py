@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from scdgen import log
+from scdgen.cli import log
 from scdgen.escape import escape_control, escape_json
 from scdgen.facts.counts import Counts
 from scdgen.url import hide_secrets

@@ -67,8 +67,10 @@ def plan(
     first, *more = bind_inputs(loaded, source, param)
     if more:
         raise UsageError(
-            f"--source {source}: matches {1 + len(more)} files, and what the later ones do depends on the runs before "
-            f"them; plan one, such as {first.source}"
+            f"matches {1 + len(more)} files, and what the later ones do depends on the runs before "
+            f"them; plan one, such as {first.source}",
+            option="--source",
+            value=source,
         )
     options = parse_source_options(source_option, [first.source])
     unused = check_headers(loaded[0], [first], options)

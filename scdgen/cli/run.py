@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from scdgen import log
-from scdgen.cli import output
+from scdgen.cli import log, output
 from scdgen.cli.options import (
     EngineOptions,
     Input,
@@ -91,7 +90,7 @@ def run(
     measured = open_metrics(metrics, loaded)
     events = None if openlineage is None else OpenLineage(openlineage)
     if infer and not any(spec.members.inferred for spec in loaded):
-        raise UsageError("--infer: no spec has members.inferred; add it to a spec, or leave --infer out")
+        raise UsageError("no spec has members.inferred; add it to a spec, or leave --infer out", option="--infer")
     steps = graph.steps(loaded, infer)
     several, outcomes = by_file or len(steps) > 1, []
     files = [given.source for given in inputs]
@@ -177,10 +176,12 @@ def run_steps(steps: Sequence[Step], run: Callable[[Spec], Counts]) -> Iterator[
 def skip_inputs(inputs: Sequence[Input], first: str, pattern: str | None) -> list[Input]:
     """The inputs from a file on; raises :class:`UsageError` if it is not among those that ``pattern`` matches."""
     if pattern is None:
-        raise UsageError(f"--from {first}: goes with a --source with *, whose files it continues; leave it out")
+        raise UsageError(
+            "goes with a --source with *, whose files it continues; leave it out", option="--from", value=first
+        )
     names = [str(given.source) for given in inputs]
     if first not in names:
-        raise UsageError(f"--from {first}: --source {pattern} does not match it{nearest(first, names)}")
+        raise UsageError(f"--source {pattern} does not match it{nearest(first, names)}", option="--from", value=first)
     return list(inputs[names.index(first) :])
 
 

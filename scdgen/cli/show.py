@@ -97,9 +97,11 @@ def choose_kind(loaded: list[Spec], kind: str | None, html: str | None) -> str:
     if html is None:
         return kind or "table"
     if kind is not None and is_typed("kind"):
-        raise UsageError(f"--html {html}: writes a page instead of printing; leave out --format {kind}")
+        raise UsageError(f"writes a page instead of printing; leave out --format {kind}", option="--html", value=html)
     if len(loaded) > 1:
-        raise UsageError(f"--html {html}: a page shows one table, and {len(loaded)} specs are given; give one spec")
+        raise UsageError(
+            f"a page shows one table, and {len(loaded)} specs are given; give one spec", option="--html", value=html
+        )
     return "html"
 
 
@@ -108,7 +110,9 @@ def parse_keys(given: tuple[str, ...]) -> dict[str, str]:
     keys = parse_pairs(given, "--key")
     if len(keys) < len(given):
         twice = next(name for name in keys if sum(item.startswith(f"{name}=") for item in given) > 1)
-        raise UsageError(f"--key {twice}: is given twice; give one value, or leave it out to see every key")
+        raise UsageError(
+            "is given twice; give one value, or leave it out to see every key", option="--key", value=twice
+        )
     return keys
 
 
@@ -126,7 +130,9 @@ def write_page(file: Path, text: str) -> None:
     try:
         paths.write_text(file, text)
     except OSError as error:
-        raise UsageError(f"--html {file}: cannot be written: {error.strerror}; name another file") from error
+        raise UsageError(
+            f"cannot be written: {error.strerror}; name another file", option="--html", value=file
+        ) from error
 
 
 COMMANDS = (show,)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from scdgen import log
-from scdgen.cli import output
+from scdgen.cli import log, output
 from scdgen.cli.options import (
     EngineOptions,
     engine_options,
@@ -74,7 +73,8 @@ def stream(
     from scdgen.run.stream import build_micro_batch, collect_options, open_stream
 
     if available_now and interval:
-        raise UsageError("--available-now and --interval exclude each other; give one")
+        what = "--available-now and --interval exclude each other; give one"
+        raise UsageError(what, option="--available-now", place="")
     every = parse_interval(interval) if interval else None
     loaded = choose_feeds(load_specs(specs), feed)
     measured = open_metrics(metrics, loaded)

@@ -62,7 +62,7 @@ def test(
     begun = time.monotonic()
     read = read_files(find_case_files(files), text)
     if not read:
-        raise UsageError(f"-k {text}: no case has this in its name; give another text, or leave it out")
+        raise UsageError("no case has this in its name; give another text, or leave it out", option="-k", value=text)
     if xml is not None:  # before the cases are played, which may take long
         paths.exists(Path(xml))  # refuses a link
         Path(xml).parent.mkdir(parents=True, exist_ok=True)

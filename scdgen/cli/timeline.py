@@ -113,7 +113,7 @@ def require_history(spec: Spec) -> None:
     """Raise :class:`UsageError` if the table does not keep history."""
     if not spec.keeps_history:
         raise UsageError(
-            f"--html: {spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json"
+            f"{spec.target} is {spec.pattern}, which keeps no history; use --format table, csv or json", option="--html"
         )
 
 

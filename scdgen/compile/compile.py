@@ -11,10 +11,11 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from scdgen import sql
+from scdgen.arguments import SOURCE, param_argument
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
-from scdgen.errors import Problem, SpecError, UsageError, nearest, option, quoted
+from scdgen.errors import Problem, SpecError, UsageError, nearest, quoted
 from scdgen.facts.base import Facts
 from scdgen.facts.members import Infer
 from scdgen.facts.rejects import Rejects
@@ -170,7 +171,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     """
     if view is not None and spec.source.join:
         what = "source.join reads its tables, which no other source replaces"
-        raise UsageError(f"{spec.origin}: {what}; leave out {option('--source', 'source=')}")
+        raise UsageError(what, place=spec.origin, fix=f"leave out {SOURCE}")
     for name in params:
         if name not in spec.params:
             raise UsageError(f"{spec.origin}: no param '{name}'{_known(name, spec.params)}")
@@ -191,7 +192,7 @@ def bind(spec: Spec, view: str | None, params: Mapping[str, object]) -> Spec:
     needed = param_variables(bound)[1]
     if needed:
         line = "{}: the param '{}' ({}) has no value; pass {}"
-        raise UsageError(line.format(spec.origin, name, kind, _param(name, "=...")) for name, kind in needed)
+        raise UsageError(line.format(spec.origin, name, kind, param_argument(name, "=...")) for name, kind in needed)
     return bound
 
 
@@ -206,7 +207,8 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
     declared = dict.fromkeys(name for spec in specs for name in spec.params)
     for name in given:
         if name not in declared:
-            raise UsageError(f"{_param(name)}: none of the specs has this param{_known(name, declared)}")
+            what = f"none of the specs has this param{_known(name, declared)}"
+            raise UsageError(what, option=param_argument(name))
     own = {spec.target: {n: value for n, value in given.items() if n in spec.params} for spec in specs}
     missing: list[str] = []
     for spec in specs:
@@ -217,11 +219,6 @@ def bind_each(specs: Sequence[Spec], given: Mapping[str, V], source: str | None 
     if missing:
         raise UsageError(missing)
     return own
-
-
-def _param(name: str, value: str = "") -> str:
-    """A param as the caller gives it."""
-    return option(f"--param {name}{value}", f"params={{'{name}': ...}}")
 
 
 def _known(name: str, params: Iterable[str]) -> str:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from scdgen import sql
+from scdgen.arguments import FROM_TIME, RUN_ID, key_argument
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
-from scdgen.errors import UsageError, nearest, option
+from scdgen.errors import UsageError, nearest
 from scdgen.facts import source, variables
 from scdgen.facts.base import Facts, literals
 from scdgen.facts.checks import CheckCounts
@@ -99,17 +100,10 @@ def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, curren
     """
     read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
     if as_of is not None and read.times is None:
-        raise UsageError(f"--as-of: {spec.target} is {spec.pattern}, which keeps no history; leave --as-of out")
+        raise UsageError(
+            f"{spec.target} is {spec.pattern}, which keeps no history; leave --as-of out", option="--as-of"
+        )
     return Show(read, typed, None if as_of is None else str(as_of), current, deleted)
-
-
-def name_key(column: str) -> str:
-    """How a message names the value of a key: the option, or in Python the argument.
-
-    >>> name_key("id")
-    "keys['id']"
-    """
-    return option(f"--key {column}", f"keys[{column!r}]")
 
 
 def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
@@ -117,7 +111,7 @@ def _typed_keys(spec: Spec, keys: Mapping[str, object]) -> tuple[tuple[str, str,
     for name in keys:
         if name not in spec.keys:
             hint = nearest(name, spec.keys) or f"; its keys are {', '.join(spec.keys)}"
-            raise UsageError(f"{name_key(name)}: is not a key of {spec.target}{hint}")
+            raise UsageError(f"is not a key of {spec.target}{hint}", option=key_argument(name))
     return tuple((sql.quote(name), spec.columns[name].type, str(value)) for name, value in keys.items())
 
 
@@ -183,8 +177,8 @@ def diff_times_query(
     read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
     if read.times is None:
         raise UsageError(
-            f"{option('--from', 'from_time')}: {spec.target} is {spec.pattern}, which keeps no history; give a run "
-            f"with {option('--run', 'run_id')} instead of times"
+            f"{spec.target} is {spec.pattern}, which keeps no history; give a run with {RUN_ID} instead of times",
+            option=FROM_TIME,
         )
     fields = tuple(source.field_of(spec, name) for name in spec.columns)
     return DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)

@@ -24,7 +24,7 @@ from jinja2 import (
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import SandboxedEnvironment
 
-from scdgen.errors import NO_UTF8, ScdgenError, UsageError, nearest, of_system
+from scdgen.errors import NOT_UTF8, ScdgenError, UsageError, cause_of_system, nearest, of_system
 from scdgen.facts.base import Facts
 from scdgen.facts.columns import aliased, equal, named, struct
 from scdgen.model.registry import pattern_names, rules_of
@@ -96,7 +96,7 @@ def environment(own: str | None = None) -> SandboxedEnvironment:
         hint = next(
             filter(None, (nearest(name, known) for name, _ in found)), "; name it as one, such as create.sql.j2"
         )
-        raise UsageError(f"--templates {own}: no file has the name of one of scdgen's templates{hint}")
+        raise UsageError(f"no file has the name of one of scdgen's templates{hint}", option="--templates", value=own)
     return _environment(str(folder), found)
 
 
@@ -185,11 +185,11 @@ def _what(error: Exception, facts: Facts) -> str:
     if isinstance(error, TemplateNotFound):
         return f"no template '{error.name}'"
     if isinstance(error, UnicodeDecodeError):
-        return NO_UTF8.split(";")[0]
+        return NOT_UTF8
     if isinstance(error, RecursionError):
         return "a macro calls itself without end"
     if isinstance(error, OSError) and error.errno is not None:
-        return of_system(error, "it").split("; ")[0]
+        return f"it: {cause_of_system(error)}"
     said = str(error.message if isinstance(error, TemplateError) else error).rstrip(".")
     if missing := re.search(r"object' has no attribute '(\w+)'", said):
         return f"no attribute '{missing[1]}'{nearest(missing[1], vars(facts))}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from scdgen import errors, sql
+from scdgen.arguments import SOURCE
 from scdgen.engine.footer import read_footer
 from scdgen.errors import (
     DEBUG,
@@ -19,7 +20,6 @@ from scdgen.errors import (
     describe_one_name,
     find_values,
     nearest_column,
-    option,
     quoted,
 )
 from scdgen.model.load import Lines
@@ -31,75 +31,75 @@ from scdgen.sql.tokens import first_line
 _MODULES = ("pyspark", "py4j", "delta", "grpc")
 _NAME = r"((?:`[^`]+`\.?)+|\S+?)"
 _FILE_THERE = r"Mkdirs failed|Not a directory|ParentNotDirectoryException|FileAlreadyExistsException"
-_NO_FOLDER = "a file is where the table's folder should be; remove it, or name another folder"
+_NO_FOLDER = ("a file is where the table's folder should be", "remove it, or name another folder")
 
-# Pattern in the text of an error -> its line, with the pattern's groups in it; the first match wins. {where} is where
-# the spec has the name in the first group, {hint} the most similar of the names in the second group, {source} how the
-# caller passes rows, {value} the first group where it may hold values of rows.
-_KNOWN: tuple[tuple[str, type[ScdgenError], str], ...] = (
+# Pattern in the text of an error -> what is wrong and the fix, with the pattern's groups in them; the first match wins.
+# {where} is where the spec has the name in the first group, {hint} the most similar of the names in the second group,
+# {source} how the caller passes rows, {value} the first group where it may hold values of rows.
+_KNOWN: tuple[tuple[str, type[ScdgenError], str, str], ...] = (
     (r"\[(?:TABLE_OR_VIEW_NOT_FOUND|DELTA_TABLE_NOT_FOUND|DELTA_MISSING_DELTA_TABLE)\b.*?"
      rf"(?:table or view|Delta table) {_NAME} (?:cannot be found|doesn't exist|is not)",
-     DataError, "no table or view {0}; name one that is there, or give the rows with {source}"),
+     DataError, "no table or view {0}", "name one that is there, or give the rows with {source}"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved"
      r".*?Did you mean one of the following\? \[([^\]]*)\]",
-     DataError, "no column {0}{where}{hint}"),
+     DataError, "no column {0}{where}", "{hint}"),
     (rf"\[UNRESOLVED_COLUMN\b.*?with name {_NAME} cannot be resolved",
-     DataError, "no column {0}{where}; fix the spec's expressions or the source"),
+     DataError, "no column {0}{where}", "fix the spec's expressions or the source"),
     (rf"\[FIELD_NOT_FOUND\] No such struct field {_NAME} in (.*?)\.",
-     DataError, "no field {0} in the structure{where}{hint}"),
+     DataError, "no field {0} in the structure{where}", "{hint}"),
     (r"\[INVALID_EXTRACT_BASE_FIELD_TYPE\] Can't extract a value from \"(.*?)\"",
-     DataError, "{0} has no fields, as it is NULL in all rows or text{where}; give its fields in source.schema"),
+     DataError, "{0} has no fields, as it is NULL in all rows or text{where}", "give its fields in source.schema"),
     (r"\[CANNOT_MERGE_SCHEMAS\]",
-     DataError, "the files of the source have a column of different types; write them with one type, or give them with "
-     "--source, which reads them in the types of the spec"),
+     DataError, "the files of the source have a column of different types", "write them with one type, or give them "
+     "with --source, which reads them in the types of the spec"),
     (r"\[PARQUET_TYPE_ILLEGAL\] Illegal Parquet type: (.*?)\. SQLSTATE",
-     DataError, "the source has a column of the Parquet type {0}, which Spark does not read; write another type"),
+     DataError, "the source has a column of the Parquet type {0}, which Spark does not read", "write another type"),
     (rf"\[UNRESOLVED_ROUTINE\b.*?routine {_NAME} on search path",
-     DataError, "Spark has no function {0}{where}; fix its name"),
+     DataError, "Spark has no function {0}{where}", "fix its name"),
     (r"\[PARSE_SYNTAX_ERROR\b.*?at or near ('.*?'|end of input)",
-     DataError, "Spark cannot read the SQL of the spec, it fails at {0}{where}; fix what comes before it"),
+     DataError, "Spark cannot read the SQL of the spec, it fails at {0}{where}", "fix what comes before it"),
     (r"\[(?:UNABLE_TO_INFER_SCHEMA|FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY)\b",
-     DataError, "the files of the source are empty or of another format; fix them, or name their format"),
+     DataError, "the files of the source are empty or of another format", "fix them, or name their format"),
     (r"\[DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE\b",
-     DataError, "two rows of one key and time are in the table; find them with `scdgen check`, and delete one"),
+     DataError, "two rows of one key and time are in the table", "find them with `scdgen check`, and delete one"),
     (r"\[PYTHON_EXCEPTION\b.*?\n((?:\w+\.)*\w+(?:Error|Exception)\b[^\n]*)",
-     DataError, "a Python function that the spec calls fails with {value}; fix it"),
+     DataError, "a Python function that the spec calls fails with {value}", "fix it"),
     (r"(?:UnsupportedFileSystemException|No FileSystem for scheme).*?scheme \"?(\w+)\"?",
-     DataError, "Spark knows no file system {0}; fix the path, or add the packages of this one with --conf "
+     DataError, "Spark knows no file system {0}", "fix the path, or add the packages of this one with --conf "
      "spark.jars.packages=..."),
-    (rf"\[DELTA_CANNOT_CREATE_LOG_PATH\].*(?:{_FILE_THERE})", EngineError, _NO_FOLDER),
+    (rf"\[DELTA_CANNOT_CREATE_LOG_PATH\].*(?:{_FILE_THERE})", EngineError, *_NO_FOLDER),
     (r"\[DELTA_CANNOT_CREATE_LOG_PATH\] Cannot create (\S+?)(?:/_delta_log)?[.\s]",
-     EngineError, "the folder {0} cannot be made; ask for the right to write there, or name another one"),
+     EngineError, "the folder {0} cannot be made", "ask for the right to write there, or name another one"),
     (r"\[DELTA_(?:UNSUPPORTED_FEATURES_FOR_(?:READ|WRITE)|INVALID_PROTOCOL_VERSION)\b",
-     EngineError, "the table was written by a newer Delta Lake than this; install a newer delta-spark"),
+     EngineError, "the table was written by a newer Delta Lake than this", "install a newer delta-spark"),
     (r"\[UNSUPPORTED_FEATURE\.TABLE_OPERATION\].*?MERGE INTO|MERGE destination only supports Delta sources|"
      r"MERGE INTO TABLE is not supported",
-     DataError, "it is not a Delta table, or the session has no Delta Lake; name another table, or start Spark with "
+     DataError, "it is not a Delta table, or the session has no Delta Lake", "name another table, or start Spark with "
      "delta-spark"),
     (r"\[DATA_SOURCE_NOT_FOUND\b.*?data source: `?delta",
-     EngineError, "this session has no Delta Lake; start Spark with delta-spark"),
+     EngineError, "this session has no Delta Lake", "start Spark with delta-spark"),
     (r"AccessControlException|AccessDeniedException|Permission denied|Mkdirs failed to create",
-     EngineError, "permission is denied; ask for the rights on the folder, or name another one"),
-    (_FILE_THERE, EngineError, _NO_FOLDER),
+     EngineError, "permission is denied", "ask for the rights on the folder, or name another one"),
+    (_FILE_THERE, EngineError, *_NO_FOLDER),
     (r"\[(?:CONFIG_NOT_AVAILABLE|CANNOT_MODIFY_(?:STATIC_)?CONFIG)\b.*?(?:Configuration|config:) \"?([\w.]+?)\"?"
      r"(?: is not|\.?(?:\s|$))",
-     EngineError, "the session does not let {0} be set; leave it out, or set it where the session is started"),
+     EngineError, "the session does not let {0} be set", "leave it out, or set it where the session is started"),
     # Before Spark 4 without the name of the condition.
     (r"([\w-]+) >= [\d.]+ must be installed; however",
-     EngineError, "Spark Connect needs {0}, which is not installed; run: pip install 'pyspark[connect]'"),
+     EngineError, "Spark Connect needs {0}, which is not installed", "run: pip install 'pyspark[connect]'"),
     (r"No space left on device",
-     EngineError, "no space is left on the disk; free some and run again, the table is as it was"),
+     EngineError, "no space is left on the disk", "free some and run again, the table is as it was"),
     (r"Read-only file system",
-     EngineError, "the disk is read-only; name another place with --warehouse or table.location"),
+     EngineError, "the disk is read-only", "name another place with --warehouse or table.location"),
     (r"Java heap space|OutOfMemoryError|GC overhead limit",
-     EngineError, "Spark's memory is used up; give it more, as in --conf spark.driver.memory=8g"),
+     EngineError, "Spark's memory is used up", "give it more, as in --conf spark.driver.memory=8g"),
     (r"StatusCode\.UNAVAILABLE|Connection refused|DNS resolution failed|failed to connect",
-     EngineError, "the server does not answer; check its address, and that it is up"),
+     EngineError, "the server does not answer", "check its address, and that it is up"),
     (r"SparkContext was shut down|stopped SparkContext|Java gateway process exited|Answer from Java side is empty|"
      r"Error while sending or receiving",
-     EngineError, "Spark has ended in the midst of the work; look for a lack of memory, and run again"),
+     EngineError, "Spark has ended in the midst of the work", "look for a lack of memory, and run again"),
     (r"For input string: (\".*?\")",
-     DataError, "{0} is not a value that this setting takes; fix table.properties or --conf"),
+     DataError, "{0} is not a value that this setting takes", "fix table.properties or --conf"),
 )  # fmt: skip
 
 # Errors of the spec or the data, not of the engine: SQLSTATEs of cardinality, data, constraints, syntax and names (a
@@ -135,19 +135,20 @@ _MALFORMED: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def translate(spec: Spec, error: Exception) -> ScdgenError:
-    """Translate an error of the engine."""
+def translate(spec: Spec, error: Exception, place: str = "") -> ScdgenError:
+    """Translate an error of the engine about a ``place``, by default the table of the spec."""
+    place = place or spec.target
     own = _of_server(str(error))
     if own is not None:
         return own
     if "[PARQUET_TYPE_ILLEGAL]" in str(error) and (times := _describe_nanoseconds(spec.source.path or "")):
-        return DataError(f"{spec.target}: {times}")
+        return DataError(times, place=place)
     broken = explain_unreadable(str(error))
     if broken is not None:
         file, what = broken
-        message = f"{spec.target}: {_shown_path(file or spec.source.path or 'a source')}: {what}"
-        return DataError(message, values=find_values(what))
-    return _error(spec.target, error, spec)
+        shown = _shown_path(file or spec.source.path or "a source")
+        return DataError(f"{shown}: {what}", place=place, values=find_values(what))
+    return _error(place, error, spec)
 
 
 def missing_name(error: Exception) -> str | None:
@@ -172,11 +173,9 @@ def translate_at(place: str, error: Exception) -> ScdgenError:
 
 def translate_check(spec: Spec, check: str, error: Exception) -> ScdgenError:
     """Translate the error of a check that cannot be evaluated; the check itself has not failed."""
-    kind, line, values = _kind_and_line(error)
-    what = line.split("; ")[0]
-    made = kind(f"{spec.target}: the check {check} cannot run: {what}; fix its query or its table")
-    made.values = tuple(value.split("; ")[0] for value in values)
-    return made
+    known = _error("", error)
+    what = f"the check {check} cannot run: {known.what}"
+    return type(known)(what, place=spec.target, fix="fix its query or its table", values=known.values)
 
 
 def explain_unreadable(text: str) -> tuple[str | None, str] | None:
@@ -247,32 +246,22 @@ def _of_server(text: str) -> ScdgenError | None:
 
 
 def _error(place: str, error: Exception, spec: Spec | None = None) -> ScdgenError:
-    kind, line, values = _kind_and_line(error, spec)
-    made = kind(f"{place}: {line}")
-    made.values = values
-    return made
-
-
-def _kind_and_line(
-    error: Exception, spec: Spec | None = None
-) -> tuple[type[ScdgenError], str, tuple[str, ...]]:  # fmt: skip
-    """Return the class and the line of an error, and what in it may be values of rows.
-
-    ``spec`` is searched for the names in it.
-    """
+    """Translate an error; ``spec`` is searched for the names in it."""
     text = str(error)
-    for pattern, kind, line in _KNOWN:
+    for pattern, kind, what, fix in _KNOWN:
         found = re.search(pattern, text, re.DOTALL)
         if found:
             parts = [_plain(part or "") for part in found.groups()]
-            where = _where(spec, parts[0]) if spec is not None and "{where}" in line else ""
-            source = option("--source", "source=")
-            value = parts[0] if "{value}" in line else ""
-            return kind, line.format(*parts, where=where, hint=_hint(parts), source=source, value=value), (value,)
+            where = _where(spec, parts[0]) if spec is not None and "{where}" in what else ""
+            values = [parts[0]] if "{value}" in what else [""]
+            facts = {"where": where, "hint": _hint(parts), "source": SOURCE, "value": values[0]}
+            what, fix = (part.format(*parts, **facts) for part in (what, fix))
+            return kind(what, place=place, fix=fix, values=values)
     kind = DataError if _OF_USER.search(f"{type(error).__name__}: {text}") else EngineError
     line = _first_line(text)
     # Any of what follows the name of the condition.
-    return kind, f"{line}; {DEBUG}", (re.sub(r"^(\[[A-Z0-9_.]+\]|\w+:) ", "", line),)
+    values = [re.sub(r"^(\[[A-Z0-9_.]+\]|\w+:) ", "", line)]
+    return kind(line, place=place, fix=DEBUG, values=values)
 
 
 def _first_line(text: str) -> str:
@@ -301,18 +290,18 @@ def _hint(parts: list[str]) -> str:
         return ""
     names = parts[1].split(", ")
     if any(name.lower().startswith("`sep=`") or name.lower() == "sep=" for name in names):
-        return "; the first line sep= is for Excel alone: take it out, or give the file with --source"
+        return "the first line sep= is for Excel alone: take it out, or give the file with --source"
     bare = parts[0].strip("`").rpartition(".")[2].lower()
     bare_names = [name.strip("`") for name in names]
     if any(name != name.strip() and name.strip().lower() == bare for name in bare_names):
-        return "; the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
+        return "the header has a blank beside the name: set source.options.ignoreLeadingWhiteSpace: true"
     if len(names) == 1 and (likely := describe_one_name(names[0].strip("`"))):
-        return f"; {likely}; set it in source.options.sep"
+        return f"{likely}; set it in source.options.sep"
     last = {name.rpartition(".")[2]: name for name in names}
-    hint = nearest_column(parts[0].rpartition(".")[2], last)
+    hint = nearest_column(parts[0].rpartition(".")[2], last).removeprefix("; ")
     most = 5  # names that Spark lists
     others = " and maybe others" if len(names) == most else ""
-    return re.sub("'(.*)'", lambda found: f"'{last[found[1]]}'", hint) or f"; there are {parts[1]}{others}"
+    return re.sub("'(.*)'", lambda found: f"'{last[found[1]]}'", hint) or f"there are {parts[1]}{others}"
 
 
 def _where(spec: Spec, word: str) -> str:

@@ -6,6 +6,7 @@ name. A session of the user may refuse settings: serverless compute allows only 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log
 from scdgen.engine.failures import translate_at, translate_without_spec
 from scdgen.engine.jvm import (
     JAVA_OPTIONS,
@@ -33,6 +33,8 @@ from scdgen.url import Url, hide_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 # For small data, planning and tasks cost most: few partitions, no UI, no progress bar in the output.
 _SETTINGS = {
@@ -101,8 +103,11 @@ def local_session(
     """
     may_be_elsewhere = set(conf or {}) - set(QUICK)  # a setting of the user may name another folder
     if needs_tables and not may_be_elsewhere and not Path(warehouse).exists():
-        message = f"--warehouse {warehouse}: the folder {Path(warehouse).absolute()} does not exist"
-        raise UsageError(f"{message}; name the folder of earlier runs, or run the spec first")
+        what, fix = (
+            f"the folder {Path(warehouse).absolute()} does not exist",
+            "name the folder of earlier runs, or run the spec first",
+        )
+        raise UsageError(what, option="--warehouse", value=warehouse, fix=fix)
     java = find_java()
     try:
         from delta import configure_spark_with_delta_pip
@@ -149,7 +154,9 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
     """Connect to a Spark Connect server. Raises :class:`EngineError` if it does not answer."""
     url = Url(address) if isinstance(address, str) else address
     if not url.full.startswith(("sc://", "local")):
-        raise UsageError(f"--remote {url}: is not an address of a Spark Connect server; write it as sc://host:port")
+        raise UsageError(
+            "is not an address of a Spark Connect server; write it as sc://host:port", option="--remote", value=url
+        )
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -164,8 +171,8 @@ def remote_session(address: Url | str, conf: Mapping[str, str] | None = None) ->
             spark.conf.set(key, value)
         spark.sql("SELECT 1").collect()
     except Exception as error:
-        line = str(translate_at("Spark", error)).removeprefix("Spark: ")
-        raise EngineError(f"{url}: {hide_secrets(line)}") from error
+        known = translate_at("Spark", error)
+        raise EngineError(hide_secrets(known.what), place=str(url), fix=known.fix) from error
     return spark
 
 
@@ -188,7 +195,8 @@ def register_tables(spark: SparkSession, folder: Path) -> None:
         spark.sql(f"CREATE TABLE IF NOT EXISTS {name} USING DELTA LOCATION {text_literal(table.as_uri())}")
     if odd:
         what = "cannot be read by name, because a table name has letters, digits and _ alone"
-        log.step(printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}"))
+        line = printable(f"--warehouse {folder}: {', '.join(map(repr, odd))} {what}")
+        _log.info("%s", line, extra={"progress": True})
 
 
 def know_catalogs(spark: SparkSession, names: Iterable[tuple[str, ...]]) -> None:
@@ -344,7 +352,7 @@ def require_folder(folder: Path, shown: str | Path) -> None:
     """Refuse a warehouse that cannot be a folder, before Java fails on it deep in a statement."""
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if not place.is_dir():
-        raise UsageError(f"--warehouse {shown}: {place} is a file; remove it, or name another folder")
+        raise UsageError(f"{place} is a file; remove it, or name another folder", option="--warehouse", value=shown)
 
 
 class _quiet_start:  # noqa: N801  (reads as a verb in the with statement)

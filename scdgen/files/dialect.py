@@ -90,16 +90,22 @@ def check_options(given: Mapping[str, str], option: str) -> dict[str, str]:
         known = _OPTIONS.get(name.lower())
         if known is None and name.lower() in _FORMATS:
             call = f"{_FORMATS[name.lower()]}(column, '{value}')"
-            raise UsageError(f"{option} {name}: columns are read as text; write {call} in the spec")
+            raise UsageError(f"columns are read as text; write {call} in the spec", option=option, value=name)
         if known is None:
             hint = nearest(name, _OPTIONS.values()) or f"; the options are {', '.join(_OPTIONS.values())}"
-            raise UsageError(f"{option} {name}: is not a supported option for a CSV{hint}")
+            raise UsageError(f"is not a supported option for a CSV{hint}", option=option, value=name)
         if known in {"sep", "delimiter"} and not _is_one_character(value):
-            raise UsageError(f"{option} {name}: '{value}' is not one character; write it as sep=';' or sep='\\t'")
+            raise UsageError(
+                f"'{value}' is not one character; write it as sep=';' or sep='\\t'", option=option, value=name
+            )
         if known in {"quote", "escape", "comment"} and len(value) > 1:
-            raise UsageError(f"{option} {name}: '{value}' is not one character; give one, or nothing for none")
+            raise UsageError(
+                f"'{value}' is not one character; give one, or nothing for none", option=option, value=name
+            )
         if known in {"encoding", "charset"} and not _is_encoding(value):
-            raise UsageError(f"{option} {name}: '{value}' is not an encoding; write it as encoding=windows-1252")
+            raise UsageError(
+                f"'{value}' is not an encoding; write it as encoding=windows-1252", option=option, value=name
+            )
         found[_SAME.get(known, known)] = value
     if "quote" in found:  # a quote in a cell is written twice, as with the usual one
         found.setdefault("escape", found["quote"])

@@ -84,10 +84,7 @@ def open_files(spark: SparkSession, spec: Spec, path: str, options: Mapping[str,
         message = _describe_unreadable(files, str(error)) or _describe_unseen(files, str(error))
         if message is not None:
             raise DataError(message, values=find_values(message)) from error
-        known = translate(spec, error)
-        named = type(known)(str(known).replace(f"{spec.target}:", f"{path}:", 1))
-        named.values = known.values
-        raise named from error
+        raise translate(spec, error, path) from error
     if mistake := find_mistake(files.kind, source.doubtful, files.dialect):
         raise mistake
     return source
@@ -183,7 +180,7 @@ def find_mistake(kind: str, files: Iterable[Path], dialect_of: DialectOf = find_
                     before = spelled.setdefault(key.lower(), key) if kind == "json" else key
                     if before != key:
                         message = f"the key '{key}' is written '{before}' before; spell it one way"
-                        return DataError(f"{file}:{line}: {message}")
+                        return DataError(message, place=f"{file}:{line}")
     except DataError as error:
         return error
     except OSError:  # the caller reports the error that it came with
@@ -238,7 +235,7 @@ class _Lines:
         return f"{message}, or give --source-option encoding={guess}" if guess else message
 
     def error(self, line: int, what: str, *values: str) -> DataError:
-        return DataError(f"{self.file}:{line}: {what}", values=values)
+        return DataError(what, place=f"{self.file}:{line}", values=values)
 
 
 def csv_rows(file: Path, dialect: Dialect | None = None) -> Iterator[tuple[int, dict[str, str]]]:

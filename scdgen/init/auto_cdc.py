@@ -222,7 +222,9 @@ def _put_columns(draft: Draft, found: _Statement, given: Given, sequence: str | 
     order = dict.fromkeys(name.lower() for name in [*keys.names, *names] if name.lower() not in left)
     extra = [n for n in given.columns if n.lower() not in {*order, *left, (sequence or "").lower()}]
     if extra:
-        raise UsageError(f"--columns {extra[0]}: the statement's COLUMNS does not list it; add it there or remove it")
+        raise UsageError(
+            "the statement's COLUMNS does not list it; add it there or remove it", option="--columns", value=extra[0]
+        )
     put_columns(draft, {first[name]: types.get(name, "string") for name in order}, Given())
     guessed = [first[name] for name in order if name not in types]
     if guessed:

@@ -116,7 +116,7 @@ def read_sample(
     if table is not None:
         name = sql.quote_parts(sql.split_name(table))
         if not spark.catalog.tableExists(name):
-            raise UsageError(f"--table {table}: no such table; check its name, --warehouse and --remote")
+            raise UsageError("no such table; check its name, --warehouse and --remote", option="--table", value=table)
         return _read_rows(spark.table(name), table, None, {})
     assert path is not None
     found = replace(files.find(path), given=options or {})
@@ -601,10 +601,12 @@ def find_time(columns: Sequence[Seen], name: str) -> Seen:
     """Return the column of ``--effective-at``. Raises :class:`UsageError` if its values are not known as times."""
     column = next((c for c in columns if c.name == name), None)
     if column is None:
-        raise UsageError(f"--effective-at {name}: is one of --keys too; choose another column")
+        raise UsageError("is one of --keys too; choose another column", option="--effective-at", value=name)
     if not _is_moment(column):
         shown = next((f"holds {quoted(str(v))}" for v in column.values if v is not None), "is empty")
-        raise UsageError(f"--effective-at {name}: {shown}, not a known form of a date; give --date-format PATTERN")
+        raise UsageError(
+            f"{shown}, not a known form of a date; give --date-format PATTERN", option="--effective-at", value=name
+        )
     return column
 
 

@@ -149,7 +149,7 @@ def _choose(path: Path, keys: dict[str, str], name: str | None) -> str:
     if name is None and len(names) > 1:
         raise UsageError(f"{path}: holds {len(names)} snapshots ({', '.join(names)}); choose one with --name")
     if name is not None and name not in names:
-        raise UsageError(f"--name {name}: {path} holds {', '.join(names)}{nearest(name, names)}")
+        raise UsageError(f"{path} holds {', '.join(names)}{nearest(name, names)}", option="--name", value=name)
     return keys[name or names[0]]
 
 

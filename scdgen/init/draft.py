@@ -146,17 +146,19 @@ def parse_columns(text: str | None) -> dict[str, str]:
     for part in split_list(text or ""):
         name, colon, kind = (piece.strip() for piece in part.partition(":"))
         if not colon or not name or not kind:
-            raise UsageError(f"--columns {part}: is not a name and type; write it as name:type, such as id:int")
-        found[name] = check_type(kind, f"--columns {part}")
+            raise UsageError(
+                "is not a name and type; write it as name:type, such as id:int", option="--columns", value=part
+            )
+        found[name] = check_type(kind, f"--columns {part}", "--columns")
     return found
 
 
-def check_type(kind: str, where: str) -> str:
+def check_type(kind: str, place: str, option: str | None = None) -> str:
     """Return the type as it was written. Raises :class:`UsageError` if Spark does not have it."""
     try:
         data_type(kind)
     except ValueError as error:
-        raise UsageError(f"{where}: {error}") from error
+        raise UsageError(str(error), place=place, option=option) from error
     return kind
 
 
@@ -277,7 +279,7 @@ def find_column(draft: Draft, name: str, option: str) -> str:
     same: str | None = next((column for column in columns if column.lower() == name.strip('`"').lower()), None)
     if same is None:
         hint = nearest(name, columns) or f"; the columns are {', '.join(columns)}"
-        raise UsageError(f"{option}: '{name}' is not among the columns{hint}")
+        raise UsageError(f"'{name}' is not among the columns{hint}", place=option)
     return same
 
 
@@ -295,7 +297,7 @@ def put_keys(draft: Draft, expressions: Iterable[str], option: str) -> None:
         try:
             read = sql.expression(text)
         except ValueError as error:
-            raise UsageError(f"{option}: {error}") from error
+            raise UsageError(str(error), place=option) from error
         parts = [find_column(draft, name, option) for name in _list_columns(text)]
         if read.bare is not None:
             keys += parts

@@ -24,7 +24,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from scdgen import sql
-from scdgen.errors import UsageError, nearest, option
+from scdgen.arguments import FEED
+from scdgen.errors import UsageError, nearest
 from scdgen.model.option import NEW_ROWS, Need, Option, Refusal, Rows, Sql, Trait, not_with, only_with, option_of
 from scdgen.model.registry import PatternRules, pattern_names, rules_of
 from scdgen.paths import folder_name
@@ -862,11 +863,11 @@ class Spec(Model):
         if name == self.feed:
             return self
         if name not in names:
-            what = f"{option('--feed', 'feed=')} {name}: {self.target} has"
-            if not names:
-                raise UsageError(f"{what} one source; leave it out, or write 'sources:' in the spec")
-            hint = nearest(name, names) or f"; the feeds are {', '.join(names)}"
-            raise UsageError(f"{what} no feed '{name}'{hint}")
+            what = f"{self.target} has one source; leave it out, or write 'sources:' in the spec"
+            if names:
+                hint = nearest(name, names) or f"; the feeds are {', '.join(names)}"
+                what = f"{self.target} has no feed '{name}'{hint}"
+            raise UsageError(what, option=FEED, value=name)
         return self._of_feed(name)
 
     def _of_feed(self, name: str) -> Spec:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
+import logging
 import random
 import re
 import secrets
@@ -20,15 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scdgen import log, sql
+from scdgen import arguments, sql
 from scdgen.engine.session import set_while
-from scdgen.errors import DataError, EngineError, ScdgenError, option
+from scdgen.errors import DataError, EngineError, ScdgenError
 from scdgen.facts.refusals import SOURCE_CHANGED
 from scdgen.model.spec import Spec
 from scdgen.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
+
+_log = logging.getLogger(__name__)
 
 RETRY_FOR = 600.0  # seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.2, 10.0  # seconds
@@ -424,7 +427,7 @@ class RetryLimit:
     def explain_end(self, target: str, retries: int) -> str:
         """The message for a run whose every try lost."""
         tries = "the only try" if retries == 0 else f"each of {retries + 1} tries"
-        more = option("--retries", "retries=") if retries == self.times else option("--retry-for", "retry_for=")
+        more = arguments.RETRIES if retries == self.times else arguments.RETRY_FOR
         way_out = f"run again when fewer write to it, or allow more with {more}"
         return f"{target}: other writers changed the table during {tries}; {way_out}"
 
@@ -483,7 +486,7 @@ def retry(
                 raise EngineError(limit.explain_end(target, number)) from error
             if not (noted or unsure):
                 what = "the source changed during the run" if grew else "another writer was first"
-                log.note(f"{target}: {what}; trying again {limit.describe()}")
+                _log.info(f"{target}: {what}; trying again {limit.describe()}")
                 noted = True
             wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(number, 10)) * random.uniform(0.5, 1)
             time.sleep(min(wait, first_lost + limit.seconds - now))  # the last try starts when the time ends

@@ -10,30 +10,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scdgen import sql
+from scdgen.arguments import FROM_TIME, RUN_ID, TO_TIME
 from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query
-from scdgen.errors import DataError, UsageError, option
+from scdgen.errors import DataError, UsageError
 from scdgen.facts.counts import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.table import find_missing
-from scdgen.run.versions import Rows, Tables, list_keys, require_forms, resolve_word, wrong_order
+from scdgen.run.versions import Given, Rows, Tables, list_keys, require_forms, resolve_word, wrong_order
 
 _ANY = TableVersion(0)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times
-
-
-def _from() -> str:
-    return option("--from", "from_time")
-
-
-def _to() -> str:
-    return option("--to", "to_time")
-
-
-def _run() -> str:
-    return option("--run", "run_id")
 
 
 @dataclass(frozen=True)
@@ -56,23 +45,25 @@ class DiffFilter:
         Raises :class:`UsageError` for options that exclude each other, or a key or history that the spec does not have.
         """
         if self.run_id is not None and (self.from_time is not None or self.to_time is not None):
-            raise UsageError(f"{_run()}: goes without {_from()} and {_to()}; give a run, or the times to compare")
+            what = f"goes without {FROM_TIME} and {TO_TIME}; give a run, or the times to compare"
+            raise UsageError(what, option=RUN_ID)
         if self.run_id is not None:
             return diff_run_query(spec, self.keys, *versions, unchanged)
         if self.from_time is None:
-            raise UsageError(f"{_from()}: is missing; give the time to compare with, or a run with {_run()}")
+            what = f"is missing; give the time to compare with, or a run with {RUN_ID}"
+            raise UsageError(what, option=FROM_TIME)
         query = diff_times_query(spec, self.keys, self.from_time, self.to_time, unchanged)
         given = self.list_given(spec)
         require_forms(given)
-        times = [text for name, text, _ in given if name in {_from(), _to()}]
+        times = [text for name, text, _ in given if name in {FROM_TIME, TO_TIME}]
         if len(times) == 2 and all(_DAY.match(time) for time in times) and times[0] >= times[1]:
             raise wrong_order(given)  # times in other forms are compared by the engine
         return query
 
-    def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
-        """(option, text, type) of each given value, for :meth:`Tables.require_valid`."""
-        times, kind = {_from(): self.from_time, _to(): self.to_time}, spec.history.type.upper()
-        given = [(name, str(time), kind) for name, time in times.items() if time is not None]
+    def list_given(self, spec: Spec) -> list[Given]:
+        """The given values, for :meth:`Tables.require_valid`."""
+        times, kind = {FROM_TIME: self.from_time, TO_TIME: self.to_time}, spec.history.type.upper()
+        given: list[Given] = [(name, str(time), kind) for name, time in times.items() if time is not None]
         return [*list_keys(spec, self.keys), *given]
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log, sql
+from scdgen import sql
+from scdgen.arguments import METRICS
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import translate_at
-from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, option
+from scdgen.errors import DataError, ScdgenError, UsageError, line_and_status, line_without_fix
 from scdgen.facts.counts import KEYS, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -26,6 +28,8 @@ from scdgen.run.results import RunResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 
 def _struct(names: Sequence[str]) -> str:
@@ -113,7 +117,7 @@ class Metrics:
         try:
             self.parts = sql.split_name(table)
         except ValueError as error:
-            raise UsageError(f"{option('--metrics', 'metrics')}: {error}") from error
+            raise UsageError(str(error), option=METRICS) from error
         self.table = table
         self._name = sql.quote_parts(self.parts)
         self._ready = False
@@ -121,13 +125,14 @@ class Metrics:
     @property
     def label(self) -> str:
         """How messages name the table."""
-        return f"{option('--metrics', 'metrics')} {self.table}"
+        return f"{METRICS} {self.table}"
 
     def require_not_target(self, specs: Iterable[Spec]) -> None:
         """Raise :class:`UsageError` if the table is the target of a spec."""
         for spec in specs:
             if [part.lower() for part in spec.target_parts] == [part.lower() for part in self.parts]:
-                raise UsageError(f"{self.label}: is the target of {spec.origin}; name another table")
+                what = f"is the target of {spec.origin}; name another table"
+                raise UsageError(what, option=METRICS, value=self.table)
 
     def prepare(self, spark: SparkSession) -> None:
         """Create the table if it does not exist, on the first call.
@@ -176,12 +181,12 @@ class Metrics:
 
     def append(self, spark: SparkSession, row: Mapping[str, Any]) -> None:
         """Add a row; if that fails, print a warning."""
-        log.event("metrics", **row)
+        _log.info("metrics", extra={"event": "metrics", "fields": row})
         try:
             spark.sql(self.render_insert(row)).collect()
         except Exception as error:
-            what = line_and_status(translate_at(self.label, error))[0].partition("; ")[0]
-            log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
+            what = line_without_fix(translate_at(self.label, error))
+            _log.warning(f"{what}; the merge is kept, but the metrics row of {row['target']} is lost")
 
 
 @contextmanager

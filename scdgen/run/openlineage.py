@@ -6,6 +6,7 @@ The package openlineage-python builds and sends them. An event that cannot be se
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import os
 import re
 import uuid
@@ -16,9 +17,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log, sql
+from scdgen import sql
+from scdgen.arguments import OPENLINEAGE
 from scdgen.compile.lineage import Input, lineage
-from scdgen.errors import UsageError, line_and_status, of_system, option, printable
+from scdgen.errors import UsageError, cause_of_system, line_and_status, printable
 from scdgen.model import graph
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset, RunEvent
     from openlineage.client.facet_v2 import DatasetFacet, JobFacet, OutputDatasetFacet, RunFacet
     from openlineage.client.facet_v2 import column_lineage_dataset as columns
+
+_log = logging.getLogger(__name__)
 
 _PRODUCER = f"pkg:pypi/scdgen@{__version__}"
 _PATH = re.compile(r"([A-Za-z][\w+.-]+):(?://([^/]*))?(/.*)?", re.DOTALL)  # not C:/, a disk
@@ -49,7 +53,7 @@ class OpenLineage:
         """Raises :class:`UsageError` for a wrong URL or wrong settings, or if the client is not installed."""
         self.url = Url(given) if isinstance(given, str) else given
         place = self.url.full
-        self.label = f"{option('--openlineage', 'openlineage')} {self.url}".rstrip()
+        self.label = f"{OPENLINEAGE} {self.url}".rstrip()
         scheme = re.match(r"([A-Za-z][\w+.-]*)://(.?)", place)
         transport: dict[str, object]
         if scheme is None and place:
@@ -59,22 +63,24 @@ class OpenLineage:
             if key := os.environ.get("OPENLINEAGE_API_KEY"):
                 transport["auth"] = {"type": "api_key", "apiKey": key}
                 if scheme[1].lower() == "http" and not re.match(r"http:/{2}(localhost|127\.|\[::1\])", place, re.I):
-                    log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
+                    _log.warning(f"{self.label}: sends OPENLINEAGE_API_KEY unencrypted; write https instead")
         else:
             what = "is neither a file nor a server; write a path, or a URL of http or https"
-            raise UsageError(f"{self.label}: {what}")
+            raise UsageError(what, option=OPENLINEAGE, place=self.label)
         try:
             from openlineage.client import OpenLineageClient
             from openlineage.client.constants import DEFAULT_NAMESPACE_NAME
         except ImportError as error:
             what = "needs openlineage-python, which is not installed"
-            raise UsageError(f"{self.label}: {what}; run: pip install openlineage-python") from error
+            fix = "run: pip install openlineage-python"
+            raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
         self.namespace = os.environ.get("OPENLINEAGE_NAMESPACE") or DEFAULT_NAMESPACE_NAME
         try:
             self._client = OpenLineageClient(config={"transport": transport})
         except Exception as error:
             what = f"openlineage-python refuses this ({_describe(error)})"
-            raise UsageError(f"{self.label}: {what}; correct the URL, or openlineage.yml") from error
+            fix = "correct the URL, or openlineage.yml"
+            raise UsageError(what, option=OPENLINEAGE, place=self.label, fix=fix) from error
 
     def emit(self, event: RunEvent) -> None:
         """Send an event, or raise the client's error."""
@@ -250,7 +256,7 @@ def report_run(
     finally:
         if lost:
             why, what = _describe(next(iter(lost.values()))), f"events of {spec.target} are lost: {', '.join(lost)}"
-            log.warning(f"{events.label}: {why}; the run is not affected, but {what}")
+            _log.warning(f"{events.label}: {why}; the run is not affected, but {what}")
 
 
 def _describe(error: Exception) -> str:
@@ -260,7 +266,7 @@ def _describe(error: Exception) -> str:
     'Failed to connect: Connection refused'
     """
     if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
-        return of_system(error.__cause__, "the file").removeprefix("the file: ").partition("; ")[0]
+        return cause_of_system(error.__cause__)
     reason = getattr(next(iter(error.args), None), "reason", None) or error  # urllib3's, after its last try
     text = (str(reason).splitlines() or [type(error).__name__])[0]
     return printable(re.sub(r"^HTTPS?\w*\(.*?\): |\[Errno -?\d+\] ", "", text))

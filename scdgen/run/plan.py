@@ -181,13 +181,17 @@ def parse_limits(given: Sequence[str], specs: Sequence[Spec]) -> list[Limit]:
 def _parse_limit(text: str, known: Sequence[str]) -> Limit:
     found = _FORM.fullmatch(text)
     if found is None:
-        raise UsageError(f"--fail-on {text}: {_HOW}")
+        raise UsageError(f"{_HOW}", option="--fail-on", value=text)
     action, comparison, number, percent = found[1].lower(), found[2], found[3], bool(found[4])
     if action not in known:
         listed = ", ".join(known)
-        raise UsageError(f"--fail-on {text}: no count '{action}'{nearest(action, known)} (one of {listed})")
+        raise UsageError(
+            f"no count '{action}'{nearest(action, known)} (one of {listed})", option="--fail-on", value=text
+        )
     if not percent and "." in number:
         raise UsageError(
-            f"--fail-on {text}: {number} is not a valid number of rows; write a whole number, or {number}%"
+            f"{number} is not a valid number of rows; write a whole number, or {number}%",
+            option="--fail-on",
+            value=text,
         )
     return Limit("".join(text.split()), action, comparison, Decimal(number), percent)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,14 +16,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scdgen import log, sql
+from scdgen import sql
+from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import source_counts, taken_query
 from scdgen.compile.render import Compiler
 from scdgen.compile.steps import Part, Stored, run_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
-from scdgen.errors import UsageError, option
+from scdgen.errors import UsageError
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
 from scdgen.facts.source import RUN
@@ -47,6 +49,8 @@ from scdgen.sql.zones import UTC_NAMES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -168,8 +172,8 @@ class Runner:
         self, spec: Spec, source: DataFrame | None, params: Mapping[str, object] | None, infer: bool = False
     ) -> Iterator[Prepared]:
         if infer and spec.members.inferred is None:
-            what = option("--infer", "infer=True")
-            raise UsageError(f"{what}: {spec.target} has no members.inferred; add it to the spec, or leave this out")
+            what = f"{spec.target} has no members.inferred; add it to the spec, or leave this out"
+            raise UsageError(what, option=INFER)
         require_types(self.spark, spec)
         with prepare(self._engine, spec, source, params) as prepared:
             require_times(self._engine, prepared, infer)
@@ -241,9 +245,9 @@ class Runner:
             commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
         if created and spec.table.time_zone is None and bound.time_zone not in UTC_NAMES:
             what = f"made in the session's time zone; write table.time_zone: {bound.time_zone} in the spec"
-            log.warning(f"{spec.target}: {what}, because its files say UTC")
+            _log.warning(f"{spec.target}: {what}, because its files say UTC")
         if commit and compares and commit.taken and (newer := delta.find_newer_snapshot(commits, commit.taken)):
-            log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
+            _log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
         return RunResult.from_merge(
             spec.target, counts, commit, bool(altered or inferred),
             inferred=inferred,

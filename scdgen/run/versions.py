@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scdgen import sql
-from scdgen.compile.queries import Show, given_query, name_key, versions_query
+from scdgen.arguments import Argument, key_argument
+from scdgen.compile.queries import Show, given_query, versions_query
 from scdgen.compile.render import Compiler
 from scdgen.engine.engine import Engine
 from scdgen.engine.failures import missing_name
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 UNTIL, OPEN = "_scd_until", "_scd_open"
+
+Given = tuple[Argument | str, str, str]
+"""A value that the caller gives: what it is passed as, its text, its type."""
 
 # Spark infers constraints for each combination of columns. With 18 columns and unchanged: keep, a filter by time takes
 # many minutes to plan with them, and half a second without.
@@ -61,9 +65,9 @@ class VersionFilter:
         require_forms(self.list_given(spec))
         return query
 
-    def list_given(self, spec: Spec) -> list[tuple[str, str, str]]:
-        """(option, text, type) of each given value, for :meth:`Tables.require_valid`."""
-        time = [] if self.as_of is None else [("--as-of", str(self.as_of), spec.history.type.upper())]
+    def list_given(self, spec: Spec) -> list[Given]:
+        """The given values, for :meth:`Tables.require_valid`."""
+        time: list[Given] = [] if self.as_of is None else [("--as-of", str(self.as_of), spec.history.type.upper())]
         return list_keys(spec, self.keys) + time
 
     def resolve(self, values: Sequence[str]) -> VersionFilter:
@@ -114,7 +118,7 @@ class Tables(Protocol):
         Raises :class:`DataError` if the table does not exist, and translates errors raised in the block.
         """
 
-    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
+    def require_valid(self, given: Sequence[Given], ordered: bool = False) -> list[str]:
         """Convert the texts of ``given``, (option, text, type) each, to their types, and return the values as text.
 
         Raises :class:`UsageError` if one does not convert, and with ``ordered`` also if the second-last value is not
@@ -152,7 +156,7 @@ class SparkTables:
                 names = self._spark.table(sql.quote_parts(spec.target_parts)).columns
                 raise missing_column(spec.target, name, names) from error
 
-    def require_valid(self, given: Sequence[tuple[str, str, str]], ordered: bool = False) -> list[str]:
+    def require_valid(self, given: Sequence[Given], ordered: bool = False) -> list[str]:
         """See :meth:`Tables.require_valid`."""
         if not given:
             return []
@@ -215,9 +219,9 @@ def require_table(spark: SparkSession, spec: Spec) -> None:
         raise DataError(f"{spec.target}: no such table; run the spec first")
 
 
-def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[tuple[str, str, str]]:
+def list_keys(spec: Spec, keys: Mapping[str, object]) -> list[Given]:
     """(option, text, type) of each key, for :meth:`Tables.require_valid`."""
-    return [(name_key(name), str(value), spec.columns[name].type) for name, value in keys.items()]
+    return [(key_argument(name), str(value), spec.columns[name].type) for name, value in keys.items()]
 
 
 def resolve_word(given: object, value: str) -> object:
@@ -229,21 +233,22 @@ def resolve_word(given: object, value: str) -> object:
     return value if str(given).strip()[:1].isalpha() else given
 
 
-def require_forms(given: Sequence[tuple[str, str, str]]) -> None:
+def require_forms(given: Sequence[Given]) -> None:
     """Raise the :class:`UsageError` of :meth:`Tables.require_valid` for texts that are no values of their types."""
     for name, text, kind in given:
         if find_form(text, kind):
             raise _invalid(name, text, kind)
 
 
-def _invalid(name: str, text: str, kind: str) -> UsageError:
-    return UsageError(f"{name}: {quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it")
+def _invalid(option: Argument | str, text: str, kind: str) -> UsageError:
+    return UsageError(f"{quoted(text)} is not a valid {kind}; write it as `scdgen show` prints it", option=option)
 
 
-def wrong_order(given: Sequence[tuple[str, str, str]]) -> UsageError:
+def wrong_order(given: Sequence[Given]) -> UsageError:
     """The error of a second-last value that is not less than the last one."""
     (option, text, _), (other, bound, _) = given[-2:]
-    return UsageError(f"{option}: {quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first")
+    what = f"{quoted(text)} is not before {other} {quoted(bound)}; give the earlier time first"
+    return UsageError(what, option=option)
 
 
 def read_versions(tables: Tables, spec: Spec, wanted: VersionFilter, limit: int = 0) -> VersionRows:

@@ -148,11 +148,13 @@ def find_patterns(values: Iterable[str], order: str = "") -> tuple[str, ...]:
 def check_pattern(pattern: str, option: str) -> None:
     """Raise :class:`UsageError` if a pattern is not one of a date, or its letters mean something else."""
     if mistake := find_mistake(pattern):
-        raise UsageError(f"{option} {pattern}: {mistake}")
+        raise UsageError(f"{mistake}", option=option, value=pattern)
     try:
         _compile(pattern)
     except ValueError as error:
-        raise UsageError(f"{option} {pattern}: {error}; write it as dd/MM/yyyy or yyyy-MM-dd HH:mm:ss") from error
+        raise UsageError(
+            f"{error}; write it as dd/MM/yyyy or yyyy-MM-dd HH:mm:ss", option=option, value=pattern
+        ) from error
 
 
 def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: str) -> list[str]:
@@ -165,7 +167,9 @@ def require_reads(pattern: str, columns: Mapping[str, Sequence[str]], option: st
         shown = (
             f"{name} holds {quoted(texts[0])}" for name, texts in columns.items() if texts and like.match(texts[0])
         )
-        raise UsageError(f"{option} {pattern}: no column has dates in this format; {next(shown, 'leave it out')}")
+        raise UsageError(
+            f"no column has dates in this format; {next(shown, 'leave it out')}", option=option, value=pattern
+        )
     return fits
 
 

@@ -129,7 +129,8 @@ def test_generate_does_not_import_pyspark() -> None:
     print(f"generate --check: {time.monotonic() - begin:.2f} s")
 
 
-def test_files_run_until_the_first_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_run_until_the_first_failure(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "scdgen")
     inputs = [Input(f"sub-{number}.csv", {"crm.t": {"taken": str(number)}}) for number in (9, 10, 11)]
     done: list[str | None] = []
 
@@ -145,7 +146,7 @@ def test_files_run_until_the_first_failure(capsys: pytest.CaptureFixture[str]) -
         {"target": "crm.t", "inserted": 1, "source": "sub-9.csv", "status": "done"},
         {"target": "crm.t", "source": "sub-10.csv", "status": "failed", "error": "crm.t: id is NULL; fix the source"},
     ]
-    assert capsys.readouterr().err == "1 of 3: sub-9.csv\n2 of 3: sub-10.csv\n"
+    assert caplog.messages == ["1 of 3: sub-9.csv", "2 of 3: sub-10.csv"]
     summary = summarize_inputs(outcomes, inputs)
     assert summary == "1 of 3 files done; fix the cause and continue with --from sub-10.csv"
     assert skip_inputs(inputs, "sub-10.csv", "sub-*.csv") == inputs[1:]

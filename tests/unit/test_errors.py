@@ -14,10 +14,11 @@ from unittest.mock import Mock
 import pytest
 
 from scdgen import load_spec_text
+from scdgen.arguments import name_options
 from scdgen.compile.compile import bind, bind_each
 from scdgen.engine.engine import BadValue
 from scdgen.engine.failures import translate, translate_check
-from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status, name_options
+from scdgen.errors import STATEMENT, DataError, UsageError, line_and_status
 from scdgen.facts.refusals import ADVICE, EXPECTATION
 from scdgen.files.errors import explained, find_files, find_mistake
 from scdgen.run.checks import require_passed

@@ -104,15 +104,15 @@ def test_progress_moves_while_spark_starts(quiet: bool) -> None:
     ours, theirs = os.openpty()
     code = f"""
 import time
-from scdgen import log
-from scdgen.cli import output
+from scdgen.cli import log, output
 from scdgen.engine.session import _quiet_start
 log.set_quiet({quiet})
 with output.progress("starting Spark"), _quiet_start() as noise:
     time.sleep(0.7)
 assert noise.text() == "", noise.text()
-log.begin()
-output.print_hint(f"{{log.elapsed():.0f}} s in all")
+with log.printed():
+    log.set_quiet({quiet})
+    output.print_hint(f"{{log.elapsed():.0f}} s in all")
 """
     env = {**os.environ, "TERM": "xterm"}
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env=env, check=False)

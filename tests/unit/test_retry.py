@@ -97,12 +97,13 @@ class Clock:
 
 
 def test_a_writer_among_many_goes_on_for_ten_minutes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its number of tries does not matter. One line says that it waits."""
+    caplog.set_level("INFO", "scdgen")
     clock = Clock(monkeypatch, losses=20, takes=15)
     assert retry("x.y", RetryLimit(), clock.attempt) == ("done", 20)
-    assert capsys.readouterr().err == "x.y: another writer was first; trying again for up to 10 minutes\n"
+    assert caplog.messages == ["x.y: another writer was first; trying again for up to 10 minutes"]
     clock = Clock(monkeypatch, losses=10**6, takes=15)
     with pytest.raises(EngineError) as spent:
         retry("x.y", RetryLimit(), clock.attempt)
@@ -127,7 +128,8 @@ def test_a_day_of_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert retry("x.y", RetryLimit(86400), clock.attempt) == ("done", 5000)
 
 
-def test_both_limits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_limits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "scdgen")
     clock = Clock(monkeypatch, losses=9, takes=1)
     with pytest.raises(EngineError, match=r"each of 4 tries; .* with retries=$"):
         retry("x.y", RetryLimit(90, 3), clock.attempt)
@@ -135,7 +137,7 @@ def test_both_limits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     with pytest.raises(EngineError, match=r"each of 3 tries; .* with retry_for=$"):
         retry("x.y", RetryLimit(2, 3), clock.attempt)
     line = "x.y: another writer was first; trying again for up to"
-    assert capsys.readouterr().err == f"{line} 90 seconds, up to 3 times\n{line} 2 seconds, up to 3 times\n"
+    assert caplog.messages == [f"{line} 90 seconds, up to 3 times", f"{line} 2 seconds, up to 3 times"]
 
 
 def test_the_limits_of_a_runner(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scdgen import log
+from scdgen.cli import log
 from scdgen.cli.main import main
 from scdgen.errors import line_and_status
 from scdgen.run.openlineage import _name_path
@@ -72,11 +72,9 @@ def test_url_is_hidden_wherever_it_is_shown() -> None:
 def test_credentials_in_a_path_are_hidden(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _name_path(path) == ("s3a://bucket", "x.csv")
     assert "SEC" not in line_and_status(OSError(2, "gone", path))[0]
-    log.choose("json")
-    try:
+    with log.printed():
+        log.choose("json")
         log.event("run begins", source=path)
-    finally:
-        log.choose("text")
     assert json.loads(capsys.readouterr().err)["source"] == "s3a://***@bucket/x.csv"
 
 

@@ -1,0 +1,143 @@
+"""The log of a command on stderr, a line per record: text for people, or JSON for log collectors.
+
+The package logs by :mod:`logging`, below the logger ``scdgen``; only commands print what it logs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import logging
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from scdgen.escape import escape_control, escape_json
+from scdgen.url import hide_secrets
+
+_LOGGER = logging.getLogger("scdgen")
+_NAMES = {logging.INFO: "note", logging.WARNING: "warning", logging.ERROR: "error"}  # of records that are no events
+_begun = [time.monotonic()]
+_CHOSEN = {"json": False, "quiet": False, "debug": False}
+
+
+class _Handler(logging.Handler):
+    """Prints records in the chosen format.
+
+    A record may have ``event``, its name in the JSON log, where alone it is shown; ``fields``, which only that log has;
+    ``lines``, if it has several; and ``progress``, so that --quiet leaves it out of the text log.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = self._to_json(record) if _CHOSEN["json"] else self._to_text(record)
+        if text is not None:
+            print(hide_secrets(text), file=sys.stderr, flush=True)
+
+    def _to_json(self, record: logging.LogRecord) -> str:
+        event = getattr(record, "event", None)
+        shown = {
+            "at": dt.datetime.fromtimestamp(record.created, dt.timezone.utc).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": event or _NAMES.get(record.levelno, "note"),
+            **({} if event else {"message": record.getMessage()}),
+            **getattr(record, "fields", {}),
+        }
+        return escape_json(json.dumps(shown, default=str, ensure_ascii=False))
+
+    def _to_text(self, record: logging.LogRecord) -> str | None:
+        if hasattr(record, "event") or (_CHOSEN["quiet"] and hasattr(record, "progress")):
+            return None
+        return "\n".join(map(escape_control, getattr(record, "lines", [record.getMessage()])))
+
+
+@contextlib.contextmanager
+def printed() -> Iterator[None]:
+    """Print what the package logs in this block, as text unless :func:`choose` says otherwise; count :func:`elapsed`.
+
+    At its end, the logger and all that options chose are as they are in a program that imports the package.
+    """
+    handler, level, propagate = _Handler(), _LOGGER.level, _LOGGER.propagate
+    _LOGGER.addHandler(handler)
+    _LOGGER.setLevel(logging.INFO)
+    _LOGGER.propagate = False
+    _begun[0] = time.monotonic()
+    try:
+        yield
+    finally:
+        _LOGGER.removeHandler(handler)
+        _LOGGER.setLevel(level)
+        _LOGGER.propagate = propagate
+        _CHOSEN.update(json=False, quiet=False, debug=False)
+
+
+def choose(kind: str) -> None:
+    """Set the format, ``text`` or ``json``, for the rest of the command."""
+    _CHOSEN["json"] = kind == "json"
+
+
+def elapsed() -> float:
+    """The seconds since the command began."""
+    return time.monotonic() - _begun[0]
+
+
+def set_quiet(yes: bool) -> None:
+    """Whether only errors, warnings and requested results are printed from now on."""
+    _CHOSEN["quiet"] = yes
+
+
+def is_quiet() -> bool:
+    """Whether --quiet is given."""
+    return _CHOSEN["quiet"]
+
+
+def set_debug(yes: bool) -> bool:
+    """Whether errors are printed in full from now on; returns ``yes``."""
+    _CHOSEN["debug"] = yes
+    return yes
+
+
+def is_debug() -> bool:
+    """Whether --debug is given."""
+    return _CHOSEN["debug"]
+
+
+def event(name: str, **fields: Any) -> None:
+    """Log an event with its fields, for the JSON log alone."""
+    _LOGGER.info(name, extra={"event": name, "fields": fields})
+
+
+def error(line: str, status: int | None = None, **fields: Any) -> None:
+    """Log an error; in the JSON log with its ``fields`` and the exit status."""
+    known = {"status": status} if status is not None else {}
+    _LOGGER.error("%s", line, extra={"lines": line.split("\n"), "fields": {**known, **fields}})
+
+
+def trace(error: BaseException) -> None:
+    """Print an error in full, with those that caused it, for --debug."""
+    shown = "".join(map(_mark_message, traceback.format_exception(error)))
+    print(hide_secrets(shown), end="", file=sys.stderr)
+
+
+def _mark_message(entry: str) -> str:
+    """Mark the later lines of a message, which may be those of a name or a text of a user."""
+    # The frames and the lines between two errors begin with white space, an error with its type.
+    mark = "" if entry[:1].isspace() else "  | "
+    return f"\n{mark}".join(map(escape_control, entry.rstrip("\n").split("\n"))) + "\n"
+
+
+def warning(line: str) -> None:
+    """Log a warning: something failed, but the work is done."""
+    _LOGGER.warning("%s", line)
+
+
+def note(*lines: str) -> None:
+    """Log a remark that is not an error."""
+    _LOGGER.info("%s", "\n".join(lines), extra={"lines": lines})
+
+
+def step(line: str) -> None:
+    """Log a remark on progress; --quiet leaves it out of the text log."""
+    _LOGGER.info("%s", line, extra={"progress": True})
