@@ -49,7 +49,7 @@ class SparkWorld:
     def plan(self, spec: Spec, source: Given | None, params: Mapping[str, Any]) -> Mapping[str, int]:
         """See :class:`scdgen.cases.play.World`."""
         frame = None if source is None else self._frame(source)
-        counts = self.runner.plan_counted(spec, frame, params, sample=0).counts
+        counts = self.runner.plan(spec, frame, params, rows=False).counts
         return {**counts.keys, **counts.versions}
 
     def read(self, query: str) -> tuple[dict[str, str], list[Row]]:

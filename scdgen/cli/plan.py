@@ -82,7 +82,8 @@ def plan(
                 output.progress(f"planning {spec.target}"),
                 open_source(runner, spec, first.source, values, options) as given,
             ):
-                planned = runner.plan_counted(spec, given, values, 0 if hides_values() else limit)
+                shown = 0 if hides_values() else limit
+                planned = runner.plan(spec, given, values, sample=shown, rows=False)
             click.echo(output.format_json(as_object(planned)) if as_json else format_plan(planned, unused))
             failures += [breach for one in conditions if (breach := one.describe_breach(planned)) is not None]
     for failure in failures:

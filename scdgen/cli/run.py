@@ -110,7 +110,8 @@ def run(
                 output.progress(" ".join(["merging", *named.values(), f"into {spec.target}"])),
                 open_source(runner, spec, given.source, values, options) as rows,
             ):
-                counts = runner.run_counted(spec, rows, values, adopt, infer and spec.members.inferred is not None)
+                infers = infer and spec.members.inferred is not None
+                counts = runner.run(spec, rows, values, adopt, infers, count=True).as_counts(spec)
                 reported.counts = counts
             log.event("run done", **counts)
             return counts

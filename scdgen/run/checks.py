@@ -13,10 +13,18 @@ from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
 from scdgen.model.spec import Spec
 from scdgen.run.results import CheckResult
-from scdgen.run.table import TargetTable, find_missing
+from scdgen.run.table import TargetTable, find_missing, table_zone
+from scdgen.run.versions import require_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+def check_table(engine: Engine, spec: Spec, limit: int = 5) -> list[CheckResult]:
+    """Run the checks in the time zone of the table, one run at a time. Raises the errors of :func:`run_checks`."""
+    with engine.lock, table_zone(engine, spec) as zoned, engine.translated(spec):
+        require_table(engine.spark, spec)
+        return run_checks(engine, zoned, limit)
 
 
 def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:

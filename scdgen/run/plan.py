@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from scdgen import sql
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import plan_rows, plan_sample, plan_shape
 from scdgen.engine.engine import Engine
@@ -21,6 +22,7 @@ from scdgen.facts.plan import VIEW
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
 from scdgen.run.results import PlanResult, PlanRow
+from scdgen.run.table import TargetTable, find_additions, with_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -142,6 +144,30 @@ def open_plan(engine: Engine, compiled: Compiled, creates: bool, added: tuple[st
         yield PlanView(engine.spark, compiled, create, counts, creates, added)
     finally:
         engine.spark.catalog.dropTempView(VIEW)
+
+
+@contextmanager
+def plan_table(
+    engine: Engine, spec: Spec, compiled: Compiled, source: DataFrame | None, adopt: bool
+) -> Iterator[PlanView]:  # fmt: skip
+    """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them.
+
+    ``source`` has the rows to merge if the compiled SQL reads a view; ``adopt`` as for a run.
+    """
+    table = TargetTable(engine.spark, spec)
+    with engine.ready(compiled.spec, source):
+        creates = not table.exists()
+        if creates:
+            missing = pattern_of(spec).columns(spec)
+        else:
+            found = table.read_existing()
+            missing = find_additions(with_zone(spec, compiled.spec), found, engine.compiler, adopt or not found.adopted)
+        added = () if creates else tuple(sql.unquote(column.name) for column in missing)
+        with (
+            table.view_with_columns(missing) as name,
+            open_plan(engine, compiled.with_target(name) if name else compiled, creates, added) as plan,
+        ):
+            yield plan
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from scdgen.facts.counts import REFRESHED, Counts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import Pattern, pattern_of
 
 if TYPE_CHECKING:
+    from pyspark.sql import Row
+
     from scdgen.run.delta import Commit
 
 
@@ -25,7 +27,8 @@ class RunResult:
     whole run, ``retries`` how often it started over after conflicts, ``run_id`` its id in Delta's log. ``commit`` is
     its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted,
     ``rejected`` expectation -> number of rows that it left out, ``inferred`` the number of inferred members that the
-    run added or moved before the MERGE (``None`` without ``infer``).
+    run added or moved before the MERGE (``None`` without ``infer``), ``planned`` action -> number, by a plan before the
+    MERGE (empty unless the run counts).
     """
 
     target: str
@@ -44,6 +47,7 @@ class RunResult:
     rows_in: int | None = None
     rejected: Mapping[str, int] = field(default_factory=dict)
     inferred: int | None = None
+    planned: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def from_merge(
@@ -60,9 +64,13 @@ class RunResult:
         wrote = commit if merged or altered else None
         return cls(target, inserted, updated - refreshed, deleted, seconds=0, refreshed=refreshed, commit=wrote, **more)
 
-    def as_counts(self, spec: Spec, planned: Mapping[str, int], seconds: float) -> dict[str, Any]:
-        """The counts that the command line prints, including those that only a plan before the run computes."""
-        counts = pattern_of(spec).split_counts(spec, {**planned, REFRESHED: self.refreshed})
+    def as_counts(self, spec: Spec) -> dict[str, Any]:
+        """The counts of a run with ``count``, which the command line prints.
+
+        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.counts`; ``inserted``,
+        ``updated`` and ``removed`` count rows of the MERGE.
+        """
+        counts = pattern_of(spec).split_counts(spec, {**self.planned, REFRESHED: self.refreshed})
         return {
             "target": self.target,
             **({"feed": spec.feed} if spec.feed else {}),
@@ -70,18 +78,18 @@ class RunResult:
             "versions": counts.versions,
             "inserted": self.inserted,
             "updated": self.updated,
-            "closed": planned.get(pattern_of(spec).closing_action or "", 0),
+            "closed": self.planned.get(pattern_of(spec).closing_action or "", 0),
             "removed": self.deleted,
             **({"refreshed": self.refreshed} if spec.history.open_end == "last_run" else {}),
             **({"inferred": self.inferred} if self.inferred is not None else {}),
             **({"skipped": self.skipped} if spec.bad_rows == "skip" else {}),
             **({"rejected": dict(self.rejected)} if self.rejected else {}),
-            "unchanged": planned["unchanged"],
+            "unchanged": self.planned["unchanged"],
             "version": self.version,
             "created": self.created,
             "retries": self.retries,
             "run": self.run_id,
-            "seconds": round(seconds, 3),
+            "seconds": round(self.seconds, 3),
         }
 
 
@@ -117,8 +125,11 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class PlanResult:
-    """The result of a plan. ``pattern`` defines the actions.
+class PlanResult(Sequence["Row"]):
+    """The result of a plan, which is the sequence of its ``rows``; none if they were not read.
+
+    ``rows`` are the versions (scd1: the rows) that a run would write or remove: the action and the new values, of a
+    removed one the old values. ``pattern`` defines the actions.
 
     ``late`` counts the late versions (scd1: rows), ``current_keys`` the keys that are current now (of the snapshot's
     ``scope``), ``closed_keys`` those whose version would be closed, ``skipped`` the rows of the source that are left
@@ -139,6 +150,21 @@ class PlanResult:
     rejected: Mapping[str, int] = field(default_factory=dict)
     newer_snapshot: str = ""
     added: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Row, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Row | tuple[Row, ...]:
+        """Return one of ``rows``."""
+        return self.rows[place]
+
+    def __len__(self) -> int:
+        """Count ``rows``."""
+        return len(self.rows)
 
     def share(self, keys: int) -> float | None:
         """The share of the current keys that so many of them are; ``None`` without current keys."""

@@ -6,71 +6,40 @@ params filled in.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scdgen import sql
 from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import source_counts, taken_query
 from scdgen.compile.render import Compiler
-from scdgen.compile.steps import Part, Stored, run_steps
-from scdgen.engine.engine import Engine, SourceCounts
+from scdgen.engine.engine import Engine
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
-from scdgen.facts.columns import Target
-from scdgen.facts.counts import describe_newer
-from scdgen.facts.source import RUN
-from scdgen.facts.variables import Variable
 from scdgen.model.spec import Spec, choose_feeds
-from scdgen.patterns.pattern import pattern_of
 from scdgen.run import delta
-from scdgen.run.checks import require_passed, run_checks
+from scdgen.run.checks import check_table
 from scdgen.run.delta import RETRY_FOR, Commit, Optimized, Result, RetryLimit, Undo, retry
 from scdgen.run.diff import DiffFilter, read_diff
+from scdgen.run.merge import Attempt, Job
 from scdgen.run.metrics import Metrics, RunRecord, record_run
 from scdgen.run.openlineage import OpenLineage, Reported, report_run
-from scdgen.run.plan import PlanView, open_plan
+from scdgen.run.plan import PlanView, plan_table
 from scdgen.run.results import CheckResult, DiffResult, PlanResult, RunResult
 from scdgen.run.source import Prepared, prepare
 from scdgen.run.stream import BatchResult, build_micro_batch
-from scdgen.run.table import TargetTable, find_additions, table_zone
+from scdgen.run.table import TargetTable, table_zone
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter, read_history, require_table
-from scdgen.sql.zones import UTC_NAMES
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What all attempts of a run have in common; ``around_merge`` is entered for the MERGE.
-
-    ``count`` reads the counts of a plan in the run, after members were inferred.
-    """
-
-    record: RunRecord
-    prepared: Prepared
-    adopt: bool = False
-    infer: bool = False
-    count: Callable[[PlanView], dict[str, int]] | None = None
-    around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
-
-    @property
-    def spec(self) -> Spec:
-        """Return the spec as it was given, without its source and params."""
-        return self.record.spec
 
 
 class Runner:
@@ -115,6 +84,7 @@ class Runner:
         adopt: bool = False,
         infer: bool = False,
         feed: str | None = None,
+        count: bool = False,
     ) -> RunResult:
         """Create the table if it does not exist, and merge, as one unit: a failure leaves every table unchanged.
 
@@ -126,6 +96,8 @@ class Runner:
             adopt: take over a table that was not created from this spec, if all checks pass.
             infer: first add the keys that facts name and the table lacks, by ``members.inferred`` of the spec.
             feed: which of the spec's ``sources`` to read; the first by default.
+            count: also count what happens to keys and versions, by a plan before the MERGE; if the plan finds no
+                changes, the MERGE is skipped.
 
         Raises:
             UsageError: ``infer`` for a spec without ``members.inferred``, or a ``feed`` that the spec does not have.
@@ -139,7 +111,11 @@ class Runner:
             own._report(record, source, infer) as reported,
             own._prepare(spec, source, params, infer) as prepared,
         ):
-            result = own._run(_Job(record, prepared, adopt, infer))
+            if count and not infer:
+                record.planned = own._read_plan(own._count, spec, prepared, adopt)
+            # Inferred members change what the MERGE does, so that a plan comes after them.
+            counts = own._count if count and infer else None
+            result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, counts))
             reported.counts = vars(result)
         return result
 
@@ -155,7 +131,7 @@ class Runner:
         own = self._on_session_of(source)
         with own._record(spec, batch) as record, own._prepare(spec, source, params) as prepared:
             once = partial(delta.skip_known_batch, own.spark, spec, application, batch)
-            return own._run(_Job(record, prepared, around_merge=once))
+            return own._run(Job(record, prepared, counts_source=own._metrics is not None, around_merge=once))
 
     def _on_session_of(self, source: DataFrame | None) -> Runner:
         """Return this runner, or one like it on the session of ``source`` if that is another one.
@@ -185,101 +161,23 @@ class Runner:
     def _report(self, record: RunRecord, source: DataFrame | None, infer: bool) -> AbstractContextManager[Reported]:
         return report_run(self._openlineage, record.spec, record.run, None if source is None else "", infer)
 
-    def _run(self, job: _Job) -> RunResult:
-        begin, spec, record = time.monotonic(), job.spec, job.record
+    def _run(self, job: Job) -> RunResult:
+        """Try until an attempt succeeds, or the limit is spent."""
+        spec, record = job.spec, job.record
 
         def attempt() -> RunResult:
             ready = self._engine.ready(job.prepared.compiled.spec, job.prepared.rows)
             with ready, delta.note_run(self.spark, spec, record.run) as noted:
-                return self._attempt(job, noted)
+                return Attempt(self._engine, job, noted).run()
 
         result, retries = retry(spec.target, self._limit(), attempt, partial(delta.clear_unfinished, self.spark))
-        record.result = replace(result, seconds=time.monotonic() - begin, retries=retries, run_id=record.run)
+        seconds = time.monotonic() - record.begin
+        record.result = replace(result, seconds=seconds, retries=retries, run_id=record.run)
         return record.result
 
-    def _attempt(self, job: _Job, noted: str) -> RunResult:
-        """Run once, without retries. ``noted`` is the run's id in its commits; empty if they cannot hold it."""
-        spec, compiled = job.spec, job.prepared.compiled
-        bound, views = compiled.spec, compiled.files.views.texts
-        table = TargetTable(self.spark, spec)
-        created = not table.exists()
-        additions = () if created else self._find_additions(_with_zone(spec, bound), table, job.adopt)
-        stored = None if created else Stored(additions, table.lacks, job.adopt)
-        steps = run_steps(compiled, stored, job.infer, self._metrics is not None)
-        altering = sum(len(step.statements) for step in steps if step.part in (Part.TABLE, Part.MEMBERS))
-        added = {sql.unquote(column.name) for column in additions}
-        create_views = partial(table.create_views, (spec.views.current, spec.views.overlay), views)
-        inferred, needless, counted, counts = None, False, SourceCounts(), dict[str, Any]()
-        altered = any(step.statements for step in steps if step.part is Part.TABLE)
-        with table.restore_on_failure(created, altering, noted):
-            for step in steps:
-                match step.part:
-                    case Part.TABLE:
-                        self._engine.execute(step.statements)
-                    case Part.MEMBERS:
-                        inferred = int(self.spark.sql(step.statements[0]).collect()[0][0])
-                    case Part.PLAN:
-                        if job.count is not None:
-                            with open_plan(self._engine, compiled, created) as plan:
-                                job.record.planned = job.count(plan)
-                        planned = job.record.planned
-                        # If the plan found no changes, a MERGE at that time would have written nothing.
-                        lean = not self.compiler.is_custom
-                        needless = bool(planned) and lean and pattern_of(spec).is_needless(spec, planned)
-                    case Part.VIEWS:
-                        create_views(spec.columns.keys() - added, always=created)
-                    case Part.VARIABLES:
-                        if not needless or any(other.part is Part.COUNTS for other in steps):
-                            self._engine.execute(step.statements)
-                    case Part.COUNTS:
-                        counted = self._engine.count_source(bound, step.statements[0])
-                    case Part.REJECTS:
-                        self._quarantine(step.statements, job.record.run)
-                    case Part.MERGE:
-                        counts = {} if needless else self._merge(job, step.statements[0], noted)
-                    case Part.NEW_COLUMNS:
-                        create_views(spec.columns, always=True)
-            wrote = bool(altered or inferred) or any(counts.values())
-            run_id, compares = noted if wrote else "", delta.compares_snapshots(spec)
-            commits = table.read_newest(run_id, several=compares)
-            commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
-        if created and spec.table.time_zone is None and bound.time_zone not in UTC_NAMES:
-            what = f"made in the session's time zone; write table.time_zone: {bound.time_zone} in the spec"
-            _log.warning(f"{spec.target}: {what}, because its files say UTC")
-        if commit and compares and commit.taken and (newer := delta.find_newer_snapshot(commits, commit.taken)):
-            _log.warning(f"{spec.target}: {describe_newer(newer)}; `scdgen undo --run {run_id}` takes this run back")
-        return RunResult.from_merge(
-            spec.target, counts, commit, bool(altered or inferred),
-            inferred=inferred,
-            version=commits[0].version,
-            created=created,
-            skipped=counted.skipped,
-            added=tuple(sql.unquote(column.name) for column in additions),
-            rows_in=counted.rows,
-            rejected=counted.rejected,
-        )  # fmt: skip
-
-    def _merge(self, job: _Job, merge: str, noted: str) -> dict[str, Any]:
-        """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
-        spec, compiled = job.spec, job.prepared.compiled
-        with job.around_merge(), self._note_taken(spec, compiled, noted):
-            rows = self.spark.sql(merge).collect()
-        return rows[0].asDict() if rows else {}
-
-    def _quarantine(self, statements: Sequence[str], run_id: str) -> None:
-        """Keep the rows that are rejected. If the run fails later, the next one finds them there."""
-        *before, merge = statements
-        self._engine.execute(before)
-        self._engine.declare(Variable(RUN, "STRING", sql.text_literal(run_id)))  # instead of the script's own id
-        self._engine.execute([merge])
-
-    def _note_taken(self, spec: Spec, compiled: Compiled, noted: str) -> AbstractContextManager[object]:
-        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable."""
-        query = taken_query(compiled.spec)
-        if not noted or query is None or not compiled.files.merge.declares(query.name):
-            return contextlib.nullcontext()
-        taken = self._engine.query(query).collect()[0][0]
-        return delta.note_run(self.spark, spec, noted, taken=str(taken))
+    def _count(self, plan: PlanView) -> dict[str, int]:
+        """Count what a run would do; late rows only for the metrics."""
+        return plan.count_run(not self.compiler.is_custom, self._metrics is not None)
 
     def plan(
         self,
@@ -287,32 +185,35 @@ class Runner:
         source: DataFrame | None = None,
         params: Mapping[str, object] | None = None,
         feed: str | None = None,
-    ) -> list[Row]:
-        """Return the versions that :meth:`run` would write or remove, as rows (action, columns…); writes nothing."""
-        own, spec = self._on_session_of(source), spec.for_feed(feed)
-        with own._prepare(spec, source, params) as prepared:
-            return own._read_plan(lambda plan: plan.rows(), spec, prepared)
-
-    def plan_counted(
-        self,
-        spec: Spec,
-        source: DataFrame | None = None,
-        params: Mapping[str, object] | None = None,
-        sample: int = 5,
-        feed: str | None = None,
+        sample: int = 0,
+        rows: bool = True,
     ) -> PlanResult:
-        """Count what :meth:`run` would do, with up to ``sample`` rows of each action, old and new; writes nothing."""
+        """Plan what :meth:`run` would do, and write nothing.
+
+        Args:
+            spec: the table's spec.
+            source: rows to merge instead of the spec's source, as in :meth:`run`.
+            params: name -> value for the spec's params.
+            feed: which of the spec's ``sources`` to read; the first by default.
+            sample: the number of rows of each action to read with their old and new values.
+            rows: whether to read every version that the run would write or remove; the result is the sequence of them.
+        """
         own, spec = self._on_session_of(source), spec.for_feed(feed)
         with own._prepare(spec, source, params) as prepared:
+            bound = prepared.compiled.spec
+            query = source_counts(bound)
 
             def read(plan: PlanView) -> PlanResult:
-                bound = prepared.compiled.spec
-                query = source_counts(bound)
                 counted = own._engine.count_source(bound, own.compiler.render_query(query) if query else "")
-                found = plan.summarize(spec.target, sample, counted.skipped)
                 newer = "" if plan.creates else own._find_newer_snapshot(spec, prepared.compiled)
                 tracked = tuple(name for name in plan.added if spec.keeps_history and name in spec.tracked)
-                return replace(found, rejected=counted.rejected, newer_snapshot=newer, added=tracked)
+                return replace(
+                    plan.summarize(spec.target, sample, counted.skipped),
+                    rejected=counted.rejected,
+                    newer_snapshot=newer,
+                    added=tracked,
+                    rows=tuple(plan.rows()) if rows else (),
+                )
 
             return own._read_plan(read, spec, prepared)
 
@@ -323,39 +224,6 @@ class Runner:
             return ""
         taken = str(self._engine.query(query).collect()[0][0])
         return delta.find_newer_snapshot(TargetTable(self.spark, spec).read_newest(), taken)
-
-    def run_counted(
-        self,
-        spec: Spec,
-        source: DataFrame | None = None,
-        params: Mapping[str, object] | None = None,
-        adopt: bool = False,
-        infer: bool = False,
-        feed: str | None = None,
-    ) -> dict[str, Any]:
-        """:meth:`run`, and return the counts that the command line prints, including some that a MERGE does not return.
-
-        ``keys`` and ``versions`` count what happened to them, in the words of :mod:`scdgen.facts.counts`, by a plan
-        before the MERGE; if it finds no changes, the MERGE is skipped. ``inserted``, ``updated`` and ``removed`` count
-        rows of the MERGE. With ``infer``, ``inferred`` counts the members that it added or moved before the plan.
-        """
-        begin = time.monotonic()
-        lean, late = not self.compiler.is_custom, self._metrics is not None
-        own, spec = self._on_session_of(source), spec.for_feed(feed)
-        with (
-            own._record(spec) as record,
-            own._report(record, source, infer) as reported,
-            own._prepare(spec, source, params, infer) as prepared,
-        ):
-
-            def count(plan: PlanView) -> dict[str, int]:
-                return plan.count_run(lean, late)
-
-            if not infer:
-                record.planned = own._read_plan(count, spec, prepared, adopt)
-            result = own._run(_Job(record, prepared, adopt, infer, count if infer else None))
-            reported.counts = vars(result)
-        return result.as_counts(spec, record.planned, time.monotonic() - begin)
 
     def versions(
         self, spec: Spec, keys: Mapping[str, object] | None = None, as_of: object = None, current: bool = False
@@ -398,9 +266,7 @@ class Runner:
         Raises:
             DataError, EngineError: the table does not exist, or a check, which the message names, cannot be computed.
         """
-        with self._engine.lock, table_zone(self._engine, spec) as zoned, self._engine.translated(spec):
-            require_table(self.spark, spec)
-            return run_checks(self._engine, zoned, limit)
+        return check_table(self._engine, spec, limit)
 
     def stream(
         self,
@@ -484,42 +350,10 @@ class Runner:
         """Plan and ``read`` the result; like a run, a plan starts over if the source grew meanwhile."""
 
         def attempt() -> Result:
-            with self._open_plan(spec, prepared, adopt) as plan:
+            with plan_table(self._engine, spec, prepared.compiled, prepared.rows, adopt) as plan:
                 return read(plan)
 
         return retry(spec.target, self._limit(), attempt)[0]
 
     def _limit(self) -> RetryLimit:
         return RetryLimit(self.retry_for, self.retries)
-
-    @contextmanager
-    def _open_plan(self, spec: Spec, prepared: Prepared, adopt: bool) -> Iterator[PlanView]:
-        """Yield the view of plan.sql; a table that does not exist or lacks columns is replaced by a view with them."""
-        compiled, table = prepared.compiled, TargetTable(self.spark, spec)
-        with self._engine.ready(compiled.spec, prepared.rows):
-            creates = not table.exists()
-            if creates:
-                missing = pattern_of(spec).columns(spec)
-            else:
-                found = table.read_existing()
-                missing = find_additions(
-                    _with_zone(spec, compiled.spec), found, self.compiler, adopt or not found.adopted
-                )
-            added = () if creates else tuple(sql.unquote(column.name) for column in missing)
-            with (
-                table.view_with_columns(missing) as name,
-                open_plan(self._engine, compiled.with_target(name) if name else compiled, creates, added) as plan,
-            ):
-                yield plan
-
-    def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
-        """The columns that a table lacks. Raises :class:`DataError` if it does not fit its spec."""
-        additions = find_additions(spec, table.read_existing(), self.compiler, adopt)
-        if adopt:
-            require_passed(spec, self.check(spec))
-        return additions
-
-
-def _with_zone(spec: Spec, bound: Spec) -> Spec:
-    """Return the spec with the time zone of its run, to compare with the table; one that the spec names stays."""
-    return spec if spec.table.time_zone else spec.in_zone(bound.time_zone)

@@ -172,6 +172,11 @@ class TargetTable:
         return len(commits) <= steps and {commit.run for commit in commits} == {run_id}
 
 
+def with_zone(spec: Spec, bound: Spec) -> Spec:
+    """Return the spec with the time zone of its run, to compare with the table; one that the spec names stays."""
+    return spec if spec.table.time_zone else spec.in_zone(bound.time_zone)
+
+
 @contextmanager
 def table_zone(engine: Engine, spec: Spec) -> Iterator[Spec]:
     """Give the session the time zone of the spec's table, let it read SQL as written, and yield the spec with the zone.

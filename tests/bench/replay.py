@@ -57,7 +57,8 @@ def measure(spark: SparkSession, size: Size, rounds: int) -> dict[str, Measured]
             elif name == "empty merge":
                 floor(spark, size, "t_replay", EMPTY)
             elif "command" in name:
-                counts = Runner(spark).run_counted(spec_of(size, "t_replay", f"{SCHEMA}.{of}"))
+                spec = spec_of(size, "t_replay", f"{SCHEMA}.{of}")
+                counts = Runner(spark).run(spec, count=True).as_counts(spec)
                 expected = (*size.expected()[:2], 0) if changes else (0, 0, size.batch_keys)
                 assert (counts["inserted"], counts["closed"], counts["unchanged"]) == expected, counts
             else:

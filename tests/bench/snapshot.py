@@ -43,7 +43,8 @@ def scdgen(spark: SparkSession, size: Size, table: str) -> None:
 
 def command(spark: SparkSession, size: Size, table: str) -> None:
     """The run with the plan before it."""
-    counts = Runner(spark).run_counted(spec_of(size, table, f"{SCHEMA}.{EXTRACT}", snapshot=True))
+    spec = spec_of(size, table, f"{SCHEMA}.{EXTRACT}", snapshot=True)
+    counts = Runner(spark).run(spec, count=True).as_counts(spec)
     found = (counts["inserted"], counts["closed"], counts["unchanged"])
     assert found == (changed(size), changed(size), size.keys - changed(size)), counts
 

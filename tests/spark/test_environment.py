@@ -327,7 +327,7 @@ def test_a_night_without_rows(spark: SparkSession, form: str) -> None:
     assert guarded and all(re.search(r"\bFilter\b", line) for line in guarded), plan
     assert not any("Join" in line or "Scan" in line for line in guarded), plan
     assert Runner(spark).run(spec).inserted == 0
-    assert Runner(spark).plan(spec) == []
+    assert not Runner(spark).plan(spec)
     assert rows_of(spark, f"env.{name}") == []
     fill(spark, f"env.{name}_open", "SELECT 1 AS batch")
     if form != "view":

@@ -57,8 +57,8 @@ def make_source(spark: SparkSession, rows: Sequence[str]) -> None:
 def test_no_merge_if_the_plan_counts_no_change(spark: SparkSession, tmp_path: Path) -> None:
     def counted(text: str, **given: Any) -> tuple[int, int, int]:
         with listening(spark) as sent:
-            counts = Runner(spark, **given).run_counted(load_spec_text(text))
-        return len(sent), counts["inserted"], counts["unchanged"]
+            result = Runner(spark, **given).run(load_spec_text(text), count=True)
+        return len(sent), result.inserted, result.planned["unchanged"]
 
     make_source(spark, ROWS)
     assert counted(SPEC) == (1, 3, 0)
@@ -66,7 +66,7 @@ def test_no_merge_if_the_plan_counts_no_change(spark: SparkSession, tmp_path: Pa
     version = Runner(spark).history(load_spec_text(SPEC))[0].version
     # The plan sets the variables, and its counts need no view.
     with listening(spark, lambda statement: "SET VARIABLE" in statement or "_scd_plan" in statement) as sent:
-        Runner(spark).run_counted(load_spec_text(SPEC))
+        Runner(spark).run(load_spec_text(SPEC), count=True)
     assert len(sent) == 1, sent
     # Only the MERGE might refuse a value that no comparison reads; a custom template may do more.
     untracked = SPEC.replace("idle.idle", "idle.busy").replace(

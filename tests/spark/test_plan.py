@@ -63,7 +63,7 @@ class _Batch:
         before = {place: {name: row.get(name) for name in self.columns} for place, row in before.items()}
         version = self.version()
         try:
-            plan = self.runner.plan_counted(self.spec, *self.given, sample=ALL if self.rowed else 0)
+            plan = self.runner.plan(self.spec, *self.given, sample=ALL if self.rowed else 0, rows=False)
         except DataError as refused:
             with pytest.raises(DataError) as stopped:
                 self.runner.run(self.spec, *self.given)
@@ -309,8 +309,8 @@ def test_returned_keys_are_not_new(spark: SparkSession) -> None:
     def count(spec: Spec, *rows: tuple[int, str, str, str]) -> tuple[list[int], list[int], str]:
         frame = spark.sql("SELECT * FROM VALUES " + ", ".join(map(str, rows)) + " AS t (id, name, at, op)")
         source = frame.selectExpr("INT(id)", "name", "TIMESTAMP(at) AS at", "op")
-        planned = runner.plan_counted(spec, source)
-        done = runner.run_counted(spec, source)
+        planned = runner.plan(spec, source, sample=5, rows=False)
+        done = runner.run(spec, source, count=True).as_counts(spec)
         assert (done["keys"], done["versions"]) == (planned.counts.keys, planned.counts.versions)
         return [*done["keys"].values()], [*done["versions"].values()], format_plan(planned).splitlines()[1].strip()
 
@@ -346,8 +346,8 @@ columns: {id: int, v: string}
     runner.run(spec, spark.sql(row.format(1, "a", "2025-01-01", "2025-01-03")), feed="hist")
     changes = [row.format(id, "b", "2025-01-10", "2025-01-11") for id in (1, 2)]
     source = spark.sql(" UNION ALL ".join(changes))
-    assert runner.plan_counted(spec, source).counts.keys["returned"] == 1
-    keys = runner.run_counted(spec, source)["keys"]
+    assert runner.plan(spec, source, rows=False).counts.keys["returned"] == 1
+    keys = runner.run(spec, source, count=True).as_counts(spec)["keys"]
     assert (keys["new"], keys["returned"]) == (1, 1)
     spark.sql("DROP TABLE planned.fed")
 
@@ -380,7 +380,7 @@ def test_columns_named_like_columns_of_the_plan(spark: SparkSession, pattern: st
     )
     runner.run(spec, source=spark.sql(" UNION ALL ".join(row.format(n, 1, "false") for n in (1, 2))))
     rows = [row.format(1, 2, "false"), row.format(2, 3, "true"), row.format(3, 1, "false")]
-    plan = runner.plan_counted(spec, source=spark.sql(" UNION ALL ".join(rows)))
+    plan = runner.plan(spec, source=spark.sql(" UNION ALL ".join(rows)), sample=5, rows=False)
     listed = [(found.action, found.deletes, found.key["n"], found.changed) for found in plan.sample]
     spark.sql(rows[0]).createOrReplaceTempView("odd_rows")
     *before, sample = split_statements(render(load_spec_text(text.replace("nowhere", "odd_rows"))).plan)

@@ -35,12 +35,12 @@ DAY = {"day": "2024-01-01"}
 
 def test_all_statements_of_a_run_see_the_same_rows(spark: SparkSession) -> None:
     runner, spec = Runner(spark, retries=0), load_spec_text(SPEC.replace("TABLE", "random"))
-    counts = runner.run_counted(spec, params=DAY)
+    counts = runner.run(spec, params=DAY, count=True).as_counts(spec)
     assert (counts["inserted"], counts["unchanged"]) == (30, 0)
     assert runner.run(spec, params=DAY).inserted == 30  # other rows, none of them lost
     assert [check.failures for check in runner.check(spec)] == [0] * len(runner.check(spec))
     assert spark.table("once.random").count() == 60
-    assert runner.plan_counted(spec, params=DAY, sample=0).counts.versions["opened"] == 30
+    assert runner.plan(spec, params=DAY, rows=False).counts.versions["opened"] == 30
     assert spark.sql("SHOW TABLES LIKE '_scd_source_*'").collect() == []
 
 
@@ -49,7 +49,7 @@ def test_snapshot_query_is_read_once(spark: SparkSession) -> None:
     text = SPEC.replace("TABLE", "extract").replace("effective_at: at", "feed: snapshot")
     spec = load_spec_text(text + "snapshot: {taken_at: ':day'}\n")
     for day in ("2024-01-01", "2024-01-02"):
-        counts = Runner(spark).run_counted(spec, params={"day": day})
+        counts = Runner(spark).run(spec, params={"day": day}, count=True).as_counts(spec)
         assert (counts["inserted"], counts["closed"]) == (30, 0 if day.endswith("01") else 30)
 
 
@@ -77,7 +77,7 @@ def test_sorted_query_with_duplicate_column_is_read_once(spark: SparkSession) ->
         text = SPEC.replace("TABLE", table).split("source:")[0] + f"source: {{query: {query!r}, effective_at: at}}\n"
         spec = load_spec_text(text + "keys: [id]\ncolumns: {id: bigint, name: string}\n")
         for inserted in (3, 0):
-            assert Runner(spark).run_counted(spec)["inserted"] == inserted
+            assert Runner(spark).run(spec, count=True).inserted == inserted
 
 
 def test_query_on_its_own_table_is_not_cached(spark: SparkSession) -> None:
@@ -131,6 +131,6 @@ def test_run_compiles_its_spec_once(spark: SparkSession, source: str, monkeypatc
     spec, runner = load_spec_text(SPEC.replace("TABLE", f"compiled_{source}")), Runner(spark)
     rows = spark.sql("SELECT 1L AS id, 'a' AS name, DATE '2024-01-01' AS at") if source == "frame" else None
     for _ in range(2):
-        runner.run_counted(spec, rows, DAY)
-    runner.plan_counted(spec, rows, DAY)
+        runner.run(spec, rows, DAY, count=True)
+    runner.plan(spec, rows, DAY, sample=5, rows=False)
     assert sorted(judged) == sorted(["create.sql", "merge.sql", "plan.sql", "checks.sql"] * 3)

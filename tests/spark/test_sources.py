@@ -166,7 +166,7 @@ def test_random_feeds_equal_the_reference(spark: SparkSession, seed: int, reques
                 assert stopped.value.rule == str(refused), label
                 after = state
             else:
-                plan = runner.plan_counted(spec, source, params, feed=feed) if thorough else None
+                plan = runner.plan(spec, source, params, feed=feed, rows=False) if thorough else None
                 result = runner.run(spec, source, params, feed=feed)
                 assert plan is None or plan.counts.versions["opened"] == result.inserted, label
                 if after == state:

@@ -64,9 +64,10 @@ def test_foreach_batch_merges_with_a_runner_of_the_outer_session(spark: Any, tmp
 
     def merge(batch: Any, number: int) -> None:
         sessions.add(batch.sparkSession is spark)
-        planned = [row.v for row in runner.plan(spec, source=batch) if row.action == "opened"]
-        counts = runner.plan_counted(spec, source=batch).counts.versions["opened"]
-        found.append((planned, counts, runner.run_counted(spec, batch)["inserted"], runner.run(spec, batch).inserted))
+        plan = runner.plan(spec, source=batch)
+        planned = [row.v for row in plan if row.action == "opened"]
+        counted = runner.run(spec, batch, count=True).inserted
+        found.append((planned, plan.counts.versions["opened"], counted, runner.run(spec, batch).inserted))
 
     rows = spark.readStream.schema("id int, v string, at timestamp").option("maxFilesPerTrigger", 1)
     writer = rows.json(str(tmp_path / "in")).writeStream.foreachBatch(merge).trigger(availableNow=True)

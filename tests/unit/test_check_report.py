@@ -8,6 +8,7 @@ import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -58,11 +59,11 @@ def test_rows_are_hidden_in_results(
     (tmp_path / "a.yml").write_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
     asked: list[int] = []
 
-    def ask(*given: object) -> None:
-        asked.append(int(str(given[-1])))
+    def ask(*given: Any, sample: int | None = None, **_: object) -> None:
+        asked.append(given[-1] if sample is None else sample)
         raise DataError("a.t: no such table")
 
-    runner = SimpleNamespace(check=ask, plan_counted=ask, spark=None)
+    runner = SimpleNamespace(check=ask, plan=ask, spark=None)
     for name in ("check", "plan"):
         monkeypatch.setattr(f"scdgen.cli.{name}.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
         with pytest.raises(SystemExit):

@@ -212,7 +212,7 @@ def test_python_run_sends_events(monkeypatch: pytest.MonkeyPatch) -> None:
     spark: Any = FakeSpark()
     runner = Runner(spark, run_id="r9", openlineage="events.jsonl")
     assert runner.run(spec) is result
-    assert runner.run_counted(spec)["inserted"] == 2
+    assert runner.run(spec, count=True) is result
     frame: Any = SimpleNamespace(sparkSession=FakeSpark())
     runner.run(spec, source=frame)
     found = read()
@@ -224,9 +224,9 @@ def test_python_run_sends_events(monkeypatch: pytest.MonkeyPatch) -> None:
         raise DataError("crm.t: broken")
 
     monkeypatch.setattr(Runner, "_run", fail)
-    for run in (runner.run, runner.run_counted):
+    for counted in (False, True):
         with pytest.raises(DataError):
-            run(spec)
+            runner.run(spec, count=counted)
     assert [event["eventType"] for event in read()[6:]] == ["START", "FAIL"] * 2
 
 
@@ -352,11 +352,11 @@ def test_values_of_rows_are_hidden_where_others_read_them(
     monkeypatch.setattr(Metrics, "prepare", lambda *_: None)
     monkeypatch.setattr(Metrics, "append", lambda _, __, row: rows.append(row))
 
-    def run(spec: Spec, *_: object) -> None:
+    def run(spec: Spec, *_: object, **__: object) -> None:
         with record_run(Metrics("ops.runs"), engine, RunRecord(spec, "r1")):
             raise DataError(HELD, values=[SAMPLE])
 
-    runner = SimpleNamespace(run_id="r1", spark=None, run_counted=run)
+    runner = SimpleNamespace(run_id="r1", spark=None, run=run)
     monkeypatch.setattr("scdgen.cli.run.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
     for log in ([], ["--log-format", "json"]):
         values = ["--values", *given] if given else []
@@ -375,11 +375,11 @@ def test_command_sends_events_of_each_run(monkeypatch: pytest.MonkeyPatch, capsy
     for name in ("1", "2"):
         Path(f"{name}.csv").write_text("id\n1\n")
 
-    def run(spec: Spec, *_: object) -> dict[str, Any]:
+    def run(spec: Spec, *_: object, **__: object) -> RunResult:
         if spec.target == "crm.a":
             raise DataError("crm.a: id is NULL; fix the source")
-        result = RunResult.from_merge(spec.target, {"num_inserted_rows": 5}, None, False, version=1, created=False)
-        return result.as_counts(spec, {"unchanged": 0}, 0)
+        counts, planned = {"num_inserted_rows": 5}, {"unchanged": 0}
+        return RunResult.from_merge(spec.target, counts, None, False, version=1, created=False, planned=planned)
 
     @contextlib.contextmanager
     def opened(_: object, spec: Spec, path: str | None, *__: object) -> Iterator[None]:
@@ -387,7 +387,7 @@ def test_command_sends_events_of_each_run(monkeypatch: pytest.MonkeyPatch, capsy
         if path == "2.csv":
             raise DataError("2.csv:2: id is not a number")
 
-    runner = SimpleNamespace(run_id="r1", spark=None, run_counted=run)
+    runner = SimpleNamespace(run_id="r1", spark=None, run=run)
     monkeypatch.setattr("scdgen.cli.run.open_runner", lambda *_, **__: contextlib.nullcontext(runner))
     monkeypatch.setattr("scdgen.cli.run.open_source", opened)
     monkeypatch.setenv("SCDGEN_RUN_OPENLINEAGE", "events.jsonl")

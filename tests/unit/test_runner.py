@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
 
 from scdgen import Runner, load_spec_text
-from scdgen.facts.counts import KEYS, VERSIONS
-from scdgen.run import delta, runner
+from scdgen.compile.compile import bind, compile_spec
+from scdgen.compile.render import Compiler
+from scdgen.engine.engine import Engine
+from scdgen.errors import DataError
+from scdgen.facts.counts import KEYS, VERSIONS, Counts
+from scdgen.model.spec import Spec
+from scdgen.run import delta, merge, plan
+from scdgen.run.metrics import RunRecord
+from scdgen.run.results import PlanResult
+from scdgen.run.source import Prepared
 
 SPEC = """
 target: crm.t
@@ -40,12 +49,75 @@ class Session(MagicMock):
 def test_members_are_inferred_before_the_plan(monkeypatch: pytest.MonkeyPatch, infer: bool) -> None:
     table = MagicMock(**{"find_commit.return_value": (3, None), "view_with_columns.return_value": nullcontext("")})
     table.restore_on_failure.return_value = nullcontext()
-    monkeypatch.setattr(runner, "TargetTable", lambda spark, spec: table)
-    monkeypatch.setattr(runner, "find_additions", lambda *given: ())
+    for module in (merge, plan):
+        monkeypatch.setattr(module, "TargetTable", lambda spark, spec: table)
+        monkeypatch.setattr(module, "find_additions", lambda *given: ())
     monkeypatch.setattr(delta, "note_run", lambda *given, **more: nullcontext("r1"))
     spark = Session(sent=[])
-    counts = Runner(spark).run_counted(load_spec_text(SPEC), infer=infer)
+    spec = load_spec_text(SPEC)
+    counts = Runner(spark).run(spec, infer=infer, count=True).as_counts(spec)
     known = {"FROM crm.f\n": "infer", " AS folded\n": "plan", "MERGE INTO crm.t AS t USING": "merge"}
     steps = [next((step for part, step in known.items() if part in text), "") for text in spark.sent]
     assert [step for step in steps if step] == (["infer", "plan", "merge"] if infer else ["plan", "merge"])
     assert counts["versions"]["corrected"] == 1
+
+
+def attempt(spark: Any, monkeypatch: pytest.MonkeyPatch, exists: bool, **planned: int) -> merge.Attempt:
+    """An attempt on a session that takes notes; ``planned`` are the counts of a plan that came before."""
+    table = MagicMock(**{"exists.return_value": exists})
+    table.restore_on_failure.return_value = nullcontext()
+    monkeypatch.setattr(merge, "TargetTable", lambda spark, spec: table)
+    monkeypatch.setattr(merge, "find_additions", lambda *given: ())
+    monkeypatch.setattr(delta, "note_run", lambda *given, **more: nullcontext("r1"))
+    spec: Spec = load_spec_text(SPEC)
+    record = RunRecord(spec, "r1", planned={**dict.fromkeys((*KEYS, *VERSIONS), 0), **planned} if planned else {})
+    compiled = compile_spec(bind(spec, None, {}), Compiler(None))
+    return merge.Attempt(Engine(spark, Compiler(None)), merge.Job(record, Prepared(compiled, None)), "r1")
+
+
+def test_attempt_creates_then_merges(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark = Session(sent=[])
+    made = attempt(spark, monkeypatch, exists=False)
+    result = made.run()
+    known = ("CREATE TABLE", "SET VAR", "MERGE INTO")
+    steps = [next((step for step in known if step in text), "") for text in spark.sent]
+    assert list(dict.fromkeys(filter(None, steps))) == ["CREATE TABLE", "SET VAR", "MERGE INTO"]
+    assert result.created and made.created and result.inferred is None
+
+
+@pytest.mark.parametrize(("planned", "merges"), [({}, True), ({"unchanged": 3}, False), ({"opened": 1}, True)])
+def test_merge_without_changes_in_its_plan_is_skipped(
+    monkeypatch: pytest.MonkeyPatch, planned: dict[str, int], merges: bool
+) -> None:
+    spark = Session(sent=[])
+    made = attempt(spark, monkeypatch, exists=True, **planned)
+    result = made.run()
+    assert any("MERGE INTO" in text for text in spark.sent) is merges
+    assert made.needless is not merges and result.planned == made.job.record.planned
+
+
+def test_failed_attempt_restores_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = attempt(Session(sent=[]), monkeypatch, exists=True)
+    kept: list[str] = []
+    monkeypatch.setattr(made.table, "restore_on_failure", lambda *given: notes(kept))
+    monkeypatch.setattr(made, "prepare", MagicMock(side_effect=DataError("crm.t: id is NULL; fix the source")))
+    with pytest.raises(DataError):
+        made.run()
+    assert kept == ["begins", "DataError"]
+
+
+@contextmanager
+def notes(kept: list[str]) -> Iterator[None]:
+    kept.append("begins")
+    try:
+        yield
+    except DataError as error:
+        kept.append(type(error).__name__)
+        raise
+
+
+def test_plan_is_a_sequence_of_rows() -> None:
+    rows: Any = ("first", "second")
+    plan: Any = PlanResult("crm.t", MagicMock(), Counts({}, {}), 0, 0, 0, 0, (), rows=rows)
+    assert (list(plan), len(plan), plan[0], plan[1:], bool(plan)) == ([*rows], 2, "first", ("second",), True)
+    assert not PlanResult("crm.t", MagicMock(), Counts({}, {}), 0, 0, 0, 0, ())

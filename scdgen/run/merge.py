@@ -1,0 +1,214 @@
+"""One attempt of a run, in six steps: adopt, create, infer, prepare, merge, read back."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from scdgen import sql
+from scdgen.compile.queries import taken_query
+from scdgen.compile.steps import Part, Step, Stored, run_steps
+from scdgen.engine.engine import Engine, SourceCounts
+from scdgen.facts.columns import Target
+from scdgen.facts.counts import describe_newer
+from scdgen.facts.source import RUN
+from scdgen.facts.variables import Variable
+from scdgen.model.spec import Spec
+from scdgen.patterns.pattern import pattern_of
+from scdgen.run import delta
+from scdgen.run.checks import check_table, require_passed
+from scdgen.run.metrics import RunRecord
+from scdgen.run.plan import PlanView, open_plan
+from scdgen.run.results import RunResult
+from scdgen.run.source import Prepared
+from scdgen.run.table import TargetTable, find_additions, with_zone
+from scdgen.sql.zones import UTC_NAMES
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all attempts of a run have in common."""
+
+    record: RunRecord
+    """The facts about the run; an attempt that plans writes the counts of its plan here."""
+    prepared: Prepared
+    """The SQL and the rows to merge."""
+    adopt: bool = False
+    """Whether to take over a table that was not created from the spec."""
+    infer: bool = False
+    """Whether to infer members first."""
+    counts_source: bool = False
+    """Whether to count the rows of the source even if none can be left out."""
+    count: Callable[[PlanView], Mapping[str, int]] | None = None
+    """Reads the counts of a plan in the attempt, after members were inferred."""
+    around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+    """Entered for the MERGE."""
+
+    @property
+    def spec(self) -> Spec:
+        """The spec as it was given, without its source and params."""
+        return self.record.spec
+
+
+@dataclass
+class Attempt:
+    """One try at a run, without retries; each step leaves what it found for the later ones."""
+
+    engine: Engine
+    """The session, which is locked and has the rows as the view that the spec reads."""
+    job: Job
+    """The run."""
+    noted: str
+    """The run's id in its commits; empty if they cannot hold it."""
+    created: bool = False
+    """Whether the table did not exist."""
+    additions: tuple[Target, ...] = ()
+    """The columns that the table lacks."""
+    steps: Sequence[Step] = ()
+    """The statements, in the order in which every engine runs them."""
+    inferred: int | None = None
+    """The number of members that were added or moved; ``None`` if none were to be."""
+    needless: bool = False
+    """Whether a plan found that the MERGE would write nothing."""
+    counted: SourceCounts = field(default_factory=SourceCounts)
+    """The rows of the source."""
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    """What the MERGE returned, by Delta's names; empty without one."""
+
+    def run(self) -> RunResult:
+        """Run the steps; after an error the table is as it was."""
+        self.adopt()
+        altering = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
+        with self.table.restore_on_failure(self.created, altering, self.noted):
+            self.create()
+            self.infer()
+            self.prepare()
+            self.merge()
+            return self.read_back()
+
+    def __post_init__(self) -> None:
+        self.spec, self.compiled = self.job.spec, self.job.prepared.compiled
+        self.table = TargetTable(self.engine.spark, self.spec)
+
+    def adopt(self) -> None:
+        """Compare the table with the spec, and list the statements. Raises :class:`DataError` if it does not fit."""
+        self.created = not self.table.exists()
+        stored = None
+        if not self.created:
+            expected = with_zone(self.spec, self.compiled.spec)
+            self.additions = find_additions(expected, self.table.read_existing(), self.engine.compiler, self.job.adopt)
+            if self.job.adopt:
+                require_passed(expected, check_table(self.engine, expected))
+            stored = Stored(self.additions, self.table.lacks, self.job.adopt)
+        self.steps = run_steps(self.compiled, stored, self.job.infer, self.job.counts_source)
+
+    def create(self) -> None:
+        """Create the table, or add the columns and rows that it lacks."""
+        for step in self._of(Part.TABLE):
+            self.engine.execute(step.statements)
+
+    def infer(self) -> None:
+        """Add the members that facts name and the table lacks."""
+        for step in self._of(Part.MEMBERS):
+            self.inferred = int(self.engine.spark.sql(step.statements[0]).collect()[0][0])
+
+    def prepare(self) -> None:
+        """Do all that comes before the MERGE: plan, create the views, set its variables, count and keep rejects."""
+        for step in self.steps:
+            match step.part:
+                case Part.PLAN:
+                    self._plan()
+                case Part.VIEWS:
+                    added = {sql.unquote(column.name) for column in self.additions}
+                    self._create_views(self.spec.columns.keys() - added, always=self.created)
+                case Part.VARIABLES:
+                    # Counting the source needs them, too.
+                    if not self.needless or any(self._of(Part.COUNTS)):
+                        self.engine.execute(step.statements)
+                case Part.COUNTS:
+                    self.counted = self.engine.count_source(self.compiled.spec, step.statements[0])
+                case Part.REJECTS:
+                    self._quarantine(step.statements)
+
+    def merge(self) -> None:
+        """Run the MERGE, unless it is needless, and give the views the columns that the run added."""
+        for step in self._of(Part.MERGE):
+            if not self.needless:
+                self.counts = self._merge(step.statements[0])
+        for _ in self._of(Part.NEW_COLUMNS):
+            self._create_views(self.spec.columns, always=True)
+
+    def read_back(self) -> RunResult:
+        """Read what the run has committed from Delta's log, and build its result."""
+        altered = any(step.statements for step in self._of(Part.TABLE)) or bool(self.inferred)
+        wrote, compares = altered or any(self.counts.values()), delta.compares_snapshots(self.spec)
+        run_id = self.noted if wrote else ""
+        commits = self.table.read_newest(run_id, several=compares)
+        commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
+        self._warn(commits, commit if compares else None)
+        return RunResult.from_merge(
+            self.spec.target, self.counts, commit, altered,
+            inferred=self.inferred,
+            version=commits[0].version,
+            created=self.created,
+            skipped=self.counted.skipped,
+            added=tuple(sql.unquote(column.name) for column in self.additions),
+            rows_in=self.counted.rows,
+            rejected=self.counted.rejected,
+            planned=self.job.record.planned,
+        )  # fmt: skip
+
+    def _of(self, *parts: Part) -> Iterator[Step]:
+        return (step for step in self.steps if step.part in parts)
+
+    def _plan(self) -> None:
+        """Count what the MERGE would do, if that is wanted and members had to be inferred first."""
+        record = self.job.record
+        if self.job.count is not None:
+            with open_plan(self.engine, self.compiled, self.created) as plan:
+                record.planned = self.job.count(plan)
+        # If the plan found no changes, a MERGE at that time would have written nothing. A custom MERGE may.
+        lean = not self.engine.compiler.is_custom
+        self.needless = bool(record.planned) and lean and pattern_of(self.spec).is_needless(self.spec, record.planned)
+
+    def _create_views(self, columns: Iterable[str], always: bool) -> None:
+        names = (self.spec.views.current, self.spec.views.overlay)
+        self.table.create_views(names, self.compiled.files.views.texts, columns, always)
+
+    def _quarantine(self, statements: Sequence[str]) -> None:
+        """Keep the rows that are rejected. If the run fails later, the next one finds them there."""
+        *before, merge = statements
+        self.engine.execute(before)
+        run_id = sql.text_literal(self.job.record.run)
+        self.engine.declare(Variable(RUN, "STRING", run_id))  # instead of the script's own id
+        self.engine.execute([merge])
+
+    def _merge(self, merge: str) -> dict[str, Any]:
+        """Run the MERGE, and return the counts of its row; Delta returns none for a batch that it skips."""
+        with self.job.around_merge(), self._note_taken():
+            rows = self.engine.spark.sql(merge).collect()
+        return rows[0].asDict() if rows else {}
+
+    def _note_taken(self) -> AbstractContextManager[object]:
+        """Add the time of the snapshot to the commits of this block; a custom template may not have its variable."""
+        query = taken_query(self.compiled.spec)
+        if not self.noted or query is None or not self.compiled.files.merge.declares(query.name):
+            return contextlib.nullcontext()
+        taken = self.engine.query(query).collect()[0][0]
+        return delta.note_run(self.engine.spark, self.spec, self.noted, taken=str(taken))
+
+    def _warn(self, commits: Sequence[delta.Commit], snapshot: delta.Commit | None) -> None:
+        """Warn of a time zone that the files do not show, and of an older snapshot merged after a newer one."""
+        target, zone = self.spec.target, self.compiled.spec.time_zone
+        if self.created and self.spec.table.time_zone is None and zone not in UTC_NAMES:
+            what = f"made in the session's time zone; write table.time_zone: {zone} in the spec"
+            _log.warning(f"{target}: {what}, because its files say UTC")
+        if snapshot and snapshot.taken and (newer := delta.find_newer_snapshot(commits, snapshot.taken)):
+            back = f"`scdgen undo --run {snapshot.run}` takes this run back"
+            _log.warning(f"{target}: {describe_newer(newer)}; {back}")
