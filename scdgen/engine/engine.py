@@ -185,18 +185,22 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
     if is_cast_error(str(error)) and (found := value_error(engine, spec, error)):
         return found
     rule, message = broken
-    message, count, sample = _with_user_names(spec, advise(spec, rule, message)), None, None
+    refused, count, sample, counted = advise(spec, rule, message), None, None, ""
     query = broken_rows(spec, rule)
     if query is not None:
         try:
             count, sample = engine.query(query).collect()[0]
             sample = _with_user_names(spec, str(sample))
-            shown = "" if "such as" in message or sample == "{}" else f", such as {sample}"
-            message += f" ({count} found{shown})" if count else ""
+            shown = "" if refused.sample or sample == "{}" else f", such as {sample}"
+            counted = f" ({count} found{shown})" if count else ""
         except Exception:  # the message names the rule even without numbers
             count = None
-    values = (sample or "", *re.findall(r"\{.*\}", message))
-    return DataError(message, rule=rule, count=count, sample=sample, values=values)
+    own = _with_user_names(spec, refused.sample)
+    what = _with_user_names(spec, refused.what) + (f", such as {own}" if own else "")
+    if not refused.fix:
+        what += counted
+    fix = f"{refused.fix}{counted}" if refused.fix else ""
+    return DataError(what, fix=fix, rule=rule, count=count, sample=sample, values=(sample or "", own))
 
 
 def cause(engine: Engine, spec: Spec, error: Exception) -> Exception:

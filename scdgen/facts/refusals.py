@@ -88,18 +88,28 @@ def refuse_rows(spec: Spec, rule: str, what: str, at: Iterable[str]) -> str:
     return refusal(spec, rule, what, [f"TO_JSON({struct([*map(sql.quote, spec.keys), *at])})"])
 
 
-def advise(spec: Spec, rule: str, message: str) -> str:
-    """Return the message of a refusal for the user: with its sample and the fix.
+@dataclass(frozen=True)
+class Refused:
+    """A refusal that stopped a statement, as a user reads it."""
+
+    what: str
+    """The table, and what is wrong."""
+    sample: str
+    """A row or a key that breaks the rule, as JSON text; empty if the refusal has none."""
+    fix: str
+    """What to do about it; empty if the rule has no advice."""
+
+
+def advise(spec: Spec, rule: str, message: str) -> Refused:
+    """Return the parts of a refusal's ``message``, which ends in its sample, and the fix.
 
     >>> from scdgen.model.load import load_spec_text
     >>> spec = load_spec_text("{target: a.t, pattern: scd1, source: {table: u}, keys: [id], columns: {id: int}}")
-    >>> advise(spec, "taken_at", 'a.t: the snapshot is not newer: {"id":1}')
-    'a.t: the snapshot is not newer, such as {"id":1}; run snapshots in the order in which they were taken'
+    >>> advise(spec, "source_changed", 'a.t: a row is new: {"id":1}')
+    Refused(what='a.t: a row is new', sample='{"id":1}', fix='run again')
     """
-    what, _, sample = message.partition(": {")
-    shown = f"{what}, such as {{{sample}" if sample else message
-    advice = _find_advice(spec, rule, what)
-    return shown if advice is None else f"{shown}; {advice}"
+    what, brace, sample = message.partition(": {")
+    return Refused(what, f"{{{sample}" if brace else "", _find_advice(spec, rule, what) or "")
 
 
 def _find_advice(spec: Spec, rule: str, what: str) -> str | None:
