@@ -81,6 +81,10 @@ class Attempt:
     counts: Mapping[str, Any] = field(default_factory=dict)
     """What the MERGE returned, by Delta's names; empty without one."""
 
+    def __post_init__(self) -> None:
+        self.spec, self.compiled = self.job.spec, self.job.prepared.compiled
+        self.table = TargetTable(self.engine.spark, self.spec)
+
     def run(self) -> RunResult:
         """Run the steps; after an error the table is as it was."""
         self.adopt()
@@ -91,10 +95,6 @@ class Attempt:
             self.prepare()
             self.merge()
             return self.read_back()
-
-    def __post_init__(self) -> None:
-        self.spec, self.compiled = self.job.spec, self.job.prepared.compiled
-        self.table = TargetTable(self.engine.spark, self.spec)
 
     def adopt(self) -> None:
         """Compare the table with the spec, and list the statements. Raises :class:`DataError` if it does not fit."""
