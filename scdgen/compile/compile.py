@@ -17,6 +17,7 @@ from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
 from scdgen.errors import Problem, SpecError, UsageError, nearest, quoted
 from scdgen.facts.base import Facts
+from scdgen.facts.built import Source
 from scdgen.facts.members import Infer
 from scdgen.facts.rejects import Rejects
 from scdgen.facts.table import Create
@@ -91,9 +92,9 @@ class Compiled:
 
     def with_target(self, name: str) -> Compiled:
         """Render the SQL for another relation than the target; it was checked with the target's name."""
-        spec = with_target(self.spec, name)
-        files = Files.of(_render_texts(spec, self.compiler))
-        return Compiled(spec, files, _render_counts(spec, self.compiler), self.compiler)
+        source = Source.of(with_target(self.spec, name))
+        files = Files.of(_render_texts(source, self.compiler))
+        return Compiled(source.spec, files, _render_counts(source, self.compiler), self.compiler)
 
 
 def render(spec: Spec, templates: str | None = None) -> Scripts:
@@ -101,12 +102,12 @@ def render(spec: Spec, templates: str | None = None) -> Scripts:
 
     ``templates`` is a folder with templates that replace single ones of the package.
     """
-    return _render_checked(spec, Compiler(templates))
+    return _render_checked(Source.of(spec), Compiler(templates))
 
 
 def render_statements(spec: Spec, compiler: Compiler) -> Files:
     """Render the SQL of a spec as statements. Raises :class:`SpecError` if the gate refuses it."""
-    return Files.of(_render_checked(spec, compiler))
+    return Files.of(_render_checked(Source.of(spec), compiler))
 
 
 def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Files]]:
@@ -126,39 +127,39 @@ def render_feeds(spec: Spec, compiler: Compiler) -> list[tuple[Spec, Files]]:
 
 def compile_spec(spec: Spec, compiler: Compiler) -> Compiled:
     """Compile all SQL of a run. Raises :class:`SpecError` if the gate refuses it."""
-    return Compiled(spec, render_statements(spec, compiler), _render_counts(spec, compiler), compiler)
+    source = Source.of(spec)
+    return Compiled(spec, Files.of(_render_checked(source, compiler)), _render_counts(source, compiler), compiler)
 
 
-def _render_checked(spec: Spec, compiler: Compiler) -> Scripts:
-    texts = _render_texts(spec, compiler)
+def _render_checked(source: Source, compiler: Compiler) -> Scripts:
+    texts = _render_texts(source, compiler)
     with way_out(compiler.is_custom):
-        judge(spec, texts.files())
+        judge(source.spec, texts.files())
     return texts
 
 
-def _render_counts(spec: Spec, compiler: Compiler) -> str | None:
-    counts = pattern_of(spec).counts(spec)
+def _render_counts(source: Source, compiler: Compiler) -> str | None:
+    counts = pattern_of(source.spec).counts(source)
     return compiler.render_query(counts) if counts else None
 
 
-def _render_texts(spec: Spec, compiler: Compiler) -> Scripts:
-    pattern = pattern_of(spec)
-    columns, history = pattern.columns(spec), pattern.history(spec)
-    infer = Infer.of(spec, history, columns) if history else None
-    views = Views.of(spec, pattern.read(spec))
+def _render_texts(source: Source, compiler: Compiler) -> Scripts:
+    spec, pattern = source.spec, pattern_of(source.spec)
+    columns = pattern.columns(spec)
+    views = Views.of(spec, pattern.read(source), source.columns)
 
     def text(facts: Facts | None) -> str:
         return compiler.render(facts) if facts else ""
 
     return Scripts(
-        create=text(Create.of(spec, columns, history)),
-        merge=text(pattern.merge(spec)),
-        plan=text(pattern.plan(spec)),
-        checks=text(pattern.checks(spec)),
+        create=text(Create.of(source, columns)),
+        merge=text(pattern.merge(source)),
+        plan=text(pattern.plan(source)),
+        checks=text(pattern.checks(source)),
         views=text(views if views.any else None),
         lookups=text(Lookups.of(spec, views.read) if spec.lookups else None),
-        rejects=text(Rejects.of(spec) if spec.quarantine else None),
-        infer=text(infer),
+        rejects=text(Rejects.of(source) if spec.quarantine else None),
+        infer=text(Infer.of(source, columns)),
     )
 
 

@@ -14,16 +14,17 @@ from scdgen.compile.render import Compiler
 from scdgen.compile.statements import Script, cut
 from scdgen.compile.verify import judge, way_out
 from scdgen.errors import UsageError, nearest
-from scdgen.facts import source, variables
+from scdgen.facts import variables
 from scdgen.facts.base import Facts, literals
+from scdgen.facts.built import Source
 from scdgen.facts.checks import CheckCounts
 from scdgen.facts.columns import Field, Target
 from scdgen.facts.history import Times
 from scdgen.facts.members import Unknown
 from scdgen.facts.plan import PlanRows, PlanSample, PlanShape
 from scdgen.facts.refusals import EXPECTATION
-from scdgen.facts.row_rules import Rows, left_out, read_rows
-from scdgen.facts.source import SourceCast
+from scdgen.facts.row_rules import Rows, left_out
+from scdgen.facts.source import TAKEN_AT, SourceCast, inferred_flag, time_casts, time_type, unknown_key
 from scdgen.facts.table import Evolve
 from scdgen.facts.views import Read
 from scdgen.model.registry import definition
@@ -45,7 +46,7 @@ class SourceNumbers(SourceRows, template="source_counts.sql.j2"):
 
 def source_rows(spec: Spec) -> SourceRows:
     """Return the query of the source's typed rows, without the rules that stop a statement."""
-    return SourceRows(read_rows(spec, "incoming"))
+    return SourceRows(Source.of(spec).rows)
 
 
 def source_counts(spec: Spec, wanted: bool = False) -> SourceNumbers | None:
@@ -57,12 +58,17 @@ def source_counts(spec: Spec, wanted: bool = False) -> SourceNumbers | None:
     counts = wanted and spec.source.is_stored
     if spec.bad_rows != "skip" and not left_out(spec) and not counts:
         return None
-    return SourceNumbers(read_rows(spec, "incoming"))
+    return SourceNumbers(Source.of(spec).rows)
+
+
+def read_of(spec: Spec) -> Read:
+    """Return how to read the table of a spec."""
+    return pattern_of(spec).read(Source.of(spec))
 
 
 def plan_shape(spec: Spec) -> PlanShape:
     """Return the view that plan.sql creates."""
-    return pattern_of(spec).plan_shape(spec)
+    return pattern_of(spec).plan_shape(Source.of(spec))
 
 
 def plan_rows(spec: Spec) -> PlanRows:
@@ -98,7 +104,7 @@ def versions_query(spec: Spec, keys: Mapping[str, object], as_of: object, curren
 
     Raises :class:`UsageError` for a key or history that the spec does not have.
     """
-    read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
+    read, typed = read_of(spec), _typed_keys(spec, keys)
     if as_of is not None and read.times is None:
         raise UsageError(
             f"{spec.target} is {spec.pattern}, which keeps no history; leave --as-of out", option="--as-of"
@@ -143,8 +149,7 @@ def taken_query(spec: Spec) -> TakenAt | None:
 
     Runs after the statements before the MERGE, in the same session.
     """
-    variable = variables.taken_at(spec)
-    return TakenAt(variable.name) if variable else None
+    return TakenAt(TAKEN_AT) if variables.takes_time(spec) else None
 
 
 @dataclass(frozen=True)
@@ -174,14 +179,15 @@ def diff_times_query(
 
     Its rows are ordered by key. Raises :class:`UsageError` for a key or history that the spec does not have.
     """
-    read, typed = pattern_of(spec).read(spec), _typed_keys(spec, keys)
+    source, typed = Source.of(spec), _typed_keys(spec, keys)
+    read = pattern_of(spec).read(source)
     if read.times is None:
         raise UsageError(
             f"{spec.target} is {spec.pattern}, which keeps no history; give a run with {RUN_ID} instead of times",
             option=FROM_TIME,
         )
-    fields = tuple(source.field_of(spec, name) for name in spec.columns)
-    return DiffTimes(read, fields, typed, str(start), None if end is None else str(end), unchanged)
+    fields, until = tuple(source.columns.values()), None if end is None else str(end)
+    return DiffTimes(read, fields, typed, str(start), until, unchanged)
 
 
 @dataclass(frozen=True)
@@ -218,8 +224,7 @@ def diff_run_query(
 
     Its rows are ordered by key and start. ``_scd_since`` is the start of a version; a table without history lacks it.
     """
-    pattern = pattern_of(spec)
-    return DiffRun(pattern.read(spec), pattern.columns(spec), _typed_keys(spec, keys), before, after, unchanged)
+    return DiffRun(read_of(spec), pattern_of(spec).columns(spec), _typed_keys(spec, keys), before, after, unchanged)
 
 
 def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: Compiler) -> Script:
@@ -235,9 +240,8 @@ def evolve_script(spec: Spec, added: tuple[Target, ...], adopt: bool, compiler: 
 
 def required_rows(spec: Spec, lacks: Callable[[str], bool]) -> list[Unknown]:
     """Return the statements of create.sql that add rows which a table ``lacks``: no row meets their condition."""
-    condition, pattern = source.unknown_key(spec), pattern_of(spec)
-    history = pattern.history(spec)
-    unknown = Unknown.of(spec, history, pattern.columns(spec)) if history else None
+    condition = unknown_key(spec)
+    unknown = Unknown.of(Source.of(spec), pattern_of(spec).columns(spec))
     if condition is None or unknown is None or not lacks(condition):
         return []
     return [unknown]
@@ -262,8 +266,8 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
 
     Raises :class:`UsageError` if templates of the user produce another number of queries.
     """
-    pattern = pattern_of(spec)
-    found = pattern.checks(spec)
+    pattern, source = pattern_of(spec), Source.of(spec)
+    found = pattern.checks(source)
     if relation is not None:
         found = replace(found, target=relation)
     counts = CheckCounts.like(found)
@@ -276,7 +280,7 @@ def check_all(spec: Spec, compiler: Compiler, relation: str | None = None) -> Ch
             f"{spec.target}: the number of queries in checks.sql.j2 is {len(rows)}, not {number}; "
             "let it hold one per check, in their order, or leave out --templates"
         )
-    place = (*pattern.read(spec).place, *([found.times.end] if found.times else []))
+    place = (*pattern.read(source).place, *([found.times.end] if found.times else []))
     return CheckAll(
         cut(texts["check_all.sql"]).texts[0],
         tuple(check.name for check in found.built_in),
@@ -310,8 +314,8 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
 
     Runs in the session of the failed statement, whose variables are still set.
     """
-    has_time, times = spec.source.effective_at is not None, pattern_of(spec).read(spec).times
-    pattern, rows = pattern_of(spec), read_rows(spec, "incoming")
+    source, has_time = Source.of(spec), spec.source.effective_at is not None
+    rows, times = source.rows, source.history.times if source.history else None
     # The rules for the versions of a join are in its steps, and their message has a sample.
     broken = () if rows.join else tuple(found.broken for found in rows.rules if found.name == rule)
     broken += tuple(found.broken for found in rows.expected if f"{EXPECTATION}{found.name.lower()}" == rule)
@@ -320,9 +324,17 @@ def broken_rows(spec: Spec, rule: str) -> Diagnose | None:
         return None
     by_time = has_time and not (rule == "conflict" and spec.reads_snapshot)
     sample = (*rows.keys, *(("_scd_at",) if by_time else ()), *(("_scd_sets",) if rule == "unknown_column" else ()))
-    target = sql.quote_parts(spec.target_parts)
-    content, deletes = pattern.conflicting(spec), source.flags_deletes(spec)
-    return Diagnose(rule, target, rows, sample, broken, content, deletes, times, source.inferred_flag(spec))
+    return Diagnose(
+        rule,
+        source.target,
+        rows,
+        sample,
+        broken,
+        content=pattern_of(spec).conflicting(source),
+        flags_deletes=source.flags_deletes,
+        times=times,
+        inferred=inferred_flag(spec),
+    )
 
 
 @dataclass(frozen=True)
@@ -349,9 +361,9 @@ def typed_values(spec: Spec, infer: bool = False) -> Iterator[SourceTypes]:
 
 
 def _typed_values(spec: Spec, infer: bool) -> Iterator[SourceTypes]:
-    yield SourceTypes(tuple(source.time_casts(spec)), read_rows(spec, "incoming"))
-    kind, values = source.time_type(spec), []
-    if spec.snapshot is not None and variables.taken_at(spec) is not None:
+    yield SourceTypes(tuple(time_casts(spec)), Source.of(spec).rows)
+    kind, values = time_type(spec), []
+    if spec.snapshot is not None and variables.takes_time(spec):
         values.append(SourceCast.of("snapshot.taken_at", sql.expression(spec.snapshot.taken_at), kind))
     for name, param in spec.params.items():
         if param.type.startswith(("DATE", "TIMESTAMP")) and sql.is_query(param.default):
@@ -388,4 +400,4 @@ def bad_values(
 
     ``ask`` is ``count``, ``sample``, or ``cast`` for a query that fails with Spark's error.
     """
-    return BadValues(read_rows(spec, "incoming"), ask, tuple(casts), tuple(texts), file)
+    return BadValues(Source.of(spec).rows, ask, tuple(casts), tuple(texts), file)

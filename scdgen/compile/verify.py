@@ -22,7 +22,7 @@ from scdgen.facts.history import LAST_RUN
 from scdgen.facts.plan import VIEW
 from scdgen.facts.row_rules import SOURCE_VIEW
 from scdgen.facts.source import RUN, TAKEN_AT
-from scdgen.facts.variables import batch_variables
+from scdgen.facts.variables import batch_names
 from scdgen.model.option import Rows, sql_texts
 from scdgen.model.spec import Spec
 from scdgen.patterns.pattern import pattern_of
@@ -82,7 +82,7 @@ class _Gate:
         # Types are parsed here, each once: given as text, sqlglot would parse them per column and query.
         types = {text: exp.DataType.build(text, dialect=DIALECT) for text in {column.type for column in own}}
         self.target = {sql.unquote(column.name): types[column.type] for column in own}
-        self.variables = {TAKEN_AT, LAST_RUN, *(variable.name for variable in batch_variables(spec))}
+        self.variables = {TAKEN_AT, LAST_RUN, *batch_names(spec)}
         fragments = [(found.option, found.fragment) for found in sql_texts(spec)]
         bare = {name.lower() for name, column in spec.columns.items() if column.from_ is None}
         of_rows = (read.columns for option, read in fragments if option.over in (Rows.SOURCE, Rows.JOINED))

@@ -12,7 +12,6 @@ from typing import ClassVar, TypeVar
 
 from scdgen import sql
 from scdgen.errors import printable
-from scdgen.facts import source
 from scdgen.facts.columns import Field
 from scdgen.model.spec import Spec
 
@@ -67,16 +66,6 @@ class Head:
         """Return the header of a file that reads the source."""
         rejects = spec.file_name("rejects.sql") if spec.quarantine else ""
         return replace(cls.of(spec), feed=spec.feed, merge=spec.file_name("merge.sql"), rejects=rejects)
-
-
-def fields_of(spec: Spec) -> tuple[Field, ...]:
-    """Return the columns that come from a source row, in the table's order."""
-    return tuple(source.field_of(spec, name) for name in source.source_columns(spec))
-
-
-def keys_of(spec: Spec) -> tuple[Field, ...]:
-    """Return the key columns, in the order of ``keys``."""
-    return tuple(source.field_of(spec, name) for name in spec.keys)
 
 
 def values_of(fields: Iterable[Field]) -> tuple[Field, ...]:

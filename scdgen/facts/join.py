@@ -55,9 +55,9 @@ class Join:
         return tuple(f"_scd_key_{number}" for number in range(1, len(self.keys) + 1))
 
 
-def join_of(spec: Spec) -> Join:
-    """Return the join of a spec."""
-    times, tables = Times(spec), []
+def join_of(spec: Spec, times: Times) -> Join:
+    """Return the join of a spec, whose versions have these times."""
+    tables = []
     for alias, joined in spec.source.join.items():
         texts = [joined.start, joined.end, *([joined.where] if joined.where else [])]
         form = {"gap": joined.gap, "open_end": joined.open_end}

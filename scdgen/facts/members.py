@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scdgen import sql
-from scdgen.facts import source
-from scdgen.facts.base import Facts, Head, fields_of
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Target, cast, names_of
 from scdgen.facts.environment import Environment
-from scdgen.facts.history import History
-from scdgen.model.spec import Spec
+from scdgen.facts.source import literal, unknown_key
 from scdgen.sql.layout import named_as, negated
 
 
@@ -43,22 +42,24 @@ class Infer(Facts, template="infer.sql.j2"):
     start: str
 
     @classmethod
-    def of(cls, spec: Spec, history: History, columns: tuple[Target, ...]) -> Infer | None:
+    def of(cls, source: Source, columns: tuple[Target, ...]) -> Infer | None:
         """Return the facts of a spec, if it has inferred members."""
-        inferred, times = spec.members.inferred, history.times
-        if inferred is None:
+        spec, history, fields = source.spec, source.history, source.fields
+        inferred = spec.members.inferred
+        if inferred is None or history is None:
             return None
+        times = history.times
         exprs = {sql.quote(name): sql.expression(text).text for name, text in inferred.keys.items()}
-        fields, unknown = fields_of(spec), source.unknown_key(spec)
+        unknown = unknown_key(spec)
         return cls(
             head=Head.of(spec),
-            target=sql.quote_parts(spec.target_parts),
+            target=source.target,
             facts=sql.quote_parts(sql.split_name(inferred.fact)),
-            keys=tuple(names_of(history.keys)),
+            keys=source.key_names,
             columns=tuple(column.name for column in columns),
             given=tuple(named_as(cast(exprs[key.name], key.type), key.name) for key in history.keys),
             at=cast(sql.expression(inferred.at).text, times.type),
-            environment=Environment.of(spec),
+            environment=source.rows.environment,
             open_end=times.open_end,
             reserved=negated(unknown) if unknown else None,
             values=tuple(
@@ -87,19 +88,18 @@ class Unknown(Facts, template="unknown.sql.j2"):
     version: tuple[str, ...]
 
     @classmethod
-    def of(cls, spec: Spec, history: History, columns: tuple[Target, ...]) -> Unknown | None:
+    def of(cls, source: Source, columns: tuple[Target, ...]) -> Unknown | None:
         """Return the unknown member of a spec, if it has one."""
-        unknown = spec.members.unknown
-        if unknown is None:
+        unknown, history, fields = source.spec.members.unknown, source.history, source.fields
+        if unknown is None or history is None:
             return None
-        fields = fields_of(spec)
-        given = {sql.quote(name): value for name, value in unknown.items()}
+        members = {sql.quote(name): value for name, value in unknown.items()}
         return cls(
-            target=sql.quote_parts(spec.target_parts),
-            key=tuple(names_of(history.keys)),
+            target=source.target,
+            key=source.key_names,
             columns=tuple(column.name for column in columns),
             values=(
-                *(named_as(source.literal(given.get(field.name), field.type), field.name) for field in fields),
+                *(named_as(literal(members.get(field.name), field.type), field.name) for field in fields),
                 named_as(history.times.beginning, "_scd_at"),
                 history.times.no_next,
             ),

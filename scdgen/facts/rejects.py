@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scdgen import sql
-from scdgen.facts import source
-from scdgen.facts.base import Facts, Head, fields_of
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.built import Source
 from scdgen.facts.columns import names_of
-from scdgen.facts.row_rules import Expected, read_rows
+from scdgen.facts.row_rules import Expected
 from scdgen.facts.session import Session
-from scdgen.model.spec import Spec
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,11 @@ class Rejects(Facts, template="rejects.sql.j2"):
     content: tuple[str, ...]
 
     @classmethod
-    def of(cls, spec: Spec) -> Rejects:
+    def of(cls, source: Source) -> Rejects:
         """Return the facts of a spec with a quarantine; only params are variables of the statement."""
-        rows, parts = read_rows(spec, "changes"), sql.split_name(spec.quarantine or "")
-        session = replace(Session.of(spec, rows), taken_at=None, last_run=None, batch=())
+        spec, rows = source.spec, source.read("changes")
+        parts = sql.split_name(spec.quarantine or "")
+        session = replace(source.session_of(rows), taken_at=None, last_run=None, batch=())
         return cls(
             head=Head.of_feed(spec),
             session=session,
@@ -37,5 +37,5 @@ class Rejects(Facts, template="rejects.sql.j2"):
             quarantine=sql.quote_parts(parts),
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
             rules=tuple(rule for rule in rows.expected if rule.quarantined),
-            content=(*names_of(fields_of(spec)), *source.own_time(spec), *(["_scd_sets"] if spec.source.sets else [])),
+            content=(*names_of(source.fields), *source.own_time, *(["_scd_sets"] if spec.source.sets else [])),
         )

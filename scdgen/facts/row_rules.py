@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.facts import source, variables
-from scdgen.facts.columns import wrapped
+from scdgen.facts.columns import Field, wrapped
 from scdgen.facts.convert import convert
 from scdgen.facts.environment import Environment
 from scdgen.facts.history import Times
 from scdgen.facts.join import Join, join_of
 from scdgen.facts.refusals import EXPECTATION, SOURCE_CHANGED, YEAR, Rule, refusal
 from scdgen.facts.sequence import SEQUENCE, sequence_value
+from scdgen.facts.variables import Partition
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import all_true, fill, negated
 from scdgen.sql.tokens import with_column
@@ -79,8 +80,15 @@ class Rows:
         return [f"{name} DESC" for name in self.sequence]
 
 
-def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
-    """Return the typed rows and the rules for them."""
+def read_rows(spec: Spec, fields: Mapping[str, Field], times: Times | None, partitions: Iterable[Partition]) -> Rows:
+    """Return the typed rows in the step "incoming", and the rules for them.
+
+    Args:
+        spec: the spec.
+        fields: the columns of the spec by their names.
+        times: the times of its versions, if the table keeps them.
+        partitions: the partition columns that follow from the key.
+    """
     relation, query, view = _relation(spec)
     select = [
         f"spans.{sql.quote(column)}"
@@ -91,8 +99,8 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     more = {"_scd_at": source.time_expression(spec)} if spec.source.effective_at is not None else {}
     if spec.source.join:
         select += ["spans._scd_at", "spans._scd_until"]
-    if spec.source.effective_until is not None:
-        more["_scd_until"] = Times(spec).until_of(sql.expression(spec.source.effective_until).text)
+    if times and spec.source.effective_until is not None:
+        more["_scd_until"] = times.until_of(sql.expression(spec.source.effective_until).text)
     if spec.source.sets is not None:
         more["_scd_sets"] = wrapped("ARRAY_SORT", [f"ARRAY_DISTINCT(TRANSFORM({_sets(spec)}, name -> LOWER(name)))"])
     if source.truncates(spec):
@@ -106,7 +114,7 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
     names = tuple(map(sql.quote, spec.keys))
     needed = [*names, *source.own_time(spec)] if spec.bad_rows == "skip" else []
     return Rows(
-        name=name,
+        name="incoming",
         relation=relation,
         query=query,
         view=view,
@@ -116,13 +124,12 @@ def read_rows(spec: Spec, name: str, empty: str | None = None) -> Rows:
         keys=names,
         environment=Environment.of(spec),
         skipped=tuple(_missing(spec, column) for column in needed),
-        rules=tuple(_rules(spec)),
-        known=tuple(variables.known(spec)),
+        rules=tuple(_rules(spec, fields, times)),
+        known=variables.known(spec, times, partitions),
         changed=refusal(spec, SOURCE_CHANGED, "the source changed during the run"),
-        empty=empty,
         key_place=list(spec.columns).index(spec.keys[0]),
-        expected=tuple(sorted(_expected(spec), key=lambda expected: expected.refusal is None)),
-        join=join_of(spec) if spec.source.join else None,
+        expected=tuple(sorted(_expected(spec, fields.values()), key=lambda expected: expected.refusal is None)),
+        join=join_of(spec, times) if times and spec.source.join else None,
     )
 
 
@@ -154,16 +161,15 @@ def _relation(spec: Spec) -> tuple[str, str | None, str | None]:
     return SOURCE_VIEW, None, view
 
 
-def _rules(spec: Spec) -> Iterator[Rule]:
+def _rules(spec: Spec, fields: Mapping[str, Field], times: Times | None) -> Iterator[Rule]:
     """Yield the rules for a row, in names of the table."""
 
     def rule(name: str, broken: str, what: str) -> Rule:
         return Rule(name, broken, refusal(spec, name, what))
 
-    if spec.source.join:  # the versions of its tables have rules of their own
+    if times and spec.source.join:  # the versions of its tables have rules of their own
         if reserved := source.unknown_key(spec):
             yield rule("reserved_key", reserved, "a row has the reserved key")
-        times = Times(spec)
         if times.open_end is not None:
             yield rule("null_time", f"_scd_at >= {times.open_end}", "a version starts or ends after the open end")
         if misread := times.misread("_scd_at"):
@@ -177,7 +183,7 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     if scope := source.scope_of_rows(spec):
         yield rule("outside_scope", f"NOT COALESCE({scope}, FALSE)", "a row is outside of snapshot.scope")
     if spec.source.sets is not None:
-        names = wrapped("ARRAY", [source.field_of(spec, name).label for name in spec.columns])
+        names = wrapped("ARRAY", [field.label for field in fields.values()])
         broken = f"SIZE({wrapped('ARRAY_EXCEPT', ['_scd_sets', names])}) > 0"
         yield rule("unknown_column", broken, "source.sets names a column that the spec does not have")
     yield from _year_rules(spec)
@@ -186,9 +192,8 @@ def _rules(spec: Spec) -> Iterator[Rule]:
     time = sql.expression(spec.source.effective_at).bare or "effective_at"
     if spec.bad_rows == "fail":
         yield rule("null_time", "_scd_at IS NULL", f"{time} is NULL")
-    if not spec.keeps_history:
+    if times is None:
         return
-    times = Times(spec)
     if times.open_end is not None:
         yield rule("null_time", f"_scd_at >= {times.open_end}", f"{time} is not before the open end")
     if misread := times.misread("_scd_at"):
@@ -215,9 +220,9 @@ def _year_rules(spec: Spec) -> Iterator[Rule]:
     yield Rule(YEAR, broken, refusal(spec, YEAR, "a time is not in the years 1 to 9999"))
 
 
-def _expected(spec: Spec) -> Iterator[Expected]:
+def _expected(spec: Spec, fields: Iterable[Field]) -> Iterator[Expected]:
     """Yield the expectations. Deletes are not tested, and a column that a row does not set counts as NULL."""
-    partial = [source.field_of(spec, name) for name in source.partial_columns(spec)]
+    partial = [field for field in fields if field.partial]
     flags = [("_scd_truncates", source.truncates(spec)), ("_scd_deleted", source.flags_deletes(spec))]
     tested = [negated(flag) for flag, wanted in flags if wanted]
     for rule in spec.expectations:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scdgen.facts import source, variables
+from scdgen.facts import variables
+from scdgen.facts.history import Times
 from scdgen.facts.row_rules import Rows
-from scdgen.facts.variables import Variable
+from scdgen.facts.variables import Partition, Variable
 from scdgen.model.spec import Spec
 
 
@@ -26,12 +27,16 @@ class Session:
     rows: Rows
 
     @classmethod
-    def of(cls, spec: Spec, rows: Rows) -> Session:
+    def of(cls, spec: Spec, rows: Rows, times: Times | None, partitions: tuple[Partition, ...]) -> Session:
         """Return the variables of a spec; the batch's are computed from ``rows``."""
         params, needed = variables.param_variables(spec)
-        # The keys of a join are those of its first table.
-        where = rows.join.tables[0].where if rows.join else tuple(source.predicates(spec))
-        taken_at, last_run = variables.taken_at(spec), variables.last_run(spec)
         return cls(
-            tuple(needed), tuple(params), taken_at, last_run, tuple(variables.batch_variables(spec)), where, rows
+            needed=tuple(needed),
+            params=tuple(params),
+            taken_at=variables.taken_at(spec, times),
+            last_run=variables.last_run(spec, times),
+            batch=variables.batch_variables(spec, times, partitions),
+            # The keys of a join are those of its first table.
+            batch_where=rows.join.tables[0].where if rows.join else rows.where,
+            rows=rows,
         )

@@ -231,8 +231,13 @@ def partial_columns(spec: Spec) -> list[str]:
     return [name for name in source_columns(spec) if name != spec.updated_at and not _follows_key(spec, name)]
 
 
-def field_of(spec: Spec, name: str) -> Field:
-    """Return a column of the spec for the templates."""
+def fields_of(spec: Spec) -> dict[str, Field]:
+    """Return the columns of the spec for the templates, by their names."""
+    partial = partial_columns(spec)
+    return {name: _field_of(spec, name, name in partial) for name in spec.columns}
+
+
+def _field_of(spec: Spec, name: str, partial: bool) -> Field:
     column: Column = spec.columns[name]
     is_key = name in spec.keys
     return Field(
@@ -243,5 +248,5 @@ def field_of(spec: Spec, name: str) -> Field:
         nulls=column.nulls,
         merge=column.merge,
         compare=sql.expression(column.compare).text if column.compare else None,
-        partial=name in partial_columns(spec),
+        partial=partial,
     )

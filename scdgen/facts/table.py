@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from scdgen import sql
 from scdgen.facts.base import Facts, Head, literals
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Target
-from scdgen.facts.history import History
 from scdgen.facts.members import Unknown
 from scdgen.model.registry import definition
 from scdgen.model.spec import DEFAULT_PROPERTIES, Spec
@@ -34,12 +34,13 @@ class Create(Facts, template="create.sql.j2"):
     unknown: Unknown | None
 
     @classmethod
-    def of(cls, spec: Spec, columns: tuple[Target, ...], history: History | None = None) -> Create:
-        """Return the facts of a spec whose table has these columns, and this history if it has one."""
+    def of(cls, source: Source, columns: tuple[Target, ...]) -> Create:
+        """Return the facts of a spec whose table has these columns."""
+        spec = source.spec
         parts, table = spec.target_parts, spec.table
         return cls(
             head=Head.of(spec),
-            target=sql.quote_parts(parts),
+            target=source.target,
             schema=sql.quote_parts(parts[:-1]) if len(parts) > 1 else None,
             columns=columns,
             partition_by=tuple(map(sql.quote, spec.partitions)),
@@ -48,7 +49,7 @@ class Create(Facts, template="create.sql.j2"):
             location=sql.text_literal(table.location) if table.location else None,
             description=sql.text_literal(spec.description) if spec.description else None,
             properties=literals(_table_properties(spec, columns)),
-            unknown=Unknown.of(spec, history, columns) if history else None,
+            unknown=Unknown.of(source, columns),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -36,11 +37,47 @@ def param_variables(spec: Spec) -> tuple[list[Variable], list[tuple[str, str]]]:
     return variables, needed
 
 
-def batch_bound(spec: Spec) -> str:
+@dataclass(frozen=True)
+class Partition:
+    """A partition column that follows from the key, and the session variable with its values in a batch."""
+
+    column: str
+    """Its quoted name."""
+    is_key: bool
+    """Whether it is a key, and so never NULL."""
+    variable: Variable
+    """An array of its values."""
+
+    def holds(self, alias: str) -> str:
+        """Return the condition that a row is in a partition of the batch; ``alias`` ends in a dot."""
+        test = f"ARRAY_CONTAINS({self.variable.name}, {alias}{self.column})"
+        return test if self.is_key else f"({alias}{self.column} IS NULL OR {test})"
+
+
+def partitions_of(spec: Spec) -> tuple[Partition, ...]:
+    """Return the partition columns by which a batch skips files."""
+    found = []
+    for number, name in enumerate(source.partition_keys(spec), 1):
+        kind = spec.columns[name].type
+        value = f"COLLECT_SET({cast(source.fragment(spec, name).text, kind)})"
+        variable = Variable(f"_scd_partitions_{number}", f"ARRAY<{kind}>", value)
+        found.append(Partition(sql.quote(name), name in spec.keys, variable))
+    return tuple(found)
+
+
+def in_partitions(partitions: Iterable[Partition], alias: str = "t.") -> tuple[str, ...]:
+    """Return conditions on the target that skip the partitions of other keys."""
+    return tuple(partition.holds(alias) for partition in partitions)
+
+
+def batch_bound(spec: Spec, times: Times) -> str:
     """Return the bound that stored ends are compared with: the batch cannot affect versions that ended before it."""
-    if spec.reads_snapshot and spec.source.effective_at is None:
-        return Times(spec).before(source.TAKEN_AT)
-    return BATCH_FROM
+    return times.before(source.TAKEN_AT) if _ends_at_once(spec) else BATCH_FROM
+
+
+def _ends_at_once(spec: Spec) -> bool:
+    """Whether all changes of a batch have the time of the snapshot."""
+    return spec.reads_snapshot and spec.source.effective_at is None
 
 
 def fills(spec: Spec) -> bool:
@@ -53,64 +90,69 @@ def _bounds_times(spec: Spec) -> bool:
     return (
         not spec.reads_versions
         and spec.keeps_history
-        and batch_bound(spec) == BATCH_FROM
+        and not _ends_at_once(spec)
         and not (fills(spec) and not spec.reads_snapshot)
     )
 
 
-def batch_variables(spec: Spec) -> list[Variable]:
+def batch_names(spec: Spec) -> list[str]:
+    """Return the names of :func:`batch_variables`."""
+    names = [partition.variable.name for partition in partitions_of(spec)]
+    return [BATCH_FROM, *names] if _bounds_times(spec) else names
+
+
+def batch_variables(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> tuple[Variable, ...]:
     """Return the variables that one aggregate over the source sets: the batch's earliest time, and its partitions."""
-    found = []
-    if _bounds_times(spec):
-        oldest = f"MIN({source.time_expression(spec)})"
-        if spec.reads_snapshot:  # without rows it still closes open versions
-            oldest = f"COALESCE({oldest}, {source.TAKEN_AT})"
-        first = Times(spec).before(oldest)
-        found.append(Variable(BATCH_FROM, source.time_type(spec), first))
-    for name in source.partition_keys(spec):
-        value = f"COLLECT_SET({cast(source.fragment(spec, name).text, spec.columns[name].type)})"
-        found.append(Variable(partition_variable(name, spec), f"ARRAY<{spec.columns[name].type}>", value))
-    return found
+    values = tuple(partition.variable for partition in partitions)
+    if times is None or not _bounds_times(spec):
+        return values
+    oldest = f"MIN({source.time_expression(spec)})"
+    if spec.reads_snapshot:  # without rows it still closes open versions
+        oldest = f"COALESCE({oldest}, {source.TAKEN_AT})"
+    return (Variable(BATCH_FROM, times.type, times.before(oldest)), *values)
 
 
-def known(spec: Spec) -> list[str]:
+def known(spec: Spec, times: Times | None, partitions: Iterable[Partition]) -> tuple[str, ...]:
     """Return the conditions that hold for all rows that the batch's variables were set from, in names of the table.
 
     The MERGE reads the source again. A row that was added meanwhile stops it, if it may need a part of the target that
     these variables exclude from the read.
     """
-    since = [f"{Times(spec).before('_scd_at')} >= {BATCH_FROM}"] if _bounds_times(spec) else []
-    return [*since, *in_partitions(spec, "")]
+    since = (f"{times.before('_scd_at')} >= {BATCH_FROM}",) if times and _bounds_times(spec) else ()
+    return (*since, *in_partitions(partitions, ""))
 
 
-def taken_at(spec: Spec) -> Variable | None:
-    """Return the variable with the time of a snapshot, so that all rows of a run have the same."""
+def takes_time(spec: Spec) -> bool:
+    """Whether a run sets the time of a snapshot, so that all of its rows have the same."""
     given = spec.snapshot is not None and "taken_at" in spec.snapshot.model_fields_set
-    if not spec.reads_snapshot or not (spec.keeps_history or (spec.updated_at and given)):
+    return spec.reads_snapshot and (spec.keeps_history or bool(spec.updated_at and given))
+
+
+def taken_at(spec: Spec, times: Times | None) -> Variable | None:
+    """Return the variable with the time of a snapshot, if a run sets it."""
+    if not takes_time(spec):
         return None
-    text = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()"
-    time = cast(sql.expression(text).text, source.time_type(spec))
-    return Variable(source.TAKEN_AT, source.time_type(spec), _storable(spec, time, "snapshot.taken_at"))
+    text, kind = spec.snapshot.taken_at if spec.snapshot else "current_timestamp()", source.time_type(spec)
+    time = cast(sql.expression(text).text, kind)
+    return Variable(source.TAKEN_AT, kind, _storable(spec, times, time, "snapshot.taken_at"))
 
 
-def last_run(spec: Spec) -> Variable | None:
+def last_run(spec: Spec, times: Times | None) -> Variable | None:
     """Return the variable with the time of this run, the end of open versions: the param ``last_run``, or now."""
-    if not (spec.keeps_history and Times(spec).by_run):
+    if times is None or not times.by_run:
         return None
-    given = sql.variable("last_run") if "last_run" in spec.params else "current_timestamp()"
+    if "last_run" not in spec.params:
+        return Variable(LAST_RUN, times.type, cast("current_timestamp()", times.type))
     stop = refusal(spec, "null_time", "the param last_run is NULL; give it a value")
-    value = cast(given, source.time_type(spec))
-    return Variable(
-        LAST_RUN, source.time_type(spec), wrapped("COALESCE", [value, stop]) if "last_run" in spec.params else value
-    )
+    value = wrapped("COALESCE", [cast(sql.variable("last_run"), times.type), stop])
+    return Variable(LAST_RUN, times.type, value)
 
 
-def _storable(spec: Spec, time: str, option: str) -> str:
+def _storable(spec: Spec, times: Times | None, time: str, option: str) -> str:
     """Return a time of the whole run, checked: one that no version can start at stops the statement.
 
     That is NULL, a time not before the open end, and a time that the end before it is not read back as.
     """
-    times = Times(spec) if spec.keeps_history else None
     end, misread = (times.open_end, times.misread(time)) if times else (None, None)
     stop = refusal(spec, "null_time", f"{option} is NULL{' or not before the open end' if end else ''}")
     if end is None and misread is None:
@@ -122,18 +164,3 @@ def _storable(spec: Spec, time: str, option: str) -> str:
     whens.append(f"WHEN {time} {f'< {end}' if end else 'IS NOT NULL'}\n    THEN {time}")
     lines = "\n".join([*whens, f"ELSE {stop}"]).replace("\n", "\n    ")
     return f"CASE\n    {lines}\nEND"
-
-
-def partition_variable(name: str, spec: Spec) -> str:
-    """Return the session variable with the partition values of a batch."""
-    return f"_scd_partitions_{source.partition_keys(spec).index(name) + 1}"
-
-
-def in_partitions(spec: Spec, alias: str = "t.") -> list[str]:
-    """Return conditions on the target that skip the partitions of other keys."""
-    found = []
-    for name in source.partition_keys(spec):
-        column = f"{alias}{sql.quote(name)}"
-        test = f"ARRAY_CONTAINS({partition_variable(name, spec)}, {column})"
-        found.append(test if name in spec.keys else f"({column} IS NULL OR {test})")
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scdgen import sql
@@ -67,12 +68,12 @@ class Views(Facts, template="views.sql.j2"):
     overlays: tuple[Overlay, ...]
 
     @classmethod
-    def of(cls, spec: Spec, read: Read) -> Views:
-        """Return the views of a spec."""
+    def of(cls, spec: Spec, read: Read, columns: Mapping[str, Field]) -> Views:
+        """Return the views of a spec, which has these columns."""
         named = (spec.views.current, spec.views.as_of, spec.views.overlay)
         current, as_of, overlay = (sql.quote_parts(sql.split_name(name)) if name else None for name in named)
         overlays = (
-            Overlay(sql.quote(name), kind, source.field_of(spec, column))
+            Overlay(sql.quote(name), kind, columns[column])
             for name, chosen in spec.overlays.items()
             for kind, column in chosen.given
         )

@@ -10,12 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from scdgen import sql
 from scdgen.facts.base import Facts
+from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, UNIQUE_KEY, Checks, row_checks
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import REFRESHED, Counts
-from scdgen.facts.history import History
 from scdgen.facts.plan import PlanFacts, PlanShape
 from scdgen.facts.views import Read
 from scdgen.model.registry import PatternRules, rules_of
@@ -23,7 +22,10 @@ from scdgen.model.spec import Spec
 
 
 class Pattern(PatternRules, ABC):
-    """The SQL of one value of ``pattern``. Subclass this to add a pattern."""
+    """The SQL of one value of ``pattern``. Subclass this to add a pattern.
+
+    A :class:`Source` is what the facts of all templates have in common, built once per spec.
+    """
 
     written_actions: ClassVar[tuple[str, ...]]
     """The actions that write: each counts rows of the MERGE's source, and no row counts twice.
@@ -54,37 +56,32 @@ class Pattern(PatternRules, ABC):
         """Return every column of the target, in the table's order."""
 
     @abstractmethod
-    def merge(self, spec: Spec) -> Facts:
+    def merge(self, source: Source) -> Facts:
         """Return the facts of merge.sql."""
 
     @abstractmethod
-    def plan(self, spec: Spec) -> PlanFacts:
+    def plan(self, source: Source) -> PlanFacts:
         """Return the facts of plan.sql."""
 
-    def history(self, spec: Spec) -> History | None:
-        """Return the history columns; ``None`` if the table has no versions."""
-        return None
-
-    def plan_shape(self, spec: Spec) -> PlanShape:
+    def plan_shape(self, source: Source) -> PlanShape:
         """Return the view that plan.sql creates."""
-        return self.plan(spec).shape
+        return self.plan(source).shape
 
-    def counts(self, spec: Spec) -> Facts | None:
+    def counts(self, source: Source) -> Facts | None:
         """Return the query of one row with a count per action; ``None`` if only plan.sql can count them."""
         return None
 
-    def checks(self, spec: Spec) -> Checks:
+    def checks(self, source: Source) -> Checks:
         """Return the checks of the table."""
-        return row_checks(spec)
+        return row_checks(source.spec)
 
-    def read(self, spec: Spec) -> Read:
+    def read(self, source: Source) -> Read:
         """Return how to read the table."""
-        keys = tuple(map(sql.quote, spec.keys))
-        columns = tuple(column.name for column in self.columns(spec))
-        return Read(sql.quote_parts(spec.target_parts), keys, columns, place=keys)
+        columns = tuple(column.name for column in self.columns(source.spec))
+        return Read(source.target, source.key_names, columns, place=source.key_names)
 
     @abstractmethod
-    def conflicting(self, spec: Spec) -> tuple[str, ...]:
+    def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the values that the MERGE compares to find a conflict between unordered rows of a key."""
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:

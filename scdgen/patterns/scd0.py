@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from scdgen import sql
-from scdgen.facts import source, variables
-from scdgen.facts.base import Facts, Head, fields_of, values_of
+from scdgen.facts.base import Facts, Head, values_of
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Field, Target, equal, names_of
 from scdgen.facts.guards import refuse_conflict, refuse_empty
 from scdgen.facts.plan import PlanFacts, PlanShape
-from scdgen.facts.row_rules import Rows, read_rows
+from scdgen.facts.row_rules import Rows
 from scdgen.facts.session import Session
 from scdgen.model.option import Need
 from scdgen.model.registry import register
@@ -80,34 +79,32 @@ class Scd0(Pattern):
         """Return the columns of the spec."""
         return Target.of(spec)
 
-    def merge(self, spec: Spec) -> Scd0Merge:
+    def merge(self, source: Source) -> Scd0Merge:
         """Return a MERGE that inserts keys that the table does not have."""
-        return _merge(spec)
+        return _merge(source)
 
-    def plan(self, spec: Spec) -> Scd0Plan:
+    def plan(self, source: Source) -> Scd0Plan:
         """Return a view of the rows that would be inserted, a row per key of the source."""
-        merge = _merge(spec)
-        keys = merge.staging.keys
-        shape = PlanShape(merge.target, keys, self.columns(spec), merge.on, place=keys)
+        merge, keys = _merge(source), source.key_names
+        shape = PlanShape(merge.target, keys, self.columns(source.spec), merge.on, place=keys)
         return Scd0Plan(shape, merge)
 
-    def conflicting(self, spec: Spec) -> tuple[str, ...]:
+    def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the columns that are not keys."""
-        return _merge(spec).staging.content
+        return _merge(source).staging.content
 
 
-def _merge(spec: Spec) -> Scd0Merge:
-    rows = read_rows(spec, "changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
+def _merge(source: Source) -> Scd0Merge:
+    spec, fields, keys = source.spec, source.fields, source.key_names
+    rows = source.read("changes", empty=refuse_empty(spec) if spec.reads_snapshot else None)
     has_time = spec.source.effective_at is not None
-    conflict = refuse_conflict(spec, "key and time" if has_time else "key", source.own_time(spec))
-    fields = fields_of(spec)
-    keys = tuple(map(sql.quote, spec.keys))
+    conflict = refuse_conflict(spec, "key and time" if has_time else "key", source.own_time)
     return Scd0Merge(
         head=Head.of_feed(spec),
-        session=Session.of(spec, rows),
-        target=sql.quote_parts(spec.target_parts),
+        session=source.session_of(rows),
+        target=source.target,
         staging=Scd0Rows(rows, keys, fields, has_time, conflict if values_of(fields) else None),
-        on=(*equal(keys, "t", "s"), *variables.in_partitions(spec)),
+        on=(*equal(keys, "t", "s"), *source.in_partitions),
         columns=tuple(names_of(fields)),
     )
 

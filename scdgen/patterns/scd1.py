@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.facts import source, variables
-from scdgen.facts.base import Facts, Head, fields_of, values_of
+from scdgen.facts.base import Facts, Head, values_of
+from scdgen.facts.built import Source
 from scdgen.facts.columns import Field, Target, equal, names_of
 from scdgen.facts.counts import ROW_CHANGES
 from scdgen.facts.guards import Guards, refuse_conflict, refuse_early, refuse_empty
 from scdgen.facts.plan import PlanFacts, PlanShape
 from scdgen.facts.refusals import refuse_rows
-from scdgen.facts.row_rules import Rows, read_rows
+from scdgen.facts.row_rules import Rows
 from scdgen.facts.sequence import SEQUENCE_COMMENT, sequence_problems, sequence_type
 from scdgen.facts.session import Session
+from scdgen.facts.source import fragment, truncates
 from scdgen.model.option import Need
 from scdgen.model.registry import Found, register
 from scdgen.model.spec import Spec
@@ -54,11 +55,12 @@ class Scd1Batch:
     conflict: str | None
 
     @classmethod
-    def of(cls, spec: Spec, rows: Rows) -> Scd1Batch:
+    def of(cls, source: Source, rows: Rows) -> Scd1Batch:
         """Return the facts of a spec."""
+        spec = source.spec
         has_time = spec.source.effective_at is not None
         updated_at = sql.quote(spec.updated_at) if spec.updated_at else None
-        fields = _order_time(fields_of(spec), updated_at)
+        fields = _order_time(source.fields, updated_at)
         adds_time = spec.updated_at is not None and spec.updated_at not in spec.columns
         added: tuple[Field, ...] = ()
         if adds_time and updated_at:
@@ -66,12 +68,12 @@ class Scd1Batch:
         sequence = sql.quote(spec.sequence.name) if spec.sequence else None
         if sequence:
             added += (Field(sequence, sequence_type(spec), False, False, "value", "last"),)
-        deletes = source.flags_deletes(spec)
+        deletes = source.flags_deletes
         what = "key and time" if has_time else "key"
         ordered = any(field.merge in {"last", "first"} for field in values_of(fields))
         return cls(
             rows=rows,
-            keys=tuple(map(sql.quote, spec.keys)),
+            keys=source.key_names,
             fields=fields,
             stored=(*values_of(fields), *added),
             updated_at=updated_at,
@@ -81,7 +83,7 @@ class Scd1Batch:
             flags_deletes=deletes,
             partial=spec.source.sets is not None,
             takes_any=spec.conflicts == "any",
-            conflict=refuse_conflict(spec, what, source.own_time(spec)) if ordered or deletes else None,
+            conflict=refuse_conflict(spec, what, source.own_time) if ordered or deletes else None,
         )
 
     @property
@@ -231,17 +233,17 @@ class Scd1(Pattern):
         ]
         return (*Target.of(spec), *added)
 
-    def merge(self, spec: Spec) -> Scd1Merge:
+    def merge(self, source: Source) -> Scd1Merge:
         """Return a MERGE of one row per key."""
-        return _merge(spec)
+        return _merge(source)
 
-    def counts(self, spec: Spec) -> Scd1Counts | None:
+    def counts(self, source: Source) -> Scd1Counts | None:
         """Return the counts of a snapshot; for changes only a plan reads what is stored before the MERGE."""
-        return Scd1Counts.like(_merge(spec)) if spec.reads_snapshot else None
+        return Scd1Counts.like(_merge(source)) if source.spec.reads_snapshot else None
 
-    def plan(self, spec: Spec) -> Scd1Plan:
+    def plan(self, source: Source) -> Scd1Plan:
         """Return a view of the rows that would be written, a row per key."""
-        merge = _merge(spec)
+        spec, merge = source.spec, _merge(source)
         batch = merge.batch
         shape = PlanShape(
             target=merge.target,
@@ -256,9 +258,9 @@ class Scd1(Pattern):
         )
         return Scd1Plan(shape, merge)
 
-    def conflicting(self, spec: Spec) -> tuple[str, ...]:
+    def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the columns for which the order of the rows matters."""
-        return _merge(spec).batch.content
+        return _merge(source).batch.content
 
     def problems(self, spec: Spec) -> Found:
         """Yield broken rules of ``updated_at`` and of columns."""
@@ -285,7 +287,7 @@ class Scd1(Pattern):
         if spec.updated_at in spec.keys:
             yield ("updated_at",), "updated_at: is a key; name another column"
         elif spec.updated_at in spec.columns and given.effective_at is not None:
-            stored, time = source.fragment(spec, spec.updated_at), sql.expression(given.effective_at)
+            stored, time = fragment(spec, spec.updated_at), sql.expression(given.effective_at)
             if stored.text != time.text and not (
                 stored.bare and time.bare and stored.bare.lower() == time.bare.lower()
             ):
@@ -293,28 +295,28 @@ class Scd1(Pattern):
                 yield ("updated_at",), f"updated_at: {what}; give both the same, or name a new column"
 
 
-def _merge(spec: Spec) -> Scd1Merge:
-    target = sql.quote_parts(spec.target_parts)
+def _merge(source: Source) -> Scd1Merge:
+    spec, target = source.spec, source.target
     if spec.reads_snapshot:
-        rows = read_rows(spec, "extract", empty=refuse_empty(spec))
-        batch = Scd1Batch.of(spec, rows)
+        rows = source.read("extract", empty=refuse_empty(spec))
+        batch = Scd1Batch.of(source, rows)
         removes = spec.deletes == "remove"
         early = refuse_early(spec, "row that it removes", "_scd_updated_at")
-        early_if_timed = early if removes and variables.taken_at(spec) else None
+        early_if_timed = early if removes and source.session.taken_at else None
         staging: Scd1Changes | Scd1Snapshot = Scd1Snapshot(batch, Guards.of(spec), target, removes, early_if_timed)
     else:
-        rows = read_rows(spec, "changes")
-        batch = Scd1Batch.of(spec, rows)
-        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time(spec))
+        rows = source.read("changes")
+        batch = Scd1Batch.of(source, rows)
+        tied = refuse_rows(spec, "conflict", "a row of the time at which the table is emptied", source.own_time)
         taken = spec.conflicts == "any"
-        staging = Scd1Changes(batch, target, source.truncates(spec), None if taken else tied)
+        staging = Scd1Changes(batch, target, truncates(spec), None if taken else tied)
     return Scd1Merge(
         head=Head.of_feed(spec),
-        session=Session.of(spec, rows),
+        session=source.session_of(rows),
         target=target,
         batch=batch,
         staging=staging,
-        on=(*equal(batch.keys, "t", "s"), *variables.in_partitions(spec)),
+        on=(*equal(batch.keys, "t", "s"), *source.in_partitions),
         columns=tuple(names_of(batch.columns)),
     )
 

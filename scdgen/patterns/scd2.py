@@ -9,24 +9,22 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from scdgen import sql
-from scdgen.facts import source, variables
-from scdgen.facts.base import Facts, Head, keys_of
+from scdgen.facts.base import Facts, Head
+from scdgen.facts.built import Source
 from scdgen.facts.checks import KEY_NOT_NULL, VERSION_CHECKS, Checks, own_checks
 from scdgen.facts.columns import Field, Inputs, Target, aliased, equal, names_of
 from scdgen.facts.counts import KEYS, REFRESHED, VERSIONS
 from scdgen.facts.guards import Guards, refuse_empty
 from scdgen.facts.history import History, Times
 from scdgen.facts.plan import PlanFacts, PlanShape
-from scdgen.facts.row_rules import read_rows
 from scdgen.facts.sequence import (
     SEQUENCE,
     SEQUENCE_COMMENT,
-    no_sequence,
-    orders_rows,
     sequence_problems,
     sequence_type,
 )
 from scdgen.facts.session import Session
+from scdgen.facts.source import flags_deletes
 from scdgen.facts.views import Read
 from scdgen.model.option import Need
 from scdgen.model.registry import HISTORY, TRACKED, Found, names_as_json, register
@@ -173,29 +171,25 @@ class Scd2(Pattern):
         added = [Target(sql.quote(name), *described[option]) for option, name in spec.history_columns]
         return (*Target.of(spec), *added)
 
-    def history(self, spec: Spec) -> History:
-        """Return the history columns."""
-        return _history(spec)
-
-    def merge(self, spec: Spec) -> Scd2Merge:
+    def merge(self, source: Source) -> Scd2Merge:
         """Return a MERGE of the versions to write."""
-        return _merge(spec)
+        return _merge(source)
 
-    def counts(self, spec: Spec) -> Scd2Counts | None:
+    def counts(self, source: Source) -> Scd2Counts | None:
         """Return the counts of a run.
 
         Only a plan can count a snapshot that fills: one UPDATE may close a version and write a value back.
         """
-        if spec.reads_snapshot and variables.fills(spec):
+        if source.spec.reads_snapshot and source.fills:
             return None
-        merge = _merge(spec)
+        merge = _merge(source)
         if not isinstance(merge.staging, Scd2Snapshot):
             merge = replace(merge, staging=replace(merge.staging, counted=True))
         return Scd2Counts.like(merge)
 
-    def plan(self, spec: Spec) -> Scd2Plan:
+    def plan(self, source: Source) -> Scd2Plan:
         """Return a view of the versions that would be written, a row per version, identified by key and start."""
-        merge = _merge(spec)
+        spec, merge = source.spec, _merge(source)
         deleted = merge.staging.deleted
         late = isinstance(merge.staging, Scd2Changes) and spec.late == "apply"
         keys = merge.staging.keys
@@ -211,32 +205,32 @@ class Scd2(Pattern):
             late=late,
             inferred=merge.staging.inferred,
             # A first known value also fills earlier versions, which does not make a change late.
-            finds_first_change=late and variables.fills(spec),
+            finds_first_change=late and source.fills,
             # If no source has deletes, and where every version of a key is read, the steps know all keys of the table.
             finds_returned=any(_may_delete(feed) for feed in spec.feeds)
             and not spec.reads_versions
-            and (spec.reads_snapshot or not variables.fills(spec)),
+            and (spec.reads_snapshot or not source.fills),
             joins_extract=spec.reads_snapshot,
             scope=Guards.of(spec).scope,
         )
-        return Scd2Plan(shape, merge, deleted, variables.fills(spec))
+        return Scd2Plan(shape, merge, deleted, source.fills)
 
-    def read(self, spec: Spec) -> Read:
+    def read(self, source: Source) -> Read:
         """Read versions by key and start; with ``unchanged: keep`` equal neighbours are read as one."""
-        found, history = super().read(spec), _history(spec)
+        found, history = super().read(source), _history(source)
         deleted, start = history.columns.get("deleted"), history.times.start
         judged = names_of(field for field in history.tracked if field.compare)
         of_start = [name for option, name in history.columns.items() if option in {"surrogate_key", "sequence"}]
         firsts = frozenset({start, *of_start, *history.derived, *judged})
         return Read(
             found.target, found.keys, found.columns, (*found.keys, start), history.times, history.tracked, deleted,
-            folds=spec.unchanged == "keep", firsts=firsts,
+            folds=source.spec.unchanged == "keep", firsts=firsts,
         )  # fmt: skip
 
-    def checks(self, spec: Spec) -> Checks:
+    def checks(self, source: Source) -> Checks:
         """Return the checks of versions."""
-        history = _history(spec)
-        times, columns, keys = history.times, history.columns, tuple(names_of(history.keys))
+        spec, history = source.spec, _history(source)
+        times, columns, keys = history.times, history.columns, source.key_names
         skips = spec.unchanged == "skip"
         deleted = [columns["deleted"]] if "deleted" in columns else []
         # A delete may leave a gap that no column distinguishes from a wrong end: then ends cannot be checked.
@@ -261,7 +255,7 @@ class Scd2(Pattern):
         ]
         return Checks(
             head=Head.of(spec),
-            target=sql.quote_parts(spec.target_parts),
+            target=source.target,
             keys=keys,
             built_in=tuple(check for check in listed if check is not None),
             own=own_checks(spec),
@@ -276,9 +270,9 @@ class Scd2(Pattern):
             row_hash=history.row_hash if "row_hash" in columns else None,
         )
 
-    def conflicting(self, spec: Spec) -> tuple[str, ...]:
+    def conflicting(self, source: Source) -> tuple[str, ...]:
         """Return the columns that are not keys; of a snapshot also the time of the row."""
-        return _merge(spec).staging.content
+        return _merge(source).staging.content
 
     def is_needless(self, spec: Spec, planned: Mapping[str, int]) -> bool:
         """Never with ``open_end: last_run``, where every run writes to every open version."""
@@ -295,36 +289,30 @@ class Scd2(Pattern):
 
 def _may_delete(feed: Spec) -> bool:
     """Whether a run on a source may delete a key."""
-    return feed.deletes != "ignore" and (source.flags_deletes(feed) or feed.reads_snapshot or feed.reads_versions)
+    return feed.deletes != "ignore" and (flags_deletes(feed) or feed.reads_snapshot or feed.reads_versions)
 
 
-def _history(spec: Spec) -> History:
-    derived = {sql.quote(name): (text, spec.columns[name].type) for name, text in spec.derived.items()}
-    tracked = tuple(source.field_of(spec, name) for name in spec.tracked)
-    columns = {option: sql.quote(name) for option, name in spec.history_columns}
-    if "sequence" not in columns:
-        return History(Times(spec), columns, keys_of(spec), tracked, derived)
-    none = no_sequence(spec)
-    own = orders_rows(spec) or not (spec.reads_snapshot or spec.reads_versions)
-    return History(Times(spec), columns, keys_of(spec), tracked, derived, SEQUENCE if own else none, none)
+def _history(source: Source) -> History:
+    assert source.history is not None
+    return source.history
 
 
-def _merge(spec: Spec) -> Scd2Merge:
-    history = _history(spec)
+def _merge(source: Source) -> Scd2Merge:
+    spec, history = source.spec, _history(source)
     times, columns = history.times, history.columns
     # With nulls: fill, a first known value fills versions that ended long ago, and a whole history replaces versions of
     # any age, so that they have no bound.
-    bounds = () if variables.fills(spec) or spec.reads_versions else (times.reachable(variables.batch_bound(spec)),)
+    bounds = () if source.fills or spec.reads_versions else (times.reachable(source.bound),)
     staging: Scd2Changes | Scd2Snapshot | Scd2Versions
     if spec.reads_versions:
-        rows = read_rows(spec, "given")
-        staging = Scd2Versions.of(spec, rows, history)
+        rows = source.read("given")
+        staging = Scd2Versions.of(source, rows, history)
     elif spec.reads_snapshot:
-        rows = read_rows(spec, "extract", empty=refuse_empty(spec))
-        staging = Scd2Snapshot.of(spec, rows, history)
+        rows = source.read("extract", empty=refuse_empty(spec))
+        staging = Scd2Snapshot.of(source, rows, history)
     else:
-        rows = read_rows(spec, "changes")
-        staging = Scd2Changes.of(spec, rows, history, bounds)
+        rows = source.read("changes")
+        staging = Scd2Changes.of(source, rows, history, bounds)
     # A version that is corrected by a row without a sequence keeps its own.
     kept = {"sequence"} if "sequence" in columns and history.sequence != SEQUENCE else set[str]()
     written = {option: name for option, name in columns.items() if option not in kept}
@@ -338,7 +326,7 @@ def _merge(spec: Spec) -> Scd2Merge:
         closed = closed if spec.reads_snapshot else updated
     return Scd2Merge(
         head=Head.of_feed(spec),
-        session=Session.of(spec, rows),
+        session=source.session_of(rows),
         target=staging.target,
         staging=staging,
         times=times,
@@ -346,7 +334,7 @@ def _merge(spec: Spec) -> Scd2Merge:
             *equal(staging.keys, "t", "s"),
             f"t.{times.start} = s.{'_scd_from' if moves else times.start}",
             *bounds,
-            *variables.in_partitions(spec),
+            *source.in_partitions,
         ),
         columns=(*map(sql.quote, spec.columns), *columns.values()),
         updated=updated,

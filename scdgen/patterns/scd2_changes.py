@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scdgen import sql
-from scdgen.facts import source, variables
-from scdgen.facts.base import fields_of
-from scdgen.facts.columns import Field, names_of
+from scdgen.facts.built import Source
+from scdgen.facts.columns import Field
 from scdgen.facts.guards import refuse_conflict
 from scdgen.facts.history import History
 from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
-from scdgen.model.spec import Spec
 from scdgen.patterns.steps import VersionSteps
 
 
@@ -36,21 +33,22 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     """Whether the last step also says which keys are known and live, to count what happens to them."""
 
     @classmethod
-    def of(cls, spec: Spec, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
+    def of(cls, source: Source, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
+        spec = source.spec
         return cls(
-            target=sql.quote_parts(spec.target_parts),
+            target=source.target,
             rows=rows,
-            keys=tuple(names_of(history.keys)),
-            fields=fields_of(spec),
+            keys=source.key_names,
+            fields=source.fields,
             history=history,
-            flags_deletes=source.flags_deletes(spec),
+            flags_deletes=source.flags_deletes,
             partial=spec.source.sets is not None,
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
             # The action of a version before a delete closed it is found only by replaying the whole history of its key.
-            reachable=(*(() if "action" in history.columns else bounds), *variables.in_partitions(spec)),
+            reachable=(*(() if "action" in history.columns else bounds), *source.in_partitions),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scdgen import sql
-from scdgen.facts import variables
-from scdgen.facts.base import fields_of
-from scdgen.facts.columns import names_of, struct
+from scdgen.facts.built import Source
+from scdgen.facts.columns import struct
 from scdgen.facts.guards import Guards, refuse_conflict, refuse_early
 from scdgen.facts.history import History
 from scdgen.facts.refusals import refusal
 from scdgen.facts.row_rules import Rows
-from scdgen.model.spec import Spec
 from scdgen.patterns.steps import VersionSteps
 
 
@@ -36,23 +33,23 @@ class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
     late_refusal: str
 
     @classmethod
-    def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Snapshot:
+    def of(cls, source: Source, rows: Rows, history: History) -> Scd2Snapshot:
         """Return the facts of a spec."""
-        keys = names_of(history.keys)
-        sample = f"TO_JSON({struct([f'n.{name}' for name in [*keys, '_scd_at']])})"
+        spec = source.spec
+        sample = f"TO_JSON({struct([f'n.{name}' for name in [*source.key_names, '_scd_at']])})"
         return cls(
-            target=sql.quote_parts(spec.target_parts),
+            target=source.target,
             rows=rows,
-            keys=tuple(keys),
-            fields=fields_of(spec),
+            keys=source.key_names,
+            fields=source.fields,
             history=history,
             guards=Guards.of(spec),
             own_time=spec.source.effective_at is not None,
             keeps=spec.unchanged == "keep",
             closes_missing=spec.deletes in {"close", "mark"},
             late=spec.late,
-            reachable=history.times.reachable(variables.batch_bound(spec)),
-            in_partitions=tuple(variables.in_partitions(spec)),
+            reachable=history.times.reachable(source.bound),
+            in_partitions=source.in_partitions,
             conflict=refuse_conflict(spec, "key", []),
             early=refuse_early(spec, "version that it closes", "_scd_from"),
             late_refusal=refusal(spec, "late", "a late row", [sample]),

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scdgen import sql
-from scdgen.facts import variables
-from scdgen.facts.base import fields_of
-from scdgen.facts.columns import names_of
+from scdgen.facts.built import Source
 from scdgen.facts.history import History
 from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
-from scdgen.model.spec import Spec
 from scdgen.patterns.steps import VersionSteps
 
 
@@ -32,17 +28,18 @@ class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
     """Whether the last step also says which keys are known and live, to count what happens to them."""
 
     @classmethod
-    def of(cls, spec: Spec, rows: Rows, history: History) -> Scd2Versions:
+    def of(cls, source: Source, rows: Rows, history: History) -> Scd2Versions:
         """Return the facts of a spec."""
+        spec = source.spec
         return cls(
-            target=sql.quote_parts(spec.target_parts),
+            target=source.target,
             rows=rows,
-            keys=tuple(names_of(history.keys)),
-            fields=fields_of(spec),
+            keys=source.key_names,
+            fields=source.fields,
             history=history,
             closes_missing=spec.deletes != "ignore",
             keeps=spec.unchanged == "keep",
-            in_partitions=tuple(variables.in_partitions(spec)),
+            in_partitions=source.in_partitions,
             conflict=refuse_rows(spec, "conflict", "two different rows of one key and time", ["_scd_at"]),
             overlap=refuse_rows(spec, "overlap", "a version begins before the one before it has ended", ["_scd_at"]),
         )

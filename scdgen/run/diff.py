@@ -11,11 +11,10 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.arguments import FROM_TIME, RUN_ID, TO_TIME
-from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query
+from scdgen.compile.queries import DiffRun, DiffTimes, TableVersion, diff_run_query, diff_times_query, read_of
 from scdgen.errors import DataError, UsageError
 from scdgen.facts.counts import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
-from scdgen.patterns.pattern import pattern_of
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
 from scdgen.run.table import find_missing
@@ -92,7 +91,7 @@ def read_diff(tables: Tables, spec: Spec, wanted: DiffFilter, limit: int = 0) ->
             rows, counts = _collect(select(unchanged=False), limit)
             if wanted.keys and not rows:
                 _require_key(spec, wanted.keys, select(unchanged=True))
-    names = spec.columns if wanted.run_id is None else map(sql.unquote, pattern_of(spec).read(spec).columns)
+    names = spec.columns if wanted.run_id is None else map(sql.unquote, read_of(spec).columns)
     words = CHANGES if wanted.run_id is None else VERSIONS if spec.keeps_history else ROW_CHANGES
     return DiffResult(
         target=spec.target,

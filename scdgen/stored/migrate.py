@@ -14,7 +14,7 @@ from scdgen import sql
 from scdgen.compile.render import Compiler
 from scdgen.compile.statements import cut
 from scdgen.errors import STATEMENT, UsageError
-from scdgen.facts.base import Facts, keys_of
+from scdgen.facts.base import Facts
 from scdgen.facts.columns import Target, hash_of, row_hash
 from scdgen.facts.history import Times
 from scdgen.facts.sequence import sequence_type
@@ -207,7 +207,7 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
 def _history_value(spec: Spec, option: str) -> str:
     if option == "surrogate_key":
         times = Times(spec)
-        return hash_of([*((key.name, key.type) for key in keys_of(spec)), (times.start, times.type)])
+        return hash_of([*((sql.quote(key), spec.columns[key].type) for key in spec.keys), (times.start, times.type)])
     return row_hash((sql.quote(name), spec.columns[name].type) for name in spec.tracked)
 
 

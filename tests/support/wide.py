@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scdgen import Spec, load_spec_text, render
 from scdgen.compile import queries
 from scdgen.compile.render import Compiler
+from scdgen.facts.built import Source
 from scdgen.facts.refusals import EXPECTATION
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql.tokens import split_statements
@@ -148,7 +149,7 @@ def find_queries(spark: SparkSession, spec: Spec) -> Iterator[tuple[str, str]]:
     yield "Runner.plan", text(queries.plan_rows(spec))
     yield "scdgen plan", text(queries.plan_sample(spec, 5))
     yield "one key of plan.sql's view", "SELECT * FROM _scd_plan WHERE id = 1"
-    if lean := pattern_of(spec).counts(spec):
+    if lean := pattern_of(spec).counts(Source.of(spec)):
         yield "scdgen run: counts", text(lean)
     if counted := queries.source_counts(spec, wanted=True):
         yield "count of the source", text(counted)

@@ -30,6 +30,7 @@ from scdgen.compile.queries import (
 )
 from scdgen.compile.render import Compiler
 from scdgen.facts.base import Facts
+from scdgen.facts.built import Source
 from scdgen.patterns.pattern import pattern_of
 from scdgen.sql import quote, unquote
 from tests.support.random_specs import make_case, make_cdc_case, make_members_case
@@ -71,7 +72,7 @@ def texts(spec: Spec) -> dict[str, str]:
         column for column in columns if (name := unquote(column.name)) in spec.columns and name not in spec.keys
     )
     queries: dict[str, Facts | None] = {
-        "counts.sql": pattern_of(spec).counts(spec),
+        "counts.sql": pattern_of(spec).counts(Source.of(spec)),
         "show.sql": versions_query(spec, {spec.keys[0]: 1}, None, True),
         "show_as_of.sql": versions_query(spec, {}, "2024-01-01", False, True) if spec.pattern == "scd2" else None,
         "diff_times.sql": diff_times_query(spec, {}, "2024-01-01", "2024-02-01") if spec.pattern == "scd2" else None,

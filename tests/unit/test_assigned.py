@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scdgen import load_spec_text
+from scdgen.facts.built import Source
 from scdgen.facts.sequence import SEQUENCE
 from scdgen.model.spec import History
 from scdgen.patterns.scd2 import Scd2
@@ -33,7 +34,7 @@ def test_update_sets_each_column_that_can_change(feed: str) -> None:
     spec = load_spec_text(SPEC.replace("FEED", FEEDS[feed]))
     options = {option for option, _ in spec.history.names()}
     assert options == set(History.model_fields) - {"type", "open_end", "gap"}, "switch on each history column in SPEC"
-    merge = Scd2().merge(spec)
+    merge = Scd2().merge(Source.of(spec))
     texts = merge.staging.history.written("START", "NEXT", "ACTION", "DELETED")
     values = {name: text for text, _, name in (text.rpartition(" AS ") for text in texts)}
     assert set(values) == {"year", "sk", "starts", "ends", "open", "hash", "did", "gone", "lsn"}
@@ -50,7 +51,7 @@ def test_update_sets_each_column_that_can_change(feed: str) -> None:
 @pytest.mark.parametrize("feed", FEEDS)
 def test_first_change_of_an_inferred_member_can_move_its_start(feed: str) -> None:
     members = "members: {inferred: {fact: crm.f, keys: {id: id}, at: at, flag: guessed}}\n"
-    merge = Scd2().merge(load_spec_text(SPEC.replace("FEED", FEEDS[feed]) + members))
+    merge = Scd2().merge(Source.of(load_spec_text(SPEC.replace("FEED", FEEDS[feed]) + members)))
     moved = {"year", "sk", "starts"} & set(merge.updated)
     assert moved == (set() if feed == "versions" else {"year", "sk", "starts"}), "a history replaces the member"
     assert "guessed" in merge.updated

@@ -13,11 +13,11 @@ import pytest
 from scdgen import Pattern, SpecError, load_spec_text, render
 from scdgen.compile import render as rendering
 from scdgen.compile.queries import check_all
+from scdgen.facts.built import Source
 from scdgen.facts.checks import Check, Checks
 from scdgen.model import registry as registry
 from scdgen.model.option import Need
 from scdgen.model.reference import options
-from scdgen.model.spec import Spec
 from scdgen.patterns.scd0 import Scd0, Scd0Merge
 from tests.conftest import ROOT
 
@@ -52,11 +52,11 @@ class Firsts(Scd0):
     deletes = ("ignore", "close")
     check_names = (*Scd0.check_names, "name_given")
 
-    def merge(self, spec: Spec) -> FirstsMerge:
-        return FirstsMerge.like(super().merge(spec))
+    def merge(self, source: Source) -> FirstsMerge:
+        return FirstsMerge.like(super().merge(source))
 
-    def checks(self, spec: Spec) -> Checks:
-        found = super().checks(spec)
+    def checks(self, source: Source) -> Checks:
+        found = super().checks(source)
         own = Check(
             "name_given", "rows", "a name is never empty.", "usually a form left blank", template="firsts/checks.sql.j2"
         )

@@ -26,6 +26,7 @@ from scdgen.cli.timeline_page import Page
 from scdgen.compile import queries
 from scdgen.compile.render import environment
 from scdgen.facts.base import Facts, Head
+from scdgen.facts.built import Source
 from scdgen.facts.checks import Checks
 from scdgen.facts.columns import Field
 from scdgen.facts.environment import Environment
@@ -320,5 +321,7 @@ def test_built_in_check_names_are_reserved() -> None:
             spec = load(text)
         except SpecError:
             continue
-        used.setdefault(spec.pattern, set()).update(check.name for check in pattern_of(spec).checks(spec).built_in)
+        used.setdefault(spec.pattern, set()).update(
+            check.name for check in pattern_of(spec).checks(Source.of(spec)).built_in
+        )
     assert used == {name: set(rules_of(name).check_names) for name in used} and len(used) > 1

@@ -13,6 +13,7 @@ from scdgen.compile import compile as compiling
 from scdgen.compile import queries
 from scdgen.compile.queries import check_all, source_counts
 from scdgen.compile.render import Compiler
+from scdgen.facts.built import Source
 from scdgen.model.reference import options
 from scdgen.patterns.pattern import pattern_of
 from tests.conftest import ROOT
@@ -100,7 +101,7 @@ def test_make_test_takes_every_branch_and_option_on_spark() -> None:
             used |= named
             render(spec)
             check_all(spec, compiler)
-            for facts in (pattern_of(spec).counts(spec), source_counts(spec, wanted=True)):
+            for facts in (pattern_of(spec).counts(Source.of(spec)), source_counts(spec, wanted=True)):
                 if facts:
                     compiler.render(facts)
     assert {name for name in known - taken if name.partition(":")[0] not in {*ELSEWHERE, *LONG}} == NEVER

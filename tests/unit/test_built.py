@@ -1,0 +1,42 @@
+"""The facts that statements share are built once per compile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from scdgen import load_spec
+from scdgen.compile.compile import compile_spec
+from scdgen.compile.render import Compiler
+from scdgen.facts.built import Source
+from scdgen.facts.columns import Field
+from scdgen.facts.history import History, Times
+from tests.conftest import ROOT
+from tests.support.spec_variations import BASES, load
+
+SPECS = {
+    "scd2": load_spec(ROOT / "specs/customer.yml"),
+    "snapshot": load_spec(ROOT / "specs/customer_full.yml"),
+    "versions": load(BASES["2v"]),
+    "scd1": load_spec(ROOT / "specs/product_price.yml"),
+}
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_compile_builds_shared_facts_once(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, built = SPECS[kind], Counter[str]()
+    for counted in (Source, Times, History, Field):
+        init: Any = counted.__init__
+
+        def count(self: object, *args: Any, _init: Any = init, **named: Any) -> None:
+            built[type(self).__name__] += 1
+            _init(self, *args, **named)
+
+        monkeypatch.setattr(counted, "__init__", count)
+    compile_spec(spec, Compiler())
+    of_history = {"Times": 1, "History": 1} if spec.keeps_history else {}
+    if not spec.keeps_history:
+        del built["Field"]  # the MERGE of scd1 has some of its own
+    assert built == {"Source": 1, **of_history, **({"Field": len(spec.columns)} if of_history else {})}
