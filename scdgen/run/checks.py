@@ -13,7 +13,8 @@ from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
 from scdgen.model.spec import Spec
 from scdgen.run.results import CheckResult
-from scdgen.run.table import TargetTable, find_missing
+from scdgen.run.table import TargetTable
+from scdgen.stored.state import find_missing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

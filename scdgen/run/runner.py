@@ -21,7 +21,7 @@ from scdgen.arguments import INFER
 from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import source_counts, taken_query
 from scdgen.compile.render import Compiler
-from scdgen.compile.steps import Part, Stored, run_steps
+from scdgen.compile.steps import Existing, Part, run_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.engine.spark3 import require_types, session_of, with_variables
 from scdgen.errors import UsageError
@@ -204,7 +204,7 @@ class Runner:
         table = TargetTable(self.spark, spec)
         created = not table.exists()
         additions = () if created else self._find_additions(_with_zone(spec, bound), table, job.adopt)
-        stored = None if created else Stored(additions, table.lacks, job.adopt)
+        stored = None if created else Existing(additions, table.lacks, job.adopt)
         steps = run_steps(compiled, stored, job.infer, self._metrics is not None)
         altering = sum(len(step.statements) for step in steps if step.part in (Part.TABLE, Part.MEMBERS))
         added = {sql.unquote(column.name) for column in additions}
@@ -501,7 +501,7 @@ class Runner:
             if creates:
                 missing = pattern_of(spec).columns(spec)
             else:
-                found = table.read_existing()
+                found = table.read_stored()
                 missing = find_additions(
                     _with_zone(spec, compiled.spec), found, self.compiler, adopt or not found.adopted
                 )
@@ -514,7 +514,7 @@ class Runner:
 
     def _find_additions(self, spec: Spec, table: TargetTable, adopt: bool) -> tuple[Target, ...]:
         """The columns that a table lacks. Raises :class:`DataError` if it does not fit its spec."""
-        additions = find_additions(spec, table.read_existing(), self.compiler, adopt)
+        additions = find_additions(spec, table.read_stored(), self.compiler, adopt)
         if adopt:
             require_passed(spec, self.check(spec))
         return additions
