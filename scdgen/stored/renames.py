@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 TIMES = ("valid_from", "valid_to")
+_MOST = 50  # names to compare with: among more, the guess is slow and poor
 # Their values follow from stored rows: to add them is right, whatever the table has instead.
 _COMPUTED = ("surrogate_key", "row_hash", "action")
 
@@ -35,22 +36,19 @@ def guess_renames(gone: Mapping[str, Sort], come: Mapping[str, Sort], options: M
     {}
     """
     found: dict[str, str] = {}
-    # 1. A similar name, or the default name of a history column.
-    for name, sort in come.items():
-        free = _list_free(gone, sort, found)
-        like = difflib.get_close_matches(name, free, n=1) or [old for old in free if old == options.get(name)]
-        if like:
-            found[name] = like[0]
-    # 2. The only one of its sort, or the start and the end, which stand in this order.
     for sort in dict.fromkeys(come.values()):
-        left = [name for name, other in come.items() if other == sort and name not in found]
-        left = [name for name in left if options.get(name) not in _COMPUTED]
-        free = _list_free(gone, sort, found)
-        if len(left) == len(free) and (len(left) == 1 or all(options.get(name) in TIMES for name in left)):
-            found |= dict(zip(left, free, strict=True))
-    return found
-
-
-def _list_free(gone: Mapping[str, Sort], sort: Sort, found: Mapping[str, str]) -> list[str]:
-    taken = {*found.values()}
-    return [name for name, other in gone.items() if other == sort and name not in taken]
+        free = [name for name, other in gone.items() if other == sort]
+        left = [name for name, other in come.items() if other == sort]
+        # 1. A similar name, or the default name of a history column.
+        for name in tuple(left):
+            like = difflib.get_close_matches(name, free, n=1) if len(free) <= _MOST else []
+            like = like or [old for old in free if old == options.get(name)]
+            if like:
+                found[name] = like[0]
+                free.remove(like[0])
+                left.remove(name)
+        # 2. The only one of its sort, or the start and the end, which stand in this order.
+        names = [name for name in left if options.get(name) not in _COMPUTED]
+        if len(names) == len(free) and (len(names) == 1 or all(options.get(name) in TIMES for name in names)):
+            found |= dict(zip(names, free, strict=True))
+    return {name: found[name] for name in come if name in found}

@@ -138,6 +138,8 @@ class _Comparison:
         self.new_tracked = tuple(json.loads(self.wanted.get(TRACKED, "[]")))
         known = _fold(self.targets)
         self.unknown = {name: column for name, column in stored.columns.items() if name.lower() not in known}
+        self.old_roles = _find_roles(self.old_keys, self.old_tracked)
+        self.new_roles = _find_roles(spec.keys, self.new_tracked)
         self.lacking = {sql.unquote(column.name): column for column in find_missing(spec, stored.columns)}
         # The columns of the table by the names of the spec: those with the same name, then those that were renamed.
         by_name = {name.lower(): column for name, column in stored.columns.items()}
@@ -164,7 +166,7 @@ class _Comparison:
             return ".".join(locate_history_column(self.options[name]))
         if name in self.spec.columns:
             return f"columns.{name}"
-        return "sequence" if self.spec.sequence and name == self.spec.sequence.name else "updated_at"
+        return "updated_at" if name == self.spec.updated_at else "sequence"
 
     @property
     def _grows(self) -> bool:
@@ -176,27 +178,30 @@ class _Comparison:
         found = re.fullmatch(r"(\w+)(?:, gap (.+?))?(?:, open_end (.+))?", self.stored.properties.get(HISTORY, ""))
         return (found[1], found[2], found[3]) if found else ("", None, None)
 
+    @cached_property
+    def _set_tracked(self) -> Step:
+        return set_tracked(self.spec)
+
     def _find_renamed(self) -> dict[str, str]:
         """Map columns that the table lacks to those that the spec lacks and that may be the same."""
         gone = {
-            name: Sort(as_stored(column.type), self._role(name, self.old_keys, self.old_tracked))
+            name: Sort(as_stored(column.type), self._role(name, self.old_roles))
             for name, column in self.unknown.items()
         }
         come = {}
         for name, column in self.lacking.items():
             # Starts and ends have the type of stored ones: history.type has a line of its own.
             kind = self._old_history[0] if self.options.get(name) in TIMES else ""
-            sort = Sort(as_stored(kind or column.type), self._role(name, self.spec.keys, self.new_tracked))
+            sort = Sort(as_stored(kind or column.type), self._role(name, self.new_roles))
             # A run adds a column without a question if stored rows do not depend on the one that it may be.
             is_new = name in self.spec.columns and name not in self.spec.keys
             if not (is_new and self._grows and sort.role != "tracked"):
                 come[name] = sort
         return guess_renames(gone, come, self.options)
 
-    def _role(self, name: str, keys: Iterable[str], tracked: Iterable[str]) -> str:
-        if not self.stored.adopted:
-            return ""  # the table does not say it
-        return "key" if name.lower() in _fold(keys) else "tracked" if name.lower() in _fold(tracked) else "other"
+    def _role(self, name: str, roles: Mapping[str, str]) -> str:
+        """Return what a column is in its table or spec; empty if the table does not say it."""
+        return roles.get(name.lower(), "other") if self.stored.adopted else ""
 
     # The lines.
 
@@ -220,7 +225,7 @@ class _Comparison:
             if name in self.spec.keys:
                 others = ["name another target"]
             elif name in self.spec.columns:
-                tracked = old.lower() in _fold(self.old_tracked)
+                tracked = self.old_roles.get(old.lower()) == "tracked"
                 others = [f"remove '{old}' from the property {TRACKED}"] if tracked else []
                 others += [] if self._grows else ["set schema_evolution: add_columns"]
             fix = f"renamed? If not, {' and '.join(others)}" if others else "renamed?"
@@ -296,10 +301,10 @@ class _Comparison:
         if not self.by_properties or TRACKED not in self.wanted:
             return
         old, new = _fold(self._rename(self.old_tracked)), _fold(self.new_tracked)
-        unknown = _fold(self.unknown)
-        dropped = [name for name in self.old_tracked if name.lower() not in _fold(self.targets) | unknown]
+        keys, known = self.moved | _fold(self.spec.keys), _fold([*self.targets, *self.unknown])
+        dropped = [name for name in self.old_tracked if name.lower() not in known]
         for name in (*self.present, *dropped):
-            if (name.lower() in old) == (name.lower() in new) or name.lower() in self.moved | _fold(self.spec.keys):
+            if (name.lower() in old) == (name.lower() in new) or name.lower() in keys:
                 continue
             tracked = name.lower() in new
             if self.spec.unchanged == "keep":
@@ -308,7 +313,7 @@ class _Comparison:
                 why = "a stored version has only its newest value"
             else:
                 why = f"stored versions that differ only in it {FOLDS}"
-            yield Line(f"columns.{name}.track", not tracked, tracked, why, True, steps=(set_tracked(self.spec),))
+            yield Line(f"columns.{name}.track", not tracked, tracked, why, True, steps=(self._set_tracked,))
 
     def missing(self) -> Iterator[Line]:
         """Yield lines about columns that the table lacks."""
@@ -369,8 +374,9 @@ class _Comparison:
     def others(self) -> Iterator[Line]:
         """Yield lines about columns of the table that the spec lacks."""
         tracked = _fold(self.old_tracked) if self.by_properties and TRACKED in self.wanted else set()
+        known = {*self.renamed.values()}
         for name, column in self.unknown.items():
-            if name in self.renamed.values() or name.lower() in self.moved:
+            if name in known or name.lower() in self.moved:
                 continue
             why, fix, steps = "stored rows keep it, rows to come have NULL in it", "", []
             if not column.nullable:
@@ -378,7 +384,7 @@ class _Comparison:
                 steps.append(Step("nullable", sql.quote(name)))
             if name.lower() in tracked:
                 why += "; it no longer opens versions"
-                steps.append(set_tracked(self.spec))
+                steps.append(self._set_tracked)
             yield Line(f"columns.{name}", _written(column.type), None, why, bool(steps), fix, tuple(steps))
 
     def row_hash(self) -> Iterator[Line]:
@@ -388,14 +394,15 @@ class _Comparison:
             return
         present = [column for column in self.new_tracked if column in self.present]
         # A column that the property lists already and that the next run adds is not part of a hash yet.
-        old = [column for column in self.old_tracked if column.lower() not in _fold(self.lacking)]
+        lacking = _fold(self.lacking)
+        old = [column for column in self.old_tracked if column.lower() not in lacking]
         if not self.by_properties:
             old = [self.renamed.get(column, column) for column in present]
         retyped = [column for column in present if self._is_retyped(column)]
         why = f"{name} of stored rows is of the old columns (see the check hash_matches)"
         if {*old} != {*present}:  # the names are part of the hash, in upper and lower case
             only_case = _fold(old) == _fold(present)  # no other line sets the property
-            steps = (*((set_tracked(self.spec),) if only_case else ()), *rehash(self.early))
+            steps = (*((self._set_tracked,) if only_case else ()), *rehash(self.early))
             yield Line("history.row_hash", old, present, why, True, steps=steps)
         elif retyped:
             was = {column: _written(self.present[column].type) for column in retyped}
@@ -435,6 +442,10 @@ def as_stored(kind: str) -> str:
         return parse_type(kind).as_stored().render()
     except ValueError:
         return _written(kind)
+
+
+def _find_roles(keys: Iterable[str], tracked: Iterable[str]) -> dict[str, str]:
+    return {**dict.fromkeys(_fold(tracked), "tracked"), **dict.fromkeys(_fold(keys), "key")}
 
 
 def _fold(names: Iterable[str]) -> set[str]:
