@@ -29,7 +29,8 @@ from scdgen.escape import escape_control
 from scdgen.model.resolved import SPEC_JSON, from_json, to_json
 from scdgen.model.spec import Spec
 from scdgen.sql.layout import remark
-from scdgen.stored.changes import explain_changes
+from scdgen.stored.meaning import explain_changes
+from scdgen.stored.migrate import write_lines
 
 # A notebook is in Databricks' source format: a header line, a separator between cells, and Markdown after ``-- MAGIC``.
 # A cell shows the result of its last statement only, so each statement has its own cell; session variables are kept
@@ -325,16 +326,15 @@ def _print_meanings(spec: Spec, place: Path, compiler: Compiler) -> None:
     file, old = place / SPEC_JSON, from_json(_read_stored(place))
     unknown = "what the difference means for stored rows is not known"
     if old is not None:
-        lines = explain_changes(old, spec, compiler) or ["no option that stored rows depend on has changed"]
+        what, lines = "no option that stored rows depend on has changed", explain_changes(old, spec)
     elif file.is_file():
-        lines = [f"{file} is not as scdgen writes it; {unknown}"]
+        what, lines = f"{file} is not as scdgen writes it; {unknown}", []
     elif place.is_dir():
-        lines = [f"no {file} to compare with; {unknown}"]
+        what, lines = f"no {file} to compare with; {unknown}", []
     else:
-        lines = ["nothing was generated before, so that there is nothing to compare with"]
-    for text in lines:
-        for line in f"{spec.target}: {text}".split("\n"):  # an advice has statements below it
-            echo(line)
+        what, lines = "nothing was generated before, so that there is nothing to compare with", []
+    for line in write_lines(spec, lines, compiler) or [f"{spec.target}: {what}"]:
+        echo(line)
 
 
 def _write_file(path: Path, text: str | None, check: bool, out: Path) -> int:

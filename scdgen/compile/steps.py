@@ -36,7 +36,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Stored:
+class Existing:
     """A target that exists."""
 
     additions: tuple[Target, ...]
@@ -47,7 +47,7 @@ class Stored:
     """Whether the run takes it over from another tool."""
 
 
-def run_steps(compiled: Compiled, stored: Stored | None, infer: bool = False, counts: bool = False) -> list[Step]:
+def run_steps(compiled: Compiled, stored: Existing | None, infer: bool = False, counts: bool = False) -> list[Step]:
     """Return the steps of a run.
 
     Args:
@@ -59,7 +59,7 @@ def run_steps(compiled: Compiled, stored: Stored | None, infer: bool = False, co
     return list(_steps(compiled, stored, infer, counts))
 
 
-def _steps(compiled: Compiled, stored: Stored | None, infer: bool, counts: bool) -> Iterator[Step]:
+def _steps(compiled: Compiled, stored: Existing | None, infer: bool, counts: bool) -> Iterator[Step]:
     spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
     if stored is None:
         yield Step(Part.TABLE, files.create.texts)

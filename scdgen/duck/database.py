@@ -19,7 +19,7 @@ from scdgen import sql
 from scdgen.compile.compile import Compiled, bind, compile_spec
 from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values
 from scdgen.compile.render import Compiler, read_file
-from scdgen.compile.steps import Part, Step, Stored, run_steps
+from scdgen.compile.steps import Existing, Part, Step, run_steps
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
@@ -346,7 +346,7 @@ class Database:
         else:
             self._translator.times = Times()
 
-    def _find_stored(self, spec: Spec) -> Stored | None:
+    def _find_stored(self, spec: Spec) -> Existing | None:
         stored = self.columns(spec.target)
         if not stored:
             return None
@@ -357,7 +357,7 @@ class Database:
         def lacks(condition: str) -> bool:
             return not self.execute(f"SELECT 1 FROM {target} WHERE {condition} LIMIT 1")
 
-        return Stored(added, lacks)
+        return Existing(added, lacks)
 
     def _require_times(self, spec: Spec, infer: bool) -> None:
         """Raise :class:`DataError` for a number that would be cast to a time, as Spark's runner does."""

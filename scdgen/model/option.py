@@ -118,7 +118,7 @@ class Option:
     stored: str | None = None
     """What a change means for stored rows: the end of the line that ``scdgen generate --diff`` prints, or ``NEW_ROWS``,
     for no line. ``{again}`` in it says what a row does that comes again, and ``{whole}`` how to bring stored rows
-    along. ``None`` if it depends on other options too: then :mod:`scdgen.stored.changes` has the line."""
+    along. ``None`` if it depends on other options too: then :mod:`scdgen.stored.meaning` has the line."""
 
     def applies(self, traits: frozenset[Trait], value: object) -> bool:
         """Whether a source with these traits takes a value of the option."""

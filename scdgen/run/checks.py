@@ -13,8 +13,9 @@ from scdgen.engine.failures import translate_check
 from scdgen.errors import DataError, UsageError
 from scdgen.model.spec import Spec
 from scdgen.run.results import CheckResult
-from scdgen.run.table import TargetTable, find_missing, table_zone
+from scdgen.run.table import TargetTable, table_zone
 from scdgen.run.versions import require_table
+from scdgen.stored.state import find_missing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -17,8 +17,8 @@ from scdgen.facts.counts import CHANGES, ROW_CHANGES, VERSIONS
 from scdgen.model.spec import Spec
 from scdgen.run.delta import explain_vacuumed, find_versions
 from scdgen.run.results import DiffResult, DiffRow
-from scdgen.run.table import find_missing
 from scdgen.run.versions import Given, Rows, Tables, list_keys, require_forms, resolve_word, wrong_order
+from scdgen.stored.state import find_missing
 
 _ANY = TableVersion(0)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d($| \d\d:\d\d)")  # texts that are in the order of the times

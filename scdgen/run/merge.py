@@ -11,7 +11,7 @@ from typing import Any
 
 from scdgen import sql
 from scdgen.compile.queries import taken_query
-from scdgen.compile.steps import Part, Step, Stored, run_steps
+from scdgen.compile.steps import Existing, Part, Step, run_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
@@ -102,10 +102,10 @@ class Attempt:
         stored = None
         if not self.created:
             expected = with_zone(self.spec, self.compiled.spec)
-            self.additions = find_additions(expected, self.table.read_existing(), self.engine.compiler, self.job.adopt)
+            self.additions = find_additions(expected, self.table.read_stored(), self.engine.compiler, self.job.adopt)
             if self.job.adopt:
                 require_passed(expected, check_table(self.engine, expected))
-            stored = Stored(self.additions, self.table.lacks, self.job.adopt)
+            stored = Existing(self.additions, self.table.lacks, self.job.adopt)
         self.steps = run_steps(self.compiled, stored, self.job.infer, self.job.counts_source)
 
     def create(self) -> None:

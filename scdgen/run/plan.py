@@ -160,7 +160,7 @@ def plan_table(
         if creates:
             missing = pattern_of(spec).columns(spec)
         else:
-            found = table.read_existing()
+            found = table.read_stored()
             missing = find_additions(with_zone(spec, compiled.spec), found, engine.compiler, adopt or not found.adopted)
         added = () if creates else tuple(sql.unquote(column.name) for column in missing)
         with (

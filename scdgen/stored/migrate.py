@@ -6,7 +6,7 @@ A message shows them for the user to paste; scdgen never runs them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -110,39 +110,61 @@ def store_rows(spec: Spec, columns: Iterable[Target], named: Iterable[str], rows
 
 
 @dataclass(frozen=True)
-class Advice:
-    """A line of a message, and the steps whose statements are below it, if there are any."""
+class Line:
+    """What one changed option means for stored rows, in one line of a message, and statements below it."""
 
-    line: str
-    facts: Migrate
-    adopt: bool
-    """Whether the table has to be taken over by the spec after them."""
+    option: str
+    """The place in the spec."""
+    was: object
+    """What the table has, or the old spec."""
+    now: object
+    """What the spec has."""
+    why: str
+    """What the change means."""
+    stops: bool = False
+    """Whether no run writes into the table before it fits the spec again."""
+    fix: str = ""
+    """What to do besides pasting the statements."""
+    steps: tuple[Step, ...] = ()
+    """The changes of the table that keep its rows, as statements to paste."""
+    adopt: bool = False
+    """Whether the table has to be taken over by the spec in the end."""
 
-    def write(self, compiler: Compiler) -> str:
-        """Write the line and, indented below it, the statements."""
-        if not self.facts.steps:
-            return f"{self.line}; use {ADOPT}" if self.adopt else self.line
-        statements = cut(compiler.render(self.facts)).texts
-        shown = (f"{STATEMENT}{part}" for statement in statements for part in f"{statement};".splitlines())
-        return "\n".join([f"{self.line}; {_PASTE}{f', then {ADOPT}' if self.adopt else ''}:", *shown])
+    @property
+    def text(self) -> str:
+        """Return the line, without the statements."""
+        was, now = _shown(self.was), _shown(self.now)
+        what = f"{self.option}: {was} -> {now}: {self.why}"
+        parts = [f"{what}, so every run stops" if self.stops else what, *([self.fix] if self.fix else [])]
+        if self.steps:
+            parts.append(f"{_PASTE}{f', then {ADOPT}' if self.adopt else ''}:")
+        elif self.adopt:
+            parts.append(f"use {ADOPT}")
+        return "; ".join(parts)
+
+    def write(self, spec: Spec, compiler: Compiler) -> list[str]:
+        """Write the line, then the lines of the statements, which are indented."""
+        if not self.steps:
+            return [self.text]
+        facts = Migrate(sql.quote_parts(spec.target_parts), self.steps, tuple(map(sql.quote, spec.keys)), Times(spec))
+        statements = cut(compiler.render(facts)).texts
+        return [self.text, *(f"{STATEMENT}{part}" for text in statements for part in f"{text};".splitlines())]
 
 
-Line = str | Advice
-"""A line of a message about a stored table."""
+def write_lines(spec: Spec, lines: Iterable[Line], compiler: Compiler) -> list[str]:
+    """Write lines of a message, each with the name of the table; those of the statements are indented instead."""
+    written = (line.write(spec, compiler) for line in lines)
+    return [text for first, *below in written for text in (f"{spec.target}: {first}", *below)]
 
 
-def write_lines(lines: Iterable[Line], compiler: Compiler) -> list[str]:
-    """Write lines of a message as text."""
-    return [line.write(compiler) if isinstance(line, Advice) else line for line in lines]
-
-
-def with_statements(line: str, spec: Spec, steps: Iterable[Step], adopt: bool = False) -> Advice:
-    """Return a line of a message, and below it the statements of the steps.
-
-    ``adopt``: the table has to be taken over by the spec after them.
-    """
-    facts = Migrate(sql.quote_parts(spec.target_parts), tuple(steps), tuple(map(sql.quote, spec.keys)), Times(spec))
-    return Advice(line, facts, adopt)
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{name}: {_shown(entry)}" for name, entry in value.items())
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None or value == "" else " ".join(str(value).split())
 
 
 def rename_column(old: str, new: str) -> Step:
@@ -189,8 +211,7 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
     flag = spec.history.is_current
     if option == "is_current" and flag and not times.by_run:
         yield Step("add", column, type=flag.type)
-        value = f"CASE WHEN {times.is_open('')} THEN {times.flag_of(True)} ELSE {times.flag_of(False)} END"
-        yield Step("update", column, value)
+        yield Step("update", column, flag_value(spec))
     elif option in {"surrogate_key", "row_hash"}:
         yield Step("add", column, type="STRING")
         yield Step("update", column, _history_value(spec, option))
@@ -202,6 +223,12 @@ def add_history_column(spec: Spec, option: str, name: str) -> Iterator[Step]:
     elif option == "action" and spec.deletes != "mark":
         yield Step("add", column, type="STRING")
         yield Step("action", column)
+
+
+def flag_value(spec: Spec) -> str:
+    """Return the flag of a stored version; ``open_end`` is not ``last_run``, with which the flag alone says it."""
+    times = Times(spec)
+    return f"CASE WHEN {times.is_open('')} THEN {times.flag_of(True)} ELSE {times.flag_of(False)} END"
 
 
 def _history_value(spec: Spec, option: str) -> str:
@@ -222,12 +249,6 @@ def rewrite_ends(old: Spec, new: Spec) -> Iterator[Step]:
             yield Step("nullable", end)
         value = "current_timestamp()" if wanted.by_run else wanted.open_end or "NULL"
         yield Step("update", end, value, where=is_open)
-
-
-def retype_times(spec: Spec, was: str) -> Iterator[Step]:
-    """Change the type of the columns of starts and ends."""
-    for name in (spec.history.valid_from, spec.history.valid_to):
-        yield retype_column(name, was.upper(), Times(spec).type)
 
 
 def begin_history(spec: Spec) -> Iterator[Step]:

@@ -116,6 +116,8 @@ def test_failed_run_drops_the_new_columns(spark: SparkSession, runner: Runner) -
 
 KEEP = "statements that keep the stored rows"
 ADOPT = "`scdgen run --adopt`"
+STOPS = "so every run stops"
+LACKS = f"stored rows have no such column, {STOPS}"
 MAPPING = "    ALTER TABLE evolve.dim SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name');"
 
 
@@ -129,72 +131,69 @@ def converted(name: str, kind: str) -> list[str]:
     ]
 
 
-def retyped(name: str, was: str, now: str) -> str:
-    line = f"the column '{name}' is {was} in the table and {now} in the spec; write the table's type or convert it"
-    return f"{line}; {KEEP}:"
+def retyped(place: str, was: str, now: str) -> str:
+    return f"{place}.type: {was} -> {now}: stored values are of the old type, {STOPS}; write the old type or convert it"
 
 
 # What differs -> the spec, and the lines of the message; those that begin with blanks are statements.
 DRIFTS: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "a new column": (
         (MORE,),
-        ["the table has no column 'email'; set schema_evolution: add_columns or take it out of the spec",
-         "the table has no column 'visits'; set schema_evolution: add_columns or take it out of the spec"],
+        [f"columns.email: none -> STRING: {LACKS}; set schema_evolution: add_columns or take it out of the spec",
+         f"columns.visits: none -> INT: {LACKS}; set schema_evolution: add_columns or take it out of the spec"],
     ),
     "a type": (
         ("id: bigint, name: string, city: int",),
-        [retyped("id", "INT", "BIGINT"),
+        [f"{retyped('columns.id', 'INT', 'BIGINT')}; {KEEP}:",
          "    ALTER TABLE evolve.dim SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');",
          "    ALTER TABLE evolve.dim ALTER COLUMN id TYPE BIGINT;",
-         retyped("city", "STRING", "INT"), *converted("city", "INT")],
+         f"{retyped('columns.city', 'STRING', 'INT')}; {KEEP}:", *converted("city", "INT")],
     ),
     "a history column": (
         (COLUMNS, "history: {surrogate_key: sk}\nschema_evolution: add_columns"),
-        ["the table has no column 'sk' (history.surrogate_key), which rows already stored would need; take it out of "
-         f"the spec or add it; {KEEP}:",
+        [f"history.surrogate_key: none -> sk: {LACKS}; take it out of the spec or add it; {KEEP}:",
          "    ALTER TABLE evolve.dim ADD COLUMN sk STRING;",
          "    UPDATE evolve.dim SET sk = "
          "SHA2(TO_JSON(ARRAY(CAST(id AS STRING), CAST(UNIX_MICROS(valid_from) AS STRING))), 256);"],
     ),
     "a sequence": (
         (COLUMNS, "history: {sequence: {name: lsn, type: 'decimal(38, 0)'}}", "changes, sequence_by: id"),
-        ["the table has no column 'lsn' (history.sequence), which rows already stored would need; take it out of the "
-         f"spec or add it; {KEEP}:",
+        [f"history.sequence: none -> lsn: {LACKS}; take it out of the spec or add it; {KEEP}:",
          "    ALTER TABLE evolve.dim ADD COLUMN lsn DECIMAL(38, 0);"],
     ),
     "the type of the history": (
         (COLUMNS, "history: {type: date}"),
-        [retyped("valid_from", "TIMESTAMP", "DATE"), *converted("valid_from", "DATE"),
-         retyped("valid_to", "TIMESTAMP", "DATE"), *converted("valid_to", "DATE"),
-         f"the table was made with history: timestamp, the spec says date; use {ADOPT}"],
+        [f"history.type: timestamp -> date: stored starts and ends are of the old type, {STOPS}; {KEEP}, then {ADOPT}:",
+         *converted("valid_from", "DATE"), *converted("valid_to", "DATE")[1:]],
     ),
     "the gap": (
         (COLUMNS, "history: {gap: 1 day, open_end: '9999-12-31 00:00:00'}"),
-        ["the table was made with history: timestamp, the spec says timestamp, gap 1 day, open_end 9999-12-31 00:00:00"
-         f"; {KEEP}, then {ADOPT}:",
+        [f"history.gap: none -> 1 day: stored ends are written with the old one, {STOPS}; {KEEP}, then {ADOPT}:",
          "    UPDATE evolve.dim SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);",
+         "history.open_end: none -> 9999-12-31 00:00:00: stored open versions end with the old one, "
+         f"{STOPS}; {KEEP}, then {ADOPT}:",
          "    UPDATE evolve.dim SET valid_to = TIMESTAMP '9999-12-31 00:00:00 UTC' WHERE valid_to IS NULL;"],
     ),
     "a tracked column": (
         ("id: int, name: string, city: {type: string, track: false}",),
-        [f"the table was made with tracked columns: city, name, the spec says name; {KEEP}:",
+        ["columns.city.track: true -> false: stored versions that differ only in it become one when a batch touches "
+         f"their key, or when the table is run into itself with feed: versions, {STOPS}; {KEEP}:",
          "    ALTER TABLE evolve.dim SET TBLPROPERTIES ('scdgen.tracked' = '[\"name\"]');"],
     ),
     "another name": (
         ("id: int, name: string, town: string",),
-        ["the table has no column 'town', and the spec has no 'city', which has the same type; renamed? If not, "
+        [f"columns.town: city -> town: stored rows have the old one, of the same type, {STOPS}; renamed? If not, "
          f"remove 'city' from the property scdgen.tracked and set schema_evolution: add_columns; {KEEP}, then {ADOPT}:",
          MAPPING, "    ALTER TABLE evolve.dim RENAME COLUMN city TO town;"],
     ),
     "another pattern": (
         (COLUMNS, "pattern"),
-        ["the table was made with pattern: scd2, the spec says scd1; name another target, "
-         f"or use {ADOPT} if its rows fit the spec"],
+        [f"pattern: scd2 -> scd1: stored rows are versions, many of a key, {STOPS}; name another target"],
     ),
     "nullable: false": (
         ("id: int, name: string, city: string, email: {type: string, nullable: false, track: false}",
          "schema_evolution: add_columns"),
-        ["the new column 'email' is nullable: false, but rows already stored have no value for it; leave out nullable"],
+        [f"columns.email: none -> STRING: stored rows have no value for it, {STOPS}; leave out nullable: false"],
     ),
 }  # fmt: skip
 
@@ -219,7 +218,7 @@ def test_drift_is_refused(spark: SparkSession, runner: Runner) -> None:
             assert str(refused.value).splitlines() == lines, name
             assert refused.value.rule == "drift"
     keys = spec_of().model_copy(update={"keys": ("name",)})
-    with pytest.raises(DataError, match="the table was made with keys: id, the spec says name"):
+    with pytest.raises(DataError, match="keys: id -> name: stored rows belong together by the old key"):
         runner.run(keys, source=frame(spark))
     assert version(spark) == before
 

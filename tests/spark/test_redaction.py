@@ -81,10 +81,7 @@ def test_drift_names_the_columns(spark: SparkSession, table: str) -> None:
     runner.run(spec_of(table), source=frame(spark, ROWS[0]))
     with pytest.raises(DataError) as caught:
         runner.run(spec_of(table, columns={**COLUMNS, "password": "string"}), source=frame(spark, ROWS[1]))
-    assert (
-        "the table was made with tracked columns: api_token, secret_day, the spec says api_token, password, secret_day"
-        in str(caught.value)
-    )
+    assert "columns.password.track: false -> true: a stored version has only its newest value" in str(caught.value)
     for statement in split_statements(str(caught.value).split(":\n", 1)[1]):
         spark.sql(statement).collect()
     changed = spec_of(table, columns={**COLUMNS, "password": "string"})

@@ -19,7 +19,7 @@ from scdgen.compile.compile import compile_spec
 from scdgen.compile.macro import Model, render_macro
 from scdgen.compile.queries import check_all
 from scdgen.compile.render import Compiler
-from scdgen.compile.steps import Stored, run_steps
+from scdgen.compile.steps import Existing, run_steps
 from scdgen.engine.engine import Engine, bad_value, cause, explained
 from scdgen.errors import UsageError
 from scdgen.patterns.pattern import pattern_of
@@ -29,11 +29,12 @@ from scdgen.run.plan import PlanView
 from scdgen.run.results import DiffResult
 from scdgen.run.runner import Runner
 from scdgen.run.source import Prepared
-from scdgen.run.table import Existing, find_additions
+from scdgen.run.table import find_additions
 from scdgen.run.times import require_times
 from scdgen.run.versions import SparkTables, VersionFilter
-from scdgen.stored.changes import explain_changes
-from scdgen.stored.migrate import store_rows
+from scdgen.stored.meaning import explain_changes
+from scdgen.stored.migrate import store_rows, write_lines
+from scdgen.stored.state import Stored
 from tests.conftest import ROOT
 from tests.support.timelines import made, row
 
@@ -98,7 +99,7 @@ def of_files(compiler: Compiler, kind: str = "scd2") -> Iterator[str]:
 def of_steps(compiler: Compiler) -> Iterator[str]:
     spec = spec_of("scd2")
     added = pattern_of(spec).columns(spec)[1:2]
-    for step in run_steps(compile_spec(spec, compiler), Stored(added, lambda condition: True), counts=True):
+    for step in run_steps(compile_spec(spec, compiler), Existing(added, lambda condition: True), counts=True):
         yield from step.statements
 
 
@@ -131,11 +132,11 @@ def of_stored(compiler: Compiler) -> Iterator[str]:
 
 def of_messages(compiler: Compiler) -> Iterator[str]:
     new = load_spec_text(SPECS["scd1"].replace("name:", "full_name:"))
-    yield "\n".join(explain_changes(spec_of("scd1"), new, compiler))
+    yield "\n".join(write_lines(new, explain_changes(spec_of("scd1"), new), compiler))
 
 
 def of_drift(compiler: Compiler) -> Iterator[str]:
-    table = Existing({"id": ("int", True), "nickname": ("string", True)}, {})
+    table = Stored.of_table([("id", "int", True), ("nickname", "string", True)], {})
     with pytest.raises(DataError) as refused:
         find_additions(spec_of("scd1"), table, compiler)
     yield str(refused.value)

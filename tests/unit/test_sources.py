@@ -23,7 +23,7 @@ from scdgen.run.delta import Commit, hash_spec
 from scdgen.run.metrics import RunRecord
 from scdgen.run.source import _reads_own_target
 from scdgen.run.stream import build_micro_batch
-from scdgen.stored.changes import explain_changes
+from scdgen.stored.meaning import explain_changes
 
 DOCUMENT: dict[str, Any] = {
     "target": "crm.customer",
@@ -303,7 +303,7 @@ def test_diff_explains_each_feed() -> None:
     sources["other"] = {"table": "crm.other", "effective_at": "at"}
     columns = copy.deepcopy(DOCUMENT["columns"])
     columns["city"]["from"] = {"changes": "town", "initial": "city", "other": "city"}
-    lines = explain_changes(spec_of(), spec_of(sources=sources, columns=columns), Compiler())
+    lines = [line.text for line in explain_changes(spec_of(), spec_of(sources=sources, columns=columns))]
     gone = "; a stored key that is not in the next snapshot any more is handled by on_delete"
     assert lines == [
         f"feed initial: source.where: none -> id > 0: stored rows stay, and rows of before are not read again{gone}",
@@ -312,10 +312,9 @@ def test_diff_explains_each_feed() -> None:
         "sources.fixes: crm.fixes -> none: stored rows stay",
         "sources.other: none -> crm.other: stored rows stay",
     ]
-    assert explain_changes(spec_of(), spec_of(), Compiler()) == []
-    assert [line.partition(":")[0] for line in explain_changes(single("changes"), spec_of(), Compiler())] == [
-        "sources.initial", "sources.fixes",
-    ]  # fmt: skip
+    assert explain_changes(spec_of(), spec_of()) == []
+    added = explain_changes(single("changes"), spec_of())
+    assert [line.option for line in added] == ["sources.initial", "sources.fixes"]
 
 
 def test_joined_tables_are_filled_in_for_each_feed(tmp_path: Path) -> None:

@@ -59,9 +59,9 @@ ALLOWED = {
     "patterns/steps.py": 1,
     "run/delta.py": 7,
     "run/metrics.py": 8,
-    "run/table.py": 12,
+    "run/table.py": 11,
     "run/versions.py": 16,
-    "stored/changes.py": 3,
+    "stored/meaning.py": 3,
     "stored/migrate.py": 4,
 }
 # Template -> number of strings with SQL keywords in its expressions and tags. They only shrink: what is always written

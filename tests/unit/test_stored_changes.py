@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from scdgen import Spec, render
 from scdgen.cli.main import main
 from scdgen.compile.render import Compiler
-from scdgen.model.option import NEW_ROWS, find_model, option_of
 from scdgen.model.resolved import from_json, to_json
-from scdgen.stored.changes import explain_changes
-from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, load, text_of
+from scdgen.stored.meaning import explain_changes
+from scdgen.stored.migrate import Line
+from tests.support.spec_variations import BASES, VARIATIONS, Document, changed, is_of_new_rows, load, text_of
 
 T = "crm.customer"
 KEEP = "statements that keep the stored rows"
 ADOPT = f"{KEEP}, then `scdgen run --adopt`:"
 MAPPING = f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name');"
-STOPS = "every run stops"
+STOPS = "so every run stops"
 OTHER = "name another target"
+SAME = "stored rows have the old one, of the same type"
+LACKS = "stored rows have no such column"
+RETYPED = f"stored values are of the old type, {STOPS}; write the old type or convert it"
 FOLDS = "become one when a batch touches their key, or when the table is run into itself with feed: versions"
 WHOLE = "to bring them along, run the whole source into another target"
 
@@ -43,31 +46,32 @@ def tracks(*names: str) -> str:
 # (kind, option, value, the line, the statements below it)
 CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "pattern", "scd1",
-     [f"pattern: scd2 -> scd1: stored rows are versions, many of a key; {STOPS}; {OTHER}"], []),
-    ("2c", "keys", ["id"], ["keys: id, region -> id: stored rows belong together by the old key; every run stops; name "
-     "another target, or use `scdgen run --adopt` if stored versions are valid by the new keys too"], []),
+     [f"pattern: scd2 -> scd1: stored rows are versions, many of a key, {STOPS}; {OTHER}"], []),
+    ("2c", "keys", ["id"], [f"keys: id, region -> id: stored rows belong together by the old key, {STOPS}; {OTHER}, "
+     f"or use `scdgen run --adopt` if stored versions are valid by the new keys too; {KEEP}:"],
+     [f"ALTER TABLE {T} ALTER COLUMN region DROP NOT NULL;"]),
     ("2c", "history.gap", "1 day",
-     [f"history.gap: none -> 1 day: stored ends are written with the old one; {STOPS}; {ADOPT}"],
+     [f"history.gap: none -> 1 day: stored ends are written with the old one, {STOPS}; {ADOPT}"],
      [f"UPDATE {T} SET valid_to = valid_to - INTERVAL '1' DAY WHERE NOT (valid_to IS NULL);"]),
     ("2c", "history.open_end", "9999-12-31",
-     [f"history.open_end: none -> 9999-12-31: stored open versions end with the old one; {STOPS}; {ADOPT}"],
+     [f"history.open_end: none -> 9999-12-31: stored open versions end with the old one, {STOPS}; {ADOPT}"],
      [f"UPDATE {T} SET valid_to = TIMESTAMP '9999-12-31 00:00:00 UTC' WHERE valid_to IS NULL;"]),
     ("2c", "history.type", "date",
-     [f"history.type: timestamp -> date: stored starts and ends are of the old type; {STOPS}; {ADOPT}"],
+     [f"history.type: timestamp -> date: stored starts and ends are of the old type, {STOPS}; {ADOPT}"],
      [MAPPING, *converted("valid_from", "DATE"), *converted("valid_to", "DATE")]),
     ("2c", "history.valid_to", "until",
-     [f"history.valid_to: valid_to -> until: the stored column has the old name; {STOPS}; {KEEP}:"],
+     [f"history.valid_to: valid_to -> until: {SAME}, {STOPS}; renamed?; {KEEP}:"],
      [MAPPING, f"ALTER TABLE {T} RENAME COLUMN valid_to TO until;"]),
     ("2c", "history.is_current", {"name": "is_current", "type": "boolean", "open": False, "closed": True},
      ["history.is_current: TRUE, FALSE -> FALSE, TRUE: stored versions of keys that no batch touches keep the old "
       f"values (the check flag_matches_end fails); {KEEP}:"],
      [f"UPDATE {T} SET is_current = CASE WHEN valid_to IS NULL THEN FALSE ELSE TRUE END;"]),
     ("2c", "history.surrogate_key", "sk",
-     [f"history.surrogate_key: none -> sk: stored rows have no such column; {STOPS}; {KEEP}:"],
+     [f"history.surrogate_key: none -> sk: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:"],
      [f"ALTER TABLE {T} ADD COLUMN sk STRING;", f"UPDATE {T} SET sk = SHA2(",
       "    TO_JSON(ARRAY(CAST(id AS STRING), region, CAST(UNIX_MICROS(valid_from) AS STRING))),", "    256", ");"]),
     ("2c", "columns.name.track", False,
-     [f"columns.name.track: true -> false: stored versions that differ only in it {FOLDS}; {STOPS}; "
+     [f"columns.name.track: true -> false: stored versions that differ only in it {FOLDS}, {STOPS}; "
       f"{KEEP}:"], [tracks("city", "bucket")]),
     ("2s", "columns.name.nulls", "ignore", ["columns.name.nulls: value -> ignore: a NULL that is stored means "
      '"not given" from now on, where a batch touches its key'], []),
@@ -76,17 +80,17 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
      "only differ in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
      "fails)"], []),
-    ("2c", "columns.extra", "int", ["columns.extra: none -> INT: stored rows have NULL in it, once schema_evolution: "
-     "add_columns has added it; the first value that comes for a key opens a version"], []),
+    ("2c", "columns.extra", "int", [f"columns.extra: none -> INT: {LACKS}, {STOPS}; set schema_evolution: add_columns "
+     "or take it out of the spec"], []),
     ("2c", "columns.name.from", "upper(full_name)",
      [f"columns.name.from: name -> upper(full_name): stored values are made by the old one; {WHOLE}"], []),
     ("2s", "columns.name.from", "upper(full_name)", ["columns.name.from: name -> upper(full_name): stored values are "
      "made by the old one; only this table has their history"], []),
     ("2c", "columns.name.type", "int",
-     [f"columns.name.type: STRING -> INT: stored values are of the old type; {STOPS}; {KEEP}:"],
+     [f"columns.name.type: STRING -> INT: {RETYPED}; {KEEP}:"],
      [MAPPING, *converted("name", "INT")]),
     ("2c", "columns.bucket.type", "bigint",
-     [f"columns.bucket.type: INT -> BIGINT: stored values are of the old type; {STOPS}; {KEEP}:"],
+     [f"columns.bucket.type: INT -> BIGINT: {RETYPED}; {KEEP}:"],
      [f"ALTER TABLE {T} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');",
       f"ALTER TABLE {T} ALTER COLUMN bucket TYPE BIGINT;"]),
     ("2c", "unchanged", "keep",
@@ -100,7 +104,7 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("1c", "table.cluster_by", ["city"], ["table.cluster_by: none -> city: create.sql says so to new tables only; a "
      f"table that is there stays as it is; {KEEP}:"], [f"ALTER TABLE {T} CLUSTER BY (city);"]),
     ("2c", "history.sequence", "seq",
-     [f"history.sequence: none -> seq: stored rows have no such column; {STOPS}; {KEEP}:"],
+     [f"history.sequence: none -> seq: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:"],
      [f"ALTER TABLE {T} ADD COLUMN seq BIGINT;"]),
     ("2c", "bad_rows", "skip", [], []),
     ("2c", "late_arriving", "ignore", [], []),
@@ -119,7 +123,12 @@ def explained(before: Document, after: Document) -> list[str]:
     """The lines printed for a spec.json on disk and a changed spec."""
     old = from_json(to_json(load(before)))
     assert old is not None
-    return explain_changes(old, load(after), Compiler())
+    return written(explain_changes(old, load(after)), load(after))
+
+
+def written(lines: Iterable[Line], spec: Spec) -> list[str]:
+    """Each line with its statements below it."""
+    return ["\n".join(line.write(spec, Compiler())) for line in lines]
 
 
 @pytest.mark.parametrize(("kind", "option", "value", "line", "below"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
@@ -134,29 +143,15 @@ def test_changed_option_is_explained(kind: str, option: str, value: Any, line: l
 
 def test_table_from_before_the_layout_has_none() -> None:
     """spec.json of an earlier version lacks the option; its table has no partitions."""
-    written = json.loads(to_json(load(BASES["2c"])))
-    del written["table"]["layout"]
-    old = from_json(json.dumps(written))
+    document = json.loads(to_json(load(BASES["2c"])))
+    del document["table"]["layout"]
+    old = from_json(json.dumps(document))
     assert old is not None and old.partitions == ()
-    (line,) = explain_changes(old, load(BASES["2c"]), Compiler())
+    (line,) = written(explain_changes(old, load(BASES["2c"])), load(BASES["2c"]))
     assert line == (
         "table.layout: none -> auto: create.sql says so to new tables only; a table that is there stays as it is; "
         "to move its rows over, see docs/how-to/layout.md"
     )
-
-
-def is_of_new_rows(option: str) -> bool:
-    """Whether an option, or the one that it is a part of, says that its change does not affect stored rows."""
-    found: type[BaseModel] | None = Spec
-    for step in option.split("."):
-        if found is None:
-            return False
-        fields = {field.alias or name: field for name, field in found.model_fields.items()}
-        if step in fields:
-            if option_of(fields[step]).stored == NEW_ROWS:
-                return True
-            found, _ = find_model(fields[step].annotation)
-    return False
 
 
 PAIRS = [
@@ -174,7 +169,7 @@ def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: 
     there, back = explained(BASES[kind], after), explained(after, BASES[kind])
     places = ("query", "path", "table", "format", "options")
     name = "source" if option in {f"source.{place}" for place in places} else option
-    name = "history.deleted" if option == "on_delete" else name
+    name = "history.deleted" if option == "on_delete" else "columns" if value == "null" else name
     if option in {"columns.bucket", "updated_at", "source.delete_when", "source.effective_at"}:
         name = option.rsplit(".", 1)[0]
     same = render(load(BASES[kind])).files() == render(load(after)).files()
@@ -183,7 +178,7 @@ def test_each_option_of_stored_rows_is_explained(kind: str, option: str, value: 
 
 
 KEYS = (
-    f"keys: id -> id, region: stored rows belong together by the old key; {STOPS}; {OTHER}, "
+    f"keys: id -> id, region: stored rows belong together by the old key, {STOPS}; {OTHER}, "
     "or use `scdgen run --adopt` if stored versions are valid by the new keys too"
 )
 
@@ -224,13 +219,18 @@ def test_column_that_goes_while_one_of_its_type_comes() -> None:
     before = changed(BASES["2c"], "history.row_hash", "hash")
     after = changed(before, "columns.part", before["columns"]["bucket"])
     del after["columns"]["bucket"]
-    (line,) = explained(before, after)
-    assert line.splitlines()[:3] == [
-        f"columns.bucket: INT -> part: stored rows keep the old name; renamed?; {ADOPT}",
+    line, hashed = explained(before, after)
+    assert line.splitlines() == [
+        f"columns.part: bucket -> part: {SAME}, {STOPS}; renamed? If not, remove 'bucket' from the property "
+        f"scdgen.tracked and set schema_evolution: add_columns; {ADOPT}",
         f"    {MAPPING}",
         f"    ALTER TABLE {T} RENAME COLUMN bucket TO part;",
     ]
-    assert line.splitlines()[3].startswith(f"    UPDATE {T} SET hash = SHA2(")
+    assert hashed.splitlines()[:2] == [
+        "history.row_hash: name, city, bucket -> name, city, part: hash of stored rows is of the old columns (see the "
+        f"check hash_matches), {STOPS}; {KEEP}:",
+        f"    UPDATE {T} SET hash = SHA2(",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -343,25 +343,25 @@ def test_changed_sequence_is_explained() -> None:
     ]
     renamed = changed(BASES["2c"], "history.sequence", "lsn")
     assert explained(plain, renamed) == [
-        f"history.sequence: seq -> lsn: the stored column has the old name; {STOPS}; {KEEP}:\n    {MAPPING}\n"
+        f"history.sequence: seq -> lsn: {SAME}, {STOPS}; renamed?; {KEEP}:\n    {MAPPING}\n"
         f"    ALTER TABLE {T} RENAME COLUMN seq TO lsn;"
     ]
     assert explained(plain, BASES["2c"])[0] == (
-        "history.sequence: seq -> none: stored rows keep the column, rows to come have NULL in it"
+        "columns.seq: BIGINT -> none: stored rows keep it, rows to come have NULL in it"
     )
     small = changed(BASES["2c"], "history.sequence", {"name": "seq", "type": "int"})
     assert explained(small, plain) == [
-        f"history.sequence.type: INT -> BIGINT: stored values are of the old type; {STOPS}; {KEEP}:\n"
+        f"history.sequence.type: INT -> BIGINT: {RETYPED}; {KEEP}:\n"
         f"    ALTER TABLE {T} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true');\n"
         f"    ALTER TABLE {T} ALTER COLUMN seq TYPE BIGINT;"
     ]
     several = changed(BASES["2c"], "history.sequence", {"name": "seq", "type": "struct<a: int, b: int>"})
     assert explained(plain, several) == [
-        f"history.sequence.type: BIGINT -> STRUCT<a: INT, b: INT>: stored values are of the old type; {STOPS}; name "
-        "another column in history.sequence"
+        f"history.sequence.type: BIGINT -> STRUCT<a: INT, b: INT>: stored values are of the old type, {STOPS}; "
+        "write the old type or name another target"
     ]
     one_row = changed(BASES["1c"], "updated_at", "updated")
     assert explained(one_row, changed(one_row, "sequence", "seq")) == [
-        f"sequence: none -> seq: stored rows have no such column; {STOPS}; {KEEP}:\n"
+        f"sequence: none -> seq: {LACKS}, {STOPS}; take it out of the spec or add it; {KEEP}:\n"
         f"    ALTER TABLE {T} ADD COLUMN seq BIGINT;"
     ]
