@@ -72,7 +72,8 @@ def init(
 ) -> None:  # fmt: skip
     """Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement.
 
-    Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Only data needs Spark.
+    Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Local CSV and JSON
+    files need no Spark, unless their values are nested.
 
     \b
     Examples:  scdgen init --from customers.csv --target crm.customer --out specs/customer.yml
@@ -117,11 +118,6 @@ def init(
         listed = split_list(keys or "")
         return draft_from_sample(sample, target, pattern or "scd2", feed, listed, given, date_format, effective_at)
 
-    if path is not None and not dbt and not auto_cdc:
-        from scdgen.init.early import read_early
-
-        if early := read_early(path, options):
-            draft_data(early)  # asks before Spark starts
     sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
     if auto_cdc is not None:
@@ -207,16 +203,16 @@ def read_text(path: Path) -> str:
 
 
 def _read_data(path: str | None, table: str | None, engine: EngineOptions, options: dict[str, str]) -> Sample:
-    """Read the columns, types and first rows of the data, in a session that ends with the command."""
+    """Read the columns, types and first rows of the data: without Spark, or in a session that ends with the command."""
     from scdgen.cli import output
-    from scdgen.files import find
     from scdgen.init.data import read_sample
+    from scdgen.init.sample import read_local
     from scdgen.sql import split_name
 
     if table is not None:
         _require_table_name(table, "--table")
-    if path is not None:
-        find.find(path)  # fails before Spark starts if the path does not exist
+    if path is not None and (sample := read_local(path, options)) is not None:
+        return sample
     tables = [split_name(table)] if table is not None else []
     with open_session(engine, tables, needs_tables=path is None) as spark, output.progress(f"reading {path or table}"):
         return read_sample(spark, path, table, options)

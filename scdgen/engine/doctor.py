@@ -5,15 +5,18 @@ None of them starts Spark or imports pyspark, except :func:`try_spark` and :func
 
 from __future__ import annotations
 
-import operator
 import platform
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 from scdgen.engine.jvm import INSTALL_JAVA, find_java, ivy_folder
 from scdgen.engine.session import local_session, remote_session, require_folder
@@ -22,9 +25,6 @@ from scdgen.url import Url
 
 _SPARK = "pip install delta-spark==4.4.0"
 _JAVAS = (17, 21)
-_COMPARE: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
-    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "!=": operator.ne, "==": operator.eq,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def check_package(name: str) -> Finding:
     found, wanted = _version(name), _requirement("scdgen", name)
     if found is None:
         return Finding(False, f"{name} is not installed; run: {_SPARK}")
-    if not is_allowed(found, wanted):
+    if not wanted.contains(found, prereleases=True):
         return Finding(False, f"{name} {found} is not supported (scdgen needs {wanted}); run: {_SPARK}")
     return Finding(True, f"{name} {found}")
 
@@ -81,7 +81,7 @@ def check_package(name: str) -> Finding:
 def check_fit() -> Finding:
     """Check that delta-spark supports this pyspark, as its own requirements say."""
     pyspark, delta, wanted = _version("pyspark"), _version("delta-spark"), _requirement("delta-spark", "pyspark")
-    if not is_allowed(str(pyspark), wanted):
+    if not wanted.contains(str(pyspark), prereleases=True):
         return Finding(False, f"delta-spark {delta} needs pyspark {wanted}, not {pyspark}; run: {_SPARK}")
     return Finding(True, f"delta-spark {delta} fits pyspark {pyspark}")
 
@@ -157,28 +157,10 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _requirement(package: str, of: str) -> str:
-    """The versions of a package that another one requires; '' if it names none."""
+def _requirement(package: str, of: str) -> SpecifierSet:
+    """The versions of a package that another one requires; any, if it names none."""
     try:
-        listed = metadata.requires(package) or []
+        listed = map(Requirement, metadata.requires(package) or [])
     except metadata.PackageNotFoundError:
-        return ""
-    found = (re.match(rf"{of}\s*\(?([^;)]*)", text.replace("_", "-")) for text in listed)
-    return next((match[1].strip() for match in found if match), "")
-
-
-def is_allowed(version: str, requirement: str) -> bool:
-    """Whether a version meets every bound of a requirement.
-
-    >>> is_allowed("4.2.0", ">=3.5,<4.3"), is_allowed("4.4.1", "!=4.4.1,<5"), is_allowed("4.2.1", "<=4.2.0")
-    (True, False, False)
-    """
-    bounds = re.findall(r"(>=|<=|!=|==|>|<)\s*([\d.]+)", requirement)
-    return all(_COMPARE[sign](*_padded(version, bound)) for sign, bound in bounds)
-
-
-def _padded(*versions: str) -> Iterator[tuple[int, ...]]:
-    """The numbers of versions, all of one length."""
-    for version in versions:
-        numbers = [int(part) for part in re.match(r"[\d.]*\d", version)[0].split(".")]  # type: ignore[index]
-        yield tuple([*numbers, *[0] * (4 - len(numbers))][:4])
+        return SpecifierSet()
+    return next((found.specifier for found in listed if canonicalize_name(found.name) == of), SpecifierSet())

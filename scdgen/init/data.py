@@ -127,7 +127,7 @@ def read_sample(
         if found.kind != "csv":
             return _read_rows(spark.read.format(found.kind).load(where), path, found.kind, {})
         refuse_excels_line(found)
-        dialect = {**_find_options(found), **found.given}
+        dialect = {**find_options(found), **found.given}
         reader = spark.read.options(**{"header": "true", "escape": '"', "multiLine": "true", **dialect})
         text = reader.csv(where)
     if len(text.columns) == 1 and (likely := ask_for_separator(text.columns[0])):
@@ -193,7 +193,7 @@ def refuse_excels_line(found: files.Files) -> None:
             raise UsageError(f"{file}:1: {what}")
 
 
-def _find_options(found: files.Files) -> dict[str, str]:
+def find_options(found: files.Files) -> dict[str, str]:
     """Return the separator and the encoding of the first CSV file, if they are not a comma and UTF-8."""
     if not found.local:
         return {}

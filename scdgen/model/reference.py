@@ -21,7 +21,7 @@ from scdgen.model import spec as spec
 from scdgen.model.option import find_model, without_option
 from scdgen.model.registry import pattern_names, rules_of
 from scdgen.model.spec import Spec
-from scdgen.sql.types import TYPE_NAMES, data_type
+from scdgen.sql.types import TYPE_NAMES
 
 # Defaults that the models cannot hold, because they depend on other options.
 DEFAULTS = {
@@ -113,7 +113,6 @@ TYPES = (
     "string", "int", "bigint", "double", "decimal(10,2)", "boolean", "date", "timestamp", "binary", "smallint",
     "tinyint", "float", "timestamp_ntz", "variant", "array<string>", "map<string,string>", "struct<a:int>",
 )  # fmt: skip
-_TYPE = "spark-type"
 # A name, not an address: the schema is not published, and the name would stay if it were.
 SCHEMA_ID = "urn:scdgen:spec"
 
@@ -138,27 +137,7 @@ def render_schema() -> str:
 
 
 class _Generator(GenerateJsonSchema):
-    """pydantic's schema, extended by what the validators accept: short forms, names and types."""
-
-    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        inner = super().function_before_schema(schema)
-        function = schema["function"]["function"]
-        if function is spec._listed:
-            return {"anyOf": [inner["items"], inner]}
-        if inner == {"type": "string"} and function is not spec._plain:
-            return {"type": ["string", "number", "boolean"]}
-        return inner
-
-    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> JsonSchemaValue:
-        inner = super().function_after_schema(schema)
-        function = schema["function"]["function"]
-        if function is data_type:
-            return {"type": "string", "format": _TYPE}
-        if function is spec._pattern:
-            return {"enum": list(pattern_names()), "type": "string"}
-        if function is spec._name:
-            return {**inner, "pattern": r"^(?!_[sS][cC][dD]_)\S(.*\S)?$"}
-        return inner
+    """pydantic's schema, with the short forms of models."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         made = super().model_schema(schema)
@@ -186,7 +165,7 @@ def _with_type_references(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     made = {key: _with_type_references(inner) for key, inner in node.items()}
-    if made.get("format") == _TYPE:
+    if made.get("format") == spec.TYPE_FORMAT:
         del made["format"], made["type"]
         made["$ref"] = "#/$defs/Type"
     if isinstance(made.get("description"), str) and "properties" not in made:

@@ -19,6 +19,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     Tag,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -34,6 +35,7 @@ from scdgen.sql.types import column_types, data_type
 from scdgen.sql.zones import time_zone
 
 RESERVED_PREFIX = "_scd_"
+TYPE_FORMAT = "spark-type"  # in the JSON Schema, where one definition replaces each Spark type
 DEFAULT_PROPERTIES = {"delta.enableDeletionVectors": "true"}  # of the table, unless table.properties says otherwise
 
 
@@ -113,20 +115,31 @@ def _name(text: str) -> str:
     return sql.no_variable(_no_control(text))
 
 
-Name = Annotated[str, AfterValidator(_name)]
+# What the JSON Schema says of types whose validators accept more, or less, than pydantic sees.
+_NAME = {"pattern": r"^(?!_[sS][cC][dD]_)\S(.*\S)?$", "type": "string"}
+_SQL = {"type": "string"}
+_TYPE = {"type": "string", "format": TYPE_FORMAT}
+_VALUE = {"type": ["string", "number", "boolean"]}
+
+
+def _one_or_list(item: dict[str, object]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [item, {"items": item, "type": "array"}]})
+
+
+Name = Annotated[str, AfterValidator(_name), WithJsonSchema(_NAME)]
 TimeZone = Annotated[str, AfterValidator(time_zone)]
-Names = Annotated[tuple[Name, ...], BeforeValidator(_listed)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_listed), _one_or_list(_NAME)]
 TableName = Annotated[str, _reads_as(sql.split_name)]
 Expression = Annotated[str, Sql(sql.expression)]
-Expressions = Annotated[tuple[Expression, ...], BeforeValidator(_listed)]
+Expressions = Annotated[tuple[Expression, ...], BeforeValidator(_listed), _one_or_list(_SQL)]
 Query = Annotated[str, Sql(sql.query)]
-DataType = Annotated[str, AfterValidator(data_type)]
+DataType = Annotated[str, AfterValidator(data_type), WithJsonSchema(_TYPE)]
 ColumnList = Annotated[str, _reads_as(column_types)]
 Text = Annotated[str, AfterValidator(_no_control)]
 Place = Annotated[Text, AfterValidator(sql.no_variable)]
 Scalar = Annotated[str | int | bool | None, BeforeValidator(_plain)]
 Value = Annotated[str | int | float | bool | None, BeforeValidator(_plain)]
-Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text)]]
+Properties = dict[Text, Annotated[Text, BeforeValidator(_as_text), WithJsonSchema(_VALUE)]]
 FeedName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,254}$")]
 # The tags are the names that pydantic gives to the members of other unions, in the places of errors.
 OneOrEach = Annotated[
@@ -668,7 +681,14 @@ class Stream(Model):
     )
 
 
-Pattern = Annotated[str, AfterValidator(_pattern)]
+class _PatternNames:
+    """In the type of an option: its values are the names of the patterns, which other packages may add."""
+
+    def __get_pydantic_json_schema__(self, schema: object, handler: object) -> dict[str, object]:
+        return {"enum": list(pattern_names()), "type": "string"}
+
+
+Pattern = Annotated[str, AfterValidator(_pattern), _PatternNames()]
 
 
 class Spec(Model):

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from scdgen import Runner, load_spec_text
+from scdgen.init.data import read_sample
+from scdgen.init.sample import read_local
 from scdgen.model.spec import Column
 from tests.conftest import Called, rows_of
-from tests.support.dbt_cases import manifest_text
 
 CHANGES = """customer_no,name,zip,age,balance,updated_at,lsn,op
 0001,Ann,01234,30,10.50,2024-01-01 10:00:00,9,I
@@ -131,34 +132,6 @@ def test_changes_whose_dates_are_text_close_no_other_key(spark: Any, here: Calle
 
 
 @pytest.mark.long
-def test_draft_from_csv_snapshot(here: Called) -> None:
-    """Without a time column it is a snapshot; the shortest key has two columns, neither of them unique alone."""
-    rows = [
-        f"{region},{number},{name},1990-01-0{number}" for region in "EW" for number, name in ((1, "Ann"), (2, "Bob"))
-    ]
-    Path("people.csv").write_text("region_code,person_no,name,birth_date\n" + "\n".join(rows) + "\n")
-    status, _, err = here("init", "--from", "people.csv")
-    assert (status, err) == (2, "people.csv: cannot tell which column has the time of a change; give --effective-at "
-                             "COLUMN (dates: birth_date), or --feed snapshot if this is a full extract\n")  # fmt: skip
-    status, out, _ = here("init", "--from", "people.csv", "--feed", "snapshot")
-    assert status == 0
-    spec = load_spec_text(out)
-    assert (spec.target, spec.source.feed, spec.source.effective_at) == ("default.people", "snapshot", None)
-    assert spec.keys == ("region_code", "person_no")
-    assert [column.type for column in spec.columns.values()] == ["STRING", "INT", "STRING", "DATE"]
-    assert "max_deleted: 0.1" in out and "taken_at: :taken" in out
-    assert "# Guessed: unique in all 4 rows.\n" in out
-    status, _, err = here("init", "--from", "people.csv", "--feed", "changes")
-    assert status == 2 and "give --effective-at COLUMN (dates: birth_date)" in err
-    status, out, _ = here("init", "--from", "people.csv", "--keys", "name", "--feed", "snapshot")
-    assert status == 0 and "# Check this: not unique in all 4 rows: 2 repeat a key.\n" in out
-    assert (
-        here("init", "--from", "people.csv", "--keys", "nam")[2]
-        == "people.csv: has no column 'nam'; did you mean 'name'?\n"
-    )
-
-
-@pytest.mark.long
 def test_draft_from_json_lines(here: Called) -> None:
     same = {"id": 1, "day": "2024-05-01", "none": None}
     rows = [
@@ -232,34 +205,6 @@ def test_draft_of_versions_runs(here: Called, spark: Any) -> None:
     ]
 
 
-def test_dbt_draft_takes_columns_from_data(here: Called) -> None:
-    Path("items.csv").write_text("id,name,updated_at\n007,a,2024-01-01 00:00:00\n008,b,2024-01-02 00:00:00\n")
-    config = {"unique_key": "id", "strategy": "timestamp", "updated_at": "updated_at"}
-    Path("manifest.json").write_text(manifest_text(config))
-    status, out, err = here("init", "--dbt", "manifest.json", "--from", "items.csv", "--columns", "name:varchar(10)")
-    assert (status, err) == (0, "")
-    kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
-    assert kinds == {"id": "STRING", "name": "VARCHAR(10)", "updated_at": "TIMESTAMP"}
-    config = {"unique_key": "id", "strategy": "check", "check_cols": "all"}
-    Path("manifest.json").write_text(manifest_text(config, raw_code="", compiled_code="SELECT ID, name::text FROM a"))
-    out = here("init", "--dbt", "manifest.json", "--from", "items.csv")[1]
-    kinds = {name: column.type for name, column in load_spec_text(out).columns.items()}
-    assert kinds == {"ID": "STRING", "name": "STRING"}, "of the data, the types of what the SELECT lists"
-
-
-def test_source_without_a_key_is_refused(here: Called) -> None:
-    Path("empty.csv").write_text("id,name\n")
-    status, _, err = here("init", "--from", "empty.csv", "--feed", "snapshot")
-    assert (status, err) == (2, "empty.csv: cannot guess the keys from 0 rows; give --keys A,B\n")
-    assert (
-        load_spec_text(here("init", "--from", "empty.csv", "--keys", "id", "--feed", "snapshot")[1]).columns["id"].type
-        == "STRING"
-    )
-    Path("same.csv").write_text("a,b\n1,x\n1,y\n2,x\n2,y\n".replace("x", "0.5").replace("y", ""))
-    status, _, err = here("init", "--from", "same.csv", "--feed", "snapshot")
-    assert (status, err) == (2, "same.csv: cannot guess the keys from 4 rows; give --keys A,B\n")
-
-
 def test_draft_from_an_array_of_objects_runs(spark: Any, here: Called) -> None:
     """Keys that differ from object to object are a map; the draft gives the shape, so that its path runs too."""
     tags = [{f"k{number}": number for number in range(place, 40, 4)} for place in range(4)]
@@ -331,3 +276,29 @@ def test_expression_for_the_other_century_is_right(spark: Any) -> None:
     found = spark.createDataFrame([(day,) for day in days], "day string").selectExpr(other).collect()
     years = [2000 + year if year <= 30 else 1900 + year for year in range(0, 100, 4)]
     assert [str(row[0]) for row in found] == [f"{year}-02-29" for year in years]
+
+
+CELLS = {
+    "INT": "1 -2 +3", "BIGINT": "2147483648 1", "DECIMAL(20, 0)": "12345678901234567890 1",
+    "DOUBLE": "1.5 2 3e5 .5 5. NaN",
+    "STRING": "2024-13-01 2024-01-01", "DATE": "2024-01-01 2024-02-29", "BOOLEAN": "true FALSE",
+    "TIMESTAMP": "2024-01-01T10:00:00Z 2024-01-01 2024-02-01T10:00:00.5+01:00 2024-02-01T10:00",
+}  # fmt: skip
+FILES = {
+    **{f"{kind}.csv": "k,v\n" + "".join(f"1,{cell}\n" for cell in cells.split()) for kind, cells in CELLS.items()},
+    "zip.csv": "zip,n\n01234,\n1,\n",
+    "spaced.csv": "id , name\n1 ,a \n2,b\n",
+    "ragged.csv": 'a;b;c\n1;2\n1;2;3;4\n\n"5\n6";"";"7 ""x"""\n',
+    "lines.json": '{"id": 1, "f": 1.5, "m": 1, "b": true}\nnull\n{"id": 2, "f": 2, "m": "x", "d": "2024-05-01"}\n{}\n',
+    "array.json": '[\n{"id": 1, "a": null},\n{"id": 2, "a": 1.0}]\n',
+}
+
+
+def test_python_reads_a_file_as_spark_does(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+        sample = read_local(name, {})
+        assert sample is not None and sample == read_sample(spark, name, None), name
+        kind = name.removesuffix(".csv")
+        assert kind not in CELLS or sample.columns[1].type == kind

@@ -1,0 +1,183 @@
+"""Reads the columns, types and first rows of a local CSV or JSON file in Python, as Spark would.
+
+``init`` then needs no Spark. What Python may read in another way (nested JSON, mistakes, folders, some options) is left
+to Spark.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scdgen.errors import UsageError, ask_for_separator
+from scdgen.files import find as files
+from scdgen.files.dialect import open_text
+from scdgen.files.objects import is_array
+from scdgen.init.data import ROWS, Sample, build_sample, find_options, refuse_excels_line
+
+MOST_BYTES = 64 << 20  # of a file that Python reads; Spark is faster for a larger one
+_PYTHON = {"sep", "encoding", "quote", "escape", "comment"}  # options of Spark's CSV reader that Python's has too
+_DOUBLE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|Infinity|Inf)|NaN")
+_DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)")
+_CLOCK = re.compile(r"[ T]\d\d?(:\d\d?(:\d\d?(\.\d+)?)?)?( ?(Z|UTC|[+-]\d\d?(:?\d\d)?))?")
+_NUMBERS = ("INT", "BIGINT", "DECIMAL", "DOUBLE")  # each has the values of those before it
+_DIGITS = {"INT": 10, "BIGINT": 20}  # of the decimals that have their values
+_NO_TEXT = re.compile("[\0\ufffd\ud800-\udfff]")
+
+Columns = list[tuple[str, str]]
+Rows = list[Sequence[Any]]
+
+
+def read_local(path: str, options: Mapping[str, str]) -> Sample | None:
+    """Read a local file; ``None`` if only Spark can read it, or can say what is wrong with it.
+
+    ``options`` are those of Spark's CSV reader. Raises :class:`UsageError` for a CSV that a draft's path cannot read.
+    """
+    found = replace(files.find(path), given=options)
+    if len(found.local) != 1 or found.folder or found.kind not in {"csv", "json"} or options.keys() - _PYTHON:
+        return None
+    if found.local[0].stat().st_size > MOST_BYTES:
+        return None
+    if found.kind == "csv":
+        refuse_excels_line(found)
+    try:
+        return _read_csv(found) if found.kind == "csv" else _read_json(found)
+    except (csv.Error, OSError, EOFError, ValueError, RecursionError):
+        return None
+
+
+def _read_csv(found: files.Files) -> Sample | None:
+    """Read a CSV. Types are those of all its rows, and values are text."""
+    taken = {**find_options(found), **found.given}
+    dialect = replace(found, given=taken).dialect(found.local[0])
+    strips = "ignoreTrailingWhiteSpace" in taken
+    with open_text(found.local[0], dialect.encoding) as text:
+        lines = filter(None, dialect.cells(text))
+        names = dialect.names(next(lines, []))
+        if len(names) == 1 and (likely := ask_for_separator(names[0])):
+            raise UsageError(f"{found.shown}: {likely}")
+        if len({name.lower() for name in names}) < len(names) or _NO_TEXT.search("".join(names)):
+            return None
+        rows: Rows = []
+        kinds: list[set[str]] = [set() for _ in names]
+        for cells in lines:
+            row = [(cell.strip(" ") if strips else cell) or None for cell in cells[: len(names)]]
+            for seen, cell in zip(kinds, row, strict=False):
+                if cell is not None:
+                    seen.add(find_type(cell))
+            if len(rows) <= ROWS:
+                rows.append([*row, *[None] * (len(names) - len(row))])
+    if any(_NO_TEXT.search(cell) for row in rows for cell in row if cell):
+        return None
+    columns = [(name, merge_types(seen)) for name, seen in zip(names, kinds, strict=True)]
+    return replace(build_sample(columns, rows, found.shown, "csv"), options=tuple(taken.items()))
+
+
+def find_type(text: str) -> str:
+    """Find the type that Spark infers for a cell of a CSV, but for a number with a leading zero, such as a postal code.
+
+    >>> [find_type(text) for text in ("1", "2147483648", "12345678901234567890", "007", "0.5", "TRUE", "1-2")]
+    ['INT', 'BIGINT', 'DECIMAL(20)', 'STRING', 'DOUBLE', 'BOOLEAN', 'STRING']
+    >>> [find_type(text) for text in ("2024-02-29", "2023-02-29", "2024-02-29 10:00:00.5", "2024-02-29T10:00Z")]
+    ['DATE', 'STRING', 'TIMESTAMP', 'TIMESTAMP']
+    """
+    if re.match("[+-]?0[0-9]", text):
+        return "STRING"
+    if re.fullmatch("[+-]?[0-9]+", text):
+        number, digits = int(text), len(text.lstrip("+-"))
+        if -(1 << 31) <= number < 1 << 31:
+            return "INT"
+        if -(1 << 63) <= number < 1 << 63:
+            return "BIGINT"
+        return f"DECIMAL({digits})" if digits <= 38 else "DOUBLE"
+    if _DOUBLE.fullmatch(text):
+        return "DOUBLE"
+    if day := _DATE.match(text):
+        clock = text[day.end() :]
+        try:
+            dt.date(*map(int, day.groups()))
+        except ValueError:
+            return "STRING"
+        return "DATE" if not clock else "TIMESTAMP" if _CLOCK.fullmatch(clock) else "STRING"
+    return "BOOLEAN" if text.lower() in {"true", "false"} else "STRING"
+
+
+def merge_types(kinds: Iterable[str]) -> str:
+    """Return the type that has the values of all ``kinds``; otherwise text.
+
+    >>> [merge_types(kinds) for kinds in (["INT", "BIGINT"], ["DECIMAL(20)", "BIGINT"], ["DATE", "TIMESTAMP"], [])]
+    ['BIGINT', 'DECIMAL(20,0)', 'TIMESTAMP', 'STRING']
+    """
+    found = set(kinds)
+    bare = {kind.partition("(")[0] for kind in found}
+    if bare and bare <= set(_NUMBERS):
+        widest = max(bare, key=_NUMBERS.index)
+        if widest != "DECIMAL":
+            return widest
+        return f"DECIMAL({max(_DIGITS.get(kind) or int(kind[8:-1]) for kind in found)},0)"
+    if found == {"DATE", "TIMESTAMP"}:
+        return "TIMESTAMP"
+    return found.pop() if len(found) == 1 else "STRING"
+
+
+def _read_json(found: files.Files) -> Sample | None:
+    """Read JSON lines, or an array of objects. Types are those of all objects; nested ones are left to Spark."""
+    (file,), array = found.local, is_array(found.local[0])
+    rows: list[dict[str, Any]] = []
+    kinds: dict[str, set[type]] = {}
+    for row in _list_objects(file, array):
+        if row is None:
+            continue
+        if not isinstance(row, dict):
+            return None
+        for name, value in row.items():
+            seen = kinds.setdefault(name, set())
+            if value is not None:
+                seen.add(type(value))
+            if isinstance(value, dict | list) or (isinstance(value, int) and not -(1 << 63) <= value < 1 << 63):
+                return None
+        if len(rows) <= ROWS and any(value is not None for value in row.values()):
+            rows.append(row)
+    names = sorted(kinds)
+    if not names or len({name.lower() for name in names}) < len(names):
+        return None
+    columns = [(name, _name_json_type(kinds[name])) for name in names]
+    full: Rows = [[_as_type(row.get(name), kind) for name, kind in columns] for row in rows]
+    options = (("multiLine", "true"),) if array else ()
+    return replace(build_sample(columns, full, found.shown, "json"), options=options)
+
+
+def _list_objects(file: Path, array: bool) -> Iterator[Any]:
+    """Yield the objects of a file. Raises :class:`ValueError` for broken text, and for an object with a key twice."""
+    with open_text(file) as text:
+        for part in [text.read()] if array else filter(str.strip, text):
+            if _NO_TEXT.search(part):
+                raise ValueError
+            read = json.loads(part, object_pairs_hook=_as_object)
+            yield from read if array else [read]
+
+
+def _as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+def _name_json_type(kinds: set[type]) -> str:
+    if kinds in ({bool}, {int}, {float}, {int, float}):
+        return "BOOLEAN" if bool in kinds else "DOUBLE" if float in kinds else "BIGINT"
+    return "STRING"
+
+
+def _as_type(value: Any, kind: str) -> Any:
+    """Return a value as Spark reads it into a column of a type: a number as a float, or any value as text."""
+    if value is None or isinstance(value, str):
+        return value
+    return float(value) if kind == "DOUBLE" else json.dumps(value) if kind == "STRING" else value
