@@ -1,4 +1,4 @@
-"""The order of specs (``scdgen graph``) and the lineage of columns (``scdgen explain``), as text, Mermaid or JSON."""
+"""The order of specs (``scdgen graph``) as text, Mermaid or JSON, and the chart of columns of ``scdgen explain``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import click
 
 from scdgen.cli.options import load_specs, specs_argument
 from scdgen.cli.output import format_json
-from scdgen.compile.lineage import Input, Lineage, Made
+from scdgen.compile.lineage import Lineage
 from scdgen.escape import escape_control
 from scdgen.model.graph import Read, Step, full_name, steps
 from scdgen.sql import split_name
-
-_LEGEND = "─ the value is made of it, ┄ it decides"
 
 
 @click.command()
@@ -100,33 +98,6 @@ def _describe_read(step: Step, read: Read) -> str:
             shown = owner
     notes += [f"feed {read.feed}"] if read.feed else []
     return f"{shown} ({', '.join(notes)})" if notes else shown
-
-
-def format_lineage(lineage: Lineage) -> str:
-    """Format each column of the target, with its inputs on the left, one per line, joined to one arrow."""
-    width = max((len(_describe_input(item)) for made in lineage.made for item in (*made.of, *made.by)), default=0)
-    over = f" over {', '.join(lineage.tables)}" if lineage.tables else ""
-    lines = [f"{lineage.source}{over} -> {lineage.target} ({_LEGEND})"]
-    for made in lineage.made:
-        lines += _draw_arrow(made, width)
-    return "\n".join(lines)
-
-
-def _draw_arrow(made: Made, width: int) -> list[str]:
-    items = [(item, "─") for item in made.of] + [(item, "┄") for item in made.by]
-    name = f"({made.name})" if made.rule else made.name
-    lines = []
-    for number, (item, line) in enumerate(items):
-        last = number == len(items) - 1
-        joint = (line if len(items) == 1 else "┴") if last else "┐" if number == 0 else "┤"
-        shown = _describe_input(item)
-        reach = line * (width - len(shown) + 2)
-        lines.append(f"{shown} {reach}{joint}{f'{line}> {name}' if last else ''}")
-    return lines
-
-
-def _describe_input(item: Input) -> str:
-    return f"{item.name} (table)" if item.kind == "table" else item.name
 
 
 def chart_lineage(lineage: Lineage) -> str:

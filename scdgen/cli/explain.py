@@ -1,7 +1,7 @@
 """``scdgen explain``: what the MERGE of a spec does, the options of the spec, where its columns come from.
 
-With ``--verbose``, also every default with its meaning, the steps of the MERGE and the lineage as a drawing. The
-meanings of options are the descriptions in the models, those of the MERGE and its steps the comments in the SQL.
+With ``--verbose``, also every default with its meaning and the steps of the MERGE. The meanings of options are the
+descriptions in the models, those of the MERGE and its steps the comments in the SQL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from scdgen.cli.charts import chart_lineage, format_lineage
+from scdgen.cli.charts import chart_lineage
 from scdgen.cli.options import feed_option, load_specs, specs_argument, templates_option
 from scdgen.cli.output import code
 from scdgen.compile.compile import render_statements
@@ -147,9 +147,13 @@ def as_summary(spec: Spec, script: Script) -> str:
         page.write_dl([(_fill(escape_control(each.shown)), escape_control(each.meaning)) for each in given], _COLUMN)
     with page.section("Defaults, explained by --verbose"):
         page.write_text(escape_control(f"{', '.join(default)}."))
+    _write_columns(page, spec)
+    return page.getvalue().rstrip("\n")
+
+
+def _write_columns(page: click.HelpFormatter, spec: Spec) -> None:
     with page.section("Columns"):
         page.write_dl([(escape_control(name), escape_control(of)) for name, of in _list_inputs(lineage(spec))], _COLUMN)
-    return page.getvalue().rstrip("\n")
 
 
 def describe_merge(script: Script) -> str:
@@ -205,7 +209,8 @@ def as_text(spec: Spec, script: Script) -> str:
                 page.write_dl([(_fill(escape_control(name)), escape_control(text)) for name, text in rows], _COLUMN)
             if rest:
                 page.write_text(escape_control(f"Also {', '.join(rest)}."))
-    return f"{page.getvalue()}\nColumn lineage:\n{format_lineage(lineage(spec))}"
+    _write_columns(page, spec)
+    return page.getvalue().rstrip("\n")
 
 
 def as_markdown(spec: Spec, script: Script) -> str:
