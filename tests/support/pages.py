@@ -20,7 +20,8 @@ from pathlib import Path
 
 from tests.conftest import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/how-to").glob("*.md"))]
+_FOLDERS = ("docs", "docs/how-to", "docs/compare")
+PAGES = [ROOT / "README.md", *(page for folder in _FOLDERS for page in sorted((ROOT / folder).glob("*.md")))]
 _BLOCK = re.compile(
     r"(?:<!-- (?P<mark>file|excerpt|write): (?P<path>\S+)[^\n]*? -->\n)?^```(?P<language>\S*)\n(?P<text>.*?)^```$"
     r"|^<!-- (?P<act>run|copy): (?P<of>\S+) -->$",
