@@ -17,7 +17,8 @@ from scdgen.files import find as files
 from scdgen.files.dialect import guess_encoding, open_text
 from scdgen.files.errors import find_mistake
 from scdgen.files.objects import is_array
-from scdgen.init.draft import Draft, join_name
+from scdgen.init.draft import Draft, join_name, set_option
+from scdgen.init.guess import is_load_time
 from scdgen.sql.dates import find_epoch, find_order, find_patterns, require_reads
 from scdgen.sql.types import data_type
 
@@ -361,8 +362,18 @@ def draft_from_sample(
         if c not in beside and c.keys:
             said = f"{c.keys} keys that differ from object to object, all with values of one type, are a map"
             draft.note(f"Guessed from the values: {said}.", "columns", c.name)
+    if pattern == "scd2" and meant != "versions":
+        _leave_load_times_untracked(draft, [c for c in columns if c not in beside])
     _put_history(draft, pattern)
     return draft
+
+
+def _leave_load_times_untracked(draft: Draft, columns: Sequence[Seen]) -> None:
+    """Keep the time of a load from opening a version: it changes with every load, whatever happened to the row."""
+    for c in columns:
+        if is_load_time(c.name) and _is_moment(c) and c.name not in draft.options["keys"]:
+            set_option(draft, c.name, "track", False)
+            draft.note("Guessed from the name: the time of a load, which does not change the row.", "columns", c.name)
 
 
 def _guess_feed(draft: Draft, sample: Sample, columns: Sequence[Seen], time: Seen | None, pattern: str) -> str:
@@ -451,6 +462,9 @@ def _put_meanings(
         note = f"{said}{stays} keeps it, so it is not among the columns.{_describe_century(time, read)}"
         draft.put("source.effective_at", read, note)
         used.append(time)
+        if is_load_time(time.name):
+            why = "its name is that of a time of loading; if so, a late row counts as the newest"
+            draft.warnings.append(f"effective_at {time.name}: {why}. Order by the time of the source")
         if pattern == "scd1":
             draft.put("updated_at", time.name, "The order of changes across batches.")
         elif time.type == "DATE" and not time.moments and feed == "changes":
@@ -588,6 +602,8 @@ def guess_time(columns: Sequence[Seen], snapshot: bool) -> Seen | None:
 
     def likely(column: Seen) -> int:
         if not _is_moment(column) or None in column.values or _ANOTHER_TIME.search(column.name):
+            return 0
+        if is_load_time(column.name):
             return 0
         if _CHANGED.search(column.name):
             return 3

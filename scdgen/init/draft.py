@@ -26,7 +26,7 @@ from scdgen import sql
 from scdgen.compile.compile import render
 from scdgen.errors import UsageError, nearest
 from scdgen.model.load import load_spec_text
-from scdgen.model.spec import Spec
+from scdgen.model.spec import Source, Spec
 from scdgen.sql.tokens import DIALECT, tokens
 from scdgen.sql.types import data_type, to_spark
 
@@ -52,6 +52,7 @@ class Draft:
     left_out: list[str] = field(default_factory=list)  # what the draft cannot express
     left_title: str = "Not mapped:"
     questions: list[str] = field(default_factory=list)  # what only the user knows
+    warnings: list[str] = field(default_factory=list)  # what is likely to be wrong, and what to write instead
 
     def put(self, place: str, value: Any, note: str | None = None) -> None:
         """Set the option at a dotted place, with an optional comment above it."""
@@ -78,8 +79,9 @@ class Draft:
         writer.indent(mapping=2, sequence=4, offset=2)
         writer.dump(inner, out)
         head = [*self.header, *homeless]
-        if self.left_out:
-            head += ["", self.left_title, *(f"- {line}" for line in self.left_out)]
+        for title, lines in ((self.left_title, self.left_out), ("Check:", self.warnings)):
+            if lines:
+                head += ["", title, *(f"- {line}" for line in lines)]
         begin = "".join(f"{line}\n" for part in head for line in _format_comment(part, 0))
         text = f"{begin}\n{out.getvalue()}" if begin else out.getvalue()
         render(load_spec_text(text, name=name))
@@ -99,17 +101,24 @@ def _build_mapping(options: dict[str, Any], above: Place, notes: dict[Place, lis
     order = [f.alias or name for name, f in model.model_fields.items()] if model else list(options)
     for name in sorted(options, key=order.index):
         place = (*above, name)
-        made[name] = _build_value(options[name], place, notes, _find_model(model, name))
+        made[name] = _build_value(
+            options[name], place, notes, Source if _is_source(place) else _find_model(model, name)
+        )
         if place in notes:
             lines = [line for note in notes[place] for line in _format_comment(note, 2 * len(above), marked=False)]
             made.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=2 * len(above))
     return made
 
 
+def _is_source(place: Place) -> bool:
+    """Whether an option is one of several sources."""
+    return len(place) == 2 and place[0] == "sources"
+
+
 def _build_value(value: Any, place: Place, notes: dict[Place, list[str]], model: Any) -> Any:
     if isinstance(value, dict):
         inner = _build_mapping(value, place, notes, model)
-        if len(place) > 1:
+        if len(place) > 1 and not _is_source(place):
             inner.fa.set_flow_style()
         return inner
     if isinstance(value, list):

@@ -34,6 +34,8 @@ from scdgen.sql.dates import find_patterns
         ("updated_at STRING, created_at TIMESTAMP", False, None),
         ("start_date DATE", True, None),
         ("LastChanged TIMESTAMP", True, "LastChanged"),
+        ("last_synced_at TIMESTAMP, loaded_on DATE, made_at TIMESTAMP", False, "made_at"),
+        ("last_synced_at TIMESTAMP", False, None),
     ],
 )
 def test_time_column_is_guessed(columns: str, snapshot: bool, expected: str | None) -> None:
@@ -404,3 +406,33 @@ def test_only_contract_dates_are_changes() -> None:
     dates = {"id": ("1", "2"), "start_date": ("13/02/2024", "14/02/2024"), "end_date": ("13/02/2025", "14/02/2025")}
     assert drafted(dates).source.feed == "changes"
     assert drafted(dates, "versions").source.effective_until == "to_timestamp(end_date, 'dd/MM/yyyy')"
+
+
+def test_time_of_a_load_opens_no_version() -> None:
+    """The draft of the rows of set-up 8 of docs/compare/auto-cdc-cases.md."""
+    columns = (
+        Seen("account", "INT", (7, 7)), Seen("state", "STRING", ("open", "open")),
+        Seen("made_at", "TIMESTAMP", ("2026-05-01 01:00:00", "2026-05-01 02:00:00")),
+        Seen("synced_at", "TIMESTAMP", ("2026-05-01 01:30:00", "2026-05-01 02:30:00")),
+    )  # fmt: skip
+    draft = draft_from_sample(Sample("a.b", None, columns, 2, True), None, "scd2", None, ["account"], {})
+    spec = load_spec_text(draft.text())
+    assert (spec.source.effective_at, draft.warnings) == ("made_at", [])
+    assert {name: column.track for name, column in spec.columns.items()} == {
+        "account": True, "state": True, "synced_at": False,
+    }  # fmt: skip
+    assert "  # Guessed from the name: the time of a load, which does not change the row.\n  synced_at:" in draft.text()
+
+
+@pytest.mark.parametrize("pattern", ["scd1", "scd2"])
+def test_time_of_a_load_that_is_chosen_is_warned_of(pattern: str) -> None:
+    """Set-up 4 of docs/compare/auto-cdc-cases.md."""
+    columns = (Seen("account", "INT", (7,)), Seen("loaded_at", "TIMESTAMP", ("2026-05-01 01:00:00",)))
+    draft = draft_from_sample(
+        Sample("a.b", None, columns, 1, True), None, pattern, None, ["account"], {}, effective_at="loaded_at"
+    )
+    assert draft.warnings == [
+        "effective_at loaded_at: its name is that of a time of loading; if so, a late row counts as the newest. Order "
+        "by the time of the source"
+    ]
+    assert "# Check:\n# - effective_at loaded_at: " in draft.text()
