@@ -43,8 +43,8 @@ def schema(debug: bool) -> None:
 @click.option("--from", "path", metavar="PATH", help="A CSV, JSON lines, Parquet or Delta path to read columns from.")
 @click.option("--table", metavar="NAME", help="A table to read columns from.")
 @click.option("--dbt", metavar="FILE", help="A dbt project's target/manifest.json, or the project's folder.")
-@click.option("--auto-cdc", metavar="FILE", help="A .sql file with one AUTO CDC INTO or APPLY CHANGES INTO statement.")
-@click.option("--name", metavar="NAME", help="The snapshot of the dbt project.")
+@click.option("--auto-cdc", metavar="FILE", help="A .sql or .py file with flows of AUTO CDC (APPLY CHANGES).")
+@click.option("--name", metavar="NAME", help="The snapshot of the dbt project, or the target of the flows.")
 @click.option("--target", metavar="NAME", help="The table to write.")
 @click.option("--pattern", type=click.Choice(["scd2", "scd1"]), help="With data: scd2 by default.")
 @click.option("--feed", type=click.Choice(["changes", "snapshot", "versions"]),
@@ -70,7 +70,7 @@ def init(
     columns: str | None, source_option: tuple[str, ...], out: str | None, cases: str | None, force: bool,
     engine: EngineOptions, debug: bool,
 ) -> None:  # fmt: skip
-    """Write a first draft of a spec: from data, a dbt snapshot or an AUTO CDC statement.
+    """Write a first draft of a spec: from data, a dbt snapshot or flows of AUTO CDC.
 
     Comments mark what is guessed, and what of a snapshot or a statement a spec cannot express. Local CSV and JSON
     files need no Spark, unless their values are nested.
@@ -82,6 +82,7 @@ def init(
                scdgen init --table crm.orders --feed snapshot --keys order_id
                scdgen init --dbt target/manifest.json --name orders_snapshot
                scdgen init --auto-cdc users.sql --columns userId:int,name:string,sequenceNum:bigint
+               scdgen init --auto-cdc pipeline.py --name main.crm.users
     """
     from scdgen.init.draft import Given, parse_columns, split_list
     from scdgen.sql.dates import check_pattern
@@ -92,14 +93,15 @@ def init(
         ("--date-format", date_format),
     ):  # fmt: skip
         if value is not None and (dbt or auto_cdc):
-            what = "a dbt snapshot" if dbt else "an AUTO CDC statement"
+            what = "a dbt snapshot" if dbt else "a flow of AUTO CDC"
             raise UsageError(f"goes with data alone; {what} says it itself", option=option)
     if feed == "versions" and pattern == "scd1":
         raise UsageError("goes with --pattern scd2; scd1 keeps no versions", option="--feed", value="versions")
     if feed == "versions" and effective_at is not None:
         raise UsageError("goes with changes and snapshots; versions have a start and an end", option="--effective-at")
-    if name is not None and dbt is None:
-        raise UsageError("chooses a snapshot of a dbt project; give --dbt", option="--name")
+    if name is not None and dbt is None and auto_cdc is None:
+        what = "chooses a snapshot of a dbt project, or a target of flows; give --dbt or --auto-cdc"
+        raise UsageError(what, option="--name")
     if date_format is not None:
         check_pattern(date_format, "--date-format")
     if target is not None:
@@ -121,12 +123,14 @@ def init(
     sample = _read_data(path, table, engine, options) if path or table else None
     draft: Draft
     if auto_cdc is not None:
-        draft = _read_auto_cdc(Path(auto_cdc), target, Given(given, sample.types() if sample else {}))
+        draft = _read_auto_cdc(Path(auto_cdc), name, target, Given(given, sample.types() if sample else {}))
     elif dbt is None:
         assert sample is not None
         draft = draft_data(sample)
     else:
         draft = _read_dbt(dbt, name, target, Given(given, sample.types() if sample else {}))
+    for line in draft.warnings:
+        echo(f"{auto_cdc or path or table}: check: {line}", err=True)
     text = draft.text()
     if out is None:
         click.echo(text, nl=False)
@@ -181,11 +185,11 @@ def _read_dbt(dbt: str, name: str | None, target: str | None, given: Given) -> D
     return draft_from_dbt(path, read_text(path), name, target, given)
 
 
-def _read_auto_cdc(path: Path, target: str | None, given: Given) -> Draft:
-    """Draft from a statement, and name on stderr what is not mapped."""
+def _read_auto_cdc(path: Path, name: str | None, target: str | None, given: Given) -> Draft:
+    """Draft from the flows into one table, and name on stderr what is not mapped."""
     from scdgen.init.auto_cdc import draft_from_auto_cdc
 
-    draft = draft_from_auto_cdc(path, read_text(path), target, given)
+    draft = draft_from_auto_cdc(path, read_text(path), name, target, given)
     for line in draft.left_out:
         echo(f"{path}: not mapped: {line}", err=True)
     return draft

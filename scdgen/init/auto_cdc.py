@@ -1,4 +1,4 @@
-"""Drafts a spec from a statement of Databricks: ``CREATE FLOW … AS AUTO CDC INTO``, or ``APPLY CHANGES INTO``.
+"""Drafts a spec from the flows of AUTO CDC into one table, in SQL or in Python.
 
 Each clause is mapped, or listed as not mapped in a comment.
 """
@@ -6,257 +6,350 @@ Each clause is mapped, or listed as not mapped in a comment.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from scdgen import sql
-from scdgen.errors import Problem, SpecError, UsageError, quoted
-from scdgen.init.draft import Draft, Given, find_column, put_columns, set_option, split_list, strip_comments
-from scdgen.sql.tokens import split_statements, tokens
+from scdgen.errors import UsageError, nearest
+from scdgen.init.draft import Draft, Given, find_column, put_columns, read_select, set_option
+from scdgen.init.flow_sources import put_source
+from scdgen.init.flows import Clause, Columns, Flow, Pipeline, TargetTable
+from scdgen.init.flows_python import read_python
+from scdgen.init.flows_sql import read_sql
+from scdgen.init.guess import is_load_time
+from scdgen.sql.tokens import DIALECT
 from scdgen.sql.types import data_type
 
-# A longer clause comes before one that it begins with.
-_CLAUSES = (
-    "FROM", "KEYS", "IGNORE NULL UPDATES", "APPLY AS DELETE WHEN", "APPLY AS TRUNCATE WHEN", "SYSTEM SEQUENCE BY",
-    "SEQUENCE BY", "COLUMNS TO UPDATE", "COLUMNS", "STORED AS", "TRACK HISTORY ON",
-)  # fmt: skip
-_PART = r"(?:`[^`]+`|[\w-]+)"
-_NAME = rf"{_PART}(?:\.{_PART})*"
-_BEGIN = re.compile(
-    rf"(?:CREATE FLOW {_NAME}(?P<comment> COMMENT (?:'[^']*'|\"[^\"]*\"))? AS AUTO CDC(?P<once> ONCE)?|APPLY CHANGES)"
-    rf" INTO (?P<target>{_NAME})",
-    re.IGNORECASE,
-)
-_SOURCE = re.compile(
-    rf"(?:STREAM\s*\(\s*({_NAME})\s*\)|(?:STREAM\s+)?({_NAME}))(?:\s+(WITH\b.*))?", re.IGNORECASE | re.DOTALL
-)
-_EXCEPT = re.compile(r"\*\s*EXCEPT\b\s*(.+)", re.IGNORECASE | re.DOTALL)
-_STRUCT = re.compile(r"STRUCT\s*\((.+)\)", re.IGNORECASE | re.DOTALL)
-_CONDITIONS = {
-    "APPLY AS DELETE WHEN": "delete_when",
-    "APPLY AS TRUNCATE WHEN": "truncate_when",
-    "COLUMNS TO UPDATE": "sets",
-}
 _HISTORY_TYPES = {"DATE": "date", **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "bigint")}
-_GIVE = "write CREATE FLOW name AS AUTO CDC INTO target FROM stream(source) …, or APPLY CHANGES INTO target FROM …"
-_TWO_LISTS = "write a list of columns, or * EXCEPT (columns)"
+_STORED = ("SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL")
+# The columns that AUTO CDC adds to a table.
+_ADDED = ("__start_at", "__end_at", "__system_start_at", "__system_end_at")
+# What the flows into one table have to agree on, because a spec says it once for all its sources.
+_SHARED = (Clause.KEYS, Clause.TRACKED, Clause.NULLS)
+_OF_SNAPSHOTS = (Clause.SNAPSHOT, Clause.VERSION, Clause.KEYS, Clause.COLUMNS, Clause.STORED, Clause.TRACKED)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """A list of columns, or all but those in the list."""
+def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | None, given: Given) -> Draft:
+    """Draft a spec from the flows of a file into one table; ``given`` are types from elsewhere.
 
-    names: tuple[str, ...]
-    all_but: bool
-
-    def choose(self, draft: Draft, option: str) -> list[str]:
-        """The columns of the draft that are meant, keys left out."""
-        named = {find_column(draft, name, option) for name in self.names}
-        keys = draft.options["keys"]
-        return [name for name in draft.options["columns"] if (name in named) != self.all_but and name not in keys]
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """The clauses of one statement: the text of each without comments, and the line where it begins."""
-
-    file: str
-    begin: re.Match[str]
-    clauses: dict[str, str]
-    lines: dict[str, int]
-
-    def wrong(self, clause: str, message: str) -> SpecError:
-        """The error for a mistake in a clause, or at the first line if the clause is missing."""
-        return SpecError([Problem(self.file, self.lines.get(clause, self.lines[""]), 1, f"{clause}: {message}")])
-
-    def expression(self, clause: str, text: str) -> str:
-        """The text, if it is one expression. Raises :class:`SpecError`."""
-        try:
-            sql.expression(text)
-        except ValueError as error:
-            raise self.wrong(clause, str(error)) from error
-        return text
-
-    def columns(self, clause: str) -> _Columns | None:
-        """The columns that a clause lists; ``None`` without the clause, and for ``*``. Raises :class:`SpecError`."""
-        text = re.sub(r"^ON\b\s*", "", self.clauses.get(clause, ""), flags=re.IGNORECASE)
-        if text in ("", "*"):
-            return None
-        but = _EXCEPT.fullmatch(text)
-        listed = but[1] if but else text
-        inner = listed[1:-1] if listed.startswith("(") and listed.endswith(")") else listed
-        names = []
-        for part in split_list(inner):
-            bare = sql.expression(self.expression(clause, part)).bare
-            if bare is None:
-                raise self.wrong(clause, f"'{part}' is not a column; {_TWO_LISTS}")
-            names.append(bare)
-        if not names:
-            raise self.wrong(clause, f"lists no column; {_TWO_LISTS}")
-        return _Columns(tuple(names), but is not None)
-
-
-def draft_from_auto_cdc(path: Path, text: str, target: str | None, given: Given) -> Draft:
-    """Draft a spec from the one statement of a file; ``given`` are types from elsewhere.
-
-    Raises :class:`SpecError` if the statement cannot be read, :class:`UsageError` if an option does not fit it.
+    A file whose name ends in ``.py`` is Python, any other SQL. ``name`` chooses the table if there are several. Raises
+    :class:`SpecError` if a flow cannot be read, :class:`UsageError` if an option does not fit it.
     """
-    found = _read(path, text)
+    pipeline = read_python(path, text) if path.suffix == ".py" else read_sql(path, text)
+    flows = _choose(pipeline, name)
+    for flow in flows:
+        _check(flow, flows[0])
+    table = pipeline.tables.get(flows[0].target.lower(), TargetTable())
     draft = Draft(header=[f"Drafted by scdgen init from {path.name}; read it before the first run."])
-    own = _drop_live(found.begin["target"])
+    own = flows[0].target
     draft.put("target", target or own, f"Given with --target instead of {own}." if target else None)
-    stored = " ".join(found.clauses.get("STORED AS", "SCD TYPE 1").upper().split())
-    if stored not in ("SCD TYPE 1", "SCD TYPE 2", "BITEMPORAL"):
-        raise found.wrong("STORED AS", f"'{stored}' is not a type; write SCD TYPE 1 or SCD TYPE 2")
+    if table.description:
+        draft.put("description", " ".join(table.description.split()))
+    stored = flows[0].stored
     draft.put("pattern", "scd1" if stored == "SCD TYPE 1" else "scd2")
-    if "STORED AS" not in found.clauses:
-        draft.note("The default of STORED AS.", "pattern")
-    _put_source(draft, found)
-    sequence = sql.expression(draft.options["source"]["effective_at"]).bare
-    kind = _put_columns(draft, found, given, sequence)
-    if stored == "SCD TYPE 1":
-        draft.put("updated_at", sequence or "updated_at", "Orders changes across batches; AUTO CDC hides it.")
-    else:
-        note = None if kind else "A guess: the statement has no type of SEQUENCE BY; timestamp, date or bigint."
-        draft.put("history.type", _HISTORY_TYPES.get(data_type(kind), "timestamp") if kind else "timestamp", note)
-        draft.put("history.valid_from", "__START_AT", "The columns of AUTO CDC.")
-        draft.put("history.valid_to", "__END_AT")
-        draft.put("history.is_current", None)
-    _put_rules(draft, found, stored)
+    if Clause.STORED not in flows[0].clauses:
+        draft.note(f"The default of {flows[0].label(Clause.STORED)}.", "pattern")
+    named = _name_sources(flows)
+    for place, flow in named.items():
+        put_source(draft, pipeline, place, flow)
+    _put_columns(draft, flows, table, given)
+    _put_times(draft, named, table, given)
+    _put_rules(draft, flows)
+    _put_table(draft, table)
     return draft
 
 
-def _read(path: Path, text: str) -> _Statement:
-    """Split the statement of a file into clauses. Raises :class:`SpecError`."""
-
-    def wrong(line: int, message: str) -> SpecError:
-        return SpecError([Problem(str(path), line, 1, message)])
-
-    try:
-        statements = [part for part in split_statements(text) if strip_comments(part)]
-        read = [token for token in tokens(text) if token.token_type is not TokenType.SEMICOLON]
-    except ValueError as error:
-        raise wrong(1, str(error)) from error
-    if len(statements) != 1:
-        line = read[0].line if read else 1
-        raise wrong(line, f"holds {len(statements)} statements; leave the one AUTO CDC statement in it")
-    starts = _find_clauses(read)
-    head = strip_comments(text[: read[starts[0][1]].start if starts else len(text)])
-    begin = _BEGIN.fullmatch(" ".join(head.split()))
-    if begin is None or not starts or starts[0][0] != "FROM":
-        raise wrong(read[0].line, f"is neither AUTO CDC INTO nor APPLY CHANGES INTO; {_GIVE}")
-    lines = {"": read[0].line, **{name: read[at].line for name, at in starts}}
-    clauses: dict[str, str] = {}
-    ends = [at for _, at in starts[1:]] + [len(read)]
-    for (name, at), end in zip(starts, ends, strict=True):
-        if name in clauses:
-            raise wrong(read[at].line, f"{name}: is there twice; leave one")
-        inside = read[at + len(name.split()) : end]
-        clauses[name] = strip_comments(text[inside[0].start : inside[-1].end + 1]) if inside else ""
-        if not clauses[name] and name != "IGNORE NULL UPDATES":
-            raise wrong(read[at].line, f"{name}: is empty; write what it stands for, or remove it")
-    statement = _Statement(str(path), begin, clauses, lines)
-    for name in ("KEYS", "SEQUENCE BY"):
-        if name not in clauses:
-            raise statement.wrong(name, "is missing; AUTO CDC needs it, and so does a spec")
-    return statement
+def _choose(pipeline: Pipeline, name: str | None) -> list[Flow]:
+    """Return the flows into one table: those that go on before those that run once."""
+    targets = {flow.target.lower(): flow.target for flow in pipeline.flows}
+    listed = ", ".join(targets.values())
+    if name is None and len(targets) > 1:
+        what = f"holds flows into {len(targets)} tables ({listed}); choose one with --name"
+        raise UsageError(what, place=pipeline.file, option="--auto-cdc")
+    if name is not None and name.lower() not in targets:
+        what = f"{pipeline.file} has flows into {listed}{nearest(name, targets.values())}"
+        raise UsageError(what, option="--name", value=name)
+    chosen = [flow for flow in pipeline.flows if name is None or flow.target.lower() == name.lower()]
+    return sorted(chosen, key=lambda flow: flow.once)
 
 
-def _find_clauses(read: list[Token]) -> list[tuple[str, int]]:
-    """The clauses outside brackets, each with the place of its first token. A second FROM is that of an expression."""
-    words = ["" if t.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else t.text.upper() for t in read]
-    found: list[tuple[str, int]] = []
-    depth = after = 0
-    for at, word in enumerate(words):
-        depth += (word == "(") - (word == ")")
-        names = (name for name in _CLAUSES if words[at : at + len(name.split())] == name.split())
-        name = next(names, None) if depth == 0 and at >= after else None
-        if name is not None and not (name == "FROM" and found):
-            found.append((name, at))
-            after = at + len(name.split())
-    return found
-
-
-def _drop_live(name: str) -> str:
-    return re.sub(r"^live\.", "", name, flags=re.IGNORECASE)
-
-
-def _put_source(draft: Draft, found: _Statement) -> None:
-    source = _SOURCE.fullmatch(found.clauses["FROM"])
-    if source is None:
-        raise found.wrong("FROM", f"{quoted(found.clauses['FROM'])} is not a table; write stream(catalog.schema.table)")
-    draft.put("source.table", _drop_live(source[1] or source[2]))
-    if source[3]:
-        draft.left_out.append(f"FROM … {source[3]}: an option of the stream; scdgen reads the table")
-    struct = _STRUCT.fullmatch(found.clauses["SEQUENCE BY"])
-    parts = split_list(struct[1] if struct else "") or [found.clauses["SEQUENCE BY"]]
-    first, *others = [found.expression("SEQUENCE BY", part) for part in parts]
-    draft.put("source.effective_at", first, "From SEQUENCE BY.")
-    if others:
-        draft.put("source.sequence_by", others)
-    for clause, option in _CONDITIONS.items():
-        if clause in found.clauses:
-            draft.put(f"source.{option}", found.expression(clause, found.clauses[clause]), f"From {clause}.")
-
-
-def _put_columns(draft: Draft, found: _Statement, given: Given, sequence: str | None) -> str | None:
-    """Write columns and keys, and return the type of the column ``sequence`` if it is known."""
-    types = {name.lower(): kind for name, kind in {**given.data, **given.columns}.items()}
-    keys = found.columns("KEYS")
+def _check(flow: Flow, first: Flow) -> None:
+    """Raise :class:`SpecError` for clauses that are missing, that do not go together, or that differ between flows."""
+    needed = (Clause.KEYS,) if flow.is_snapshot else (Clause.KEYS, Clause.SEQUENCE)
+    for clause in needed:
+        if clause not in flow.clauses:
+            raise flow.wrong(clause, "is missing; AUTO CDC needs it, and so does a spec")
+    for clause in flow.clauses:
+        if flow.is_snapshot and clause not in _OF_SNAPSHOTS:
+            raise flow.wrong(clause, "is not for snapshots; remove it")
+        if not flow.is_snapshot and clause == Clause.VERSION:
+            raise flow.wrong(clause, "is for snapshots only; remove it, or write FROM SNAPSHOT")
+    if flow.stored not in _STORED:
+        raise flow.wrong(Clause.STORED, f"'{flow.stored}' is not a type; write SCD TYPE 1 or SCD TYPE 2")
+    keys = flow.columns(Clause.KEYS)
     if keys is None or keys.all_but:
-        raise found.wrong("KEYS", "is not a list of columns; write KEYS (a, b)")
-    chosen = found.columns("COLUMNS")
-    others = [found.columns(clause) for clause in ("TRACK HISTORY ON", "IGNORE NULL UPDATES")]
-    if chosen and not chosen.all_but:
-        names: Iterable[str] = chosen.names
+        raise flow.wrong(Clause.KEYS, "is not a list of columns; write KEYS (a, b)")
+    if flow is first:
+        return
+    where = f"the flow in line {first.place.line}"
+    if flow.stored != first.stored:
+        raise flow.wrong(Clause.STORED, f"'{flow.stored}' is not that of {where}, '{first.stored}'; write one for both")
+    for clause in _SHARED:
+        if flow.is_snapshot != first.is_snapshot and clause == Clause.NULLS:
+            continue
+        mine, other = flow.columns(clause), first.columns(clause)
+        same = clause in flow.clauses and (mine.same_as(other) if mine else other is None)
+        if (clause in flow.clauses) != (clause in first.clauses) or (clause in flow.clauses and not same):
+            raise flow.wrong(clause, f"is not that of {where}; a spec says it once for a table: write the same in both")
+
+
+def _name_sources(flows: Sequence[Flow]) -> dict[str, Flow]:
+    """Return each flow by the place of its source in the spec: ``source``, or ``sources.NAME`` if there are several."""
+    if len(flows) == 1:
+        return {"source": flows[0]}
+    named: dict[str, Flow] = {}
+    for flow in flows:
+        name = re.sub(r"\W+", "_", flow.name or flow.target.split(".")[-1].strip("`")).strip("_")
+        name = name if name[:1].isalpha() else f"flow_{name}"
+        same = sum(place == f"sources.{name}" or place.startswith(f"sources.{name}_") for place in named)
+        named[f"sources.{name}" if not same else f"sources.{name}_{same + 1}"] = flow
+    return named
+
+
+def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given: Given) -> None:
+    """Write columns and keys, with the types that are known."""
+    first = flows[0]
+    listed = _columns_of_query(first)
+    types = {**{name.lower(): kind for name, kind in listed.items() if kind}, **_known_types(table, given)}
+    keys = first.columns(Clause.KEYS)
+    assert keys is not None
+    chosen, left = _chosen_columns(flows)
+    own = (
+        [*listed]
+        if len(flows) == 1 and not table.columns
+        else [name for name in table.columns if name.lower() not in _ADDED]
+    )
+    names: Iterable[str]
+    if chosen is not None:
+        names = chosen
+    elif own:
+        names, left = own, set()
     else:
-        named = [name for listed in (keys, *others) if listed for name in listed.names]
-        names = [*given.data, *given.columns, *named]
-    left = {name.lower() for name in chosen.names} if chosen and chosen.all_but else set()
-    if draft.options["pattern"] == "scd1" and sequence:
-        names, left = [*names, sequence], left - {sequence.lower()}
-    first = {name.lower(): name for name in reversed([*keys.names, *names])}
+        named = [first.columns(clause) for clause in (Clause.TRACKED, Clause.NULLS)]
+        names = [*given.data, *given.columns, *(name for part in named if part for name in part.names)]
+    kept = _kept_sequence(draft, flows)
+    if kept is not None:
+        names, left = [*names, kept], left - {kept.lower()}
+    spelt = {name.lower(): name for name in reversed([*keys.names, *names])}
     order = dict.fromkeys(name.lower() for name in [*keys.names, *names] if name.lower() not in left)
-    extra = [n for n in given.columns if n.lower() not in {*order, *left, (sequence or "").lower()}]
+    ordering = {bare.lower() for flow in flows for part in flow.sequence if (bare := sql.expression(part).bare)}
+    extra = [n for n in given.columns if n.lower() not in {*order, *left, *ordering}]
     if extra:
-        raise UsageError(
-            "the statement's COLUMNS does not list it; add it there or remove it", option="--columns", value=extra[0]
-        )
-    put_columns(draft, {first[name]: types.get(name, "string") for name in order}, Given())
-    guessed = [first[name] for name in order if name not in types]
-    if guessed:
-        draft.note(f"The statement has no types: string is a guess for {', '.join(guessed)}.", "columns")
-    if not (chosen and not chosen.all_but) and not given.data:
-        but = f" except {', '.join(chosen.names)}" if chosen else ""
+        what = "the statement's COLUMNS does not list it; add it there or remove it"
+        raise UsageError(what, option="--columns", value=extra[0])
+    guess = {name: "timestamp" if kept and name == kept.lower() else "string" for name in order}
+    put_columns(draft, {spelt[name]: types.get(name, guess[name]) for name in order}, Given())
+    for name, options in table.columns.items():
+        if name.lower() in order:
+            for option, value in options.items():
+                if option != "type":
+                    set_option(draft, spelt[name.lower()], option, value)
+    guessed = [spelt[name] for name in order if name not in types]
+    for kind in dict.fromkeys(guess[name.lower()] for name in guessed):
+        of_kind = ", ".join(name for name in guessed if guess[name.lower()] == kind)
+        draft.note(f"The statement has no types: {kind} is a guess for {of_kind}.", "columns")
+    if chosen is None and not own and not given.data:
+        but = f" except {', '.join(_spelt(flows, left))}" if left else ""
         draft.note(f"COLUMNS * stands for all of the source{but}: add those that are missing.", "columns")
-    draft.put("keys", [find_column(draft, name, "KEYS") for name in keys.names])
-    return types.get((sequence or "").lower())
+    draft.put("keys", [find_column(draft, name, first.label(Clause.KEYS)) for name in keys.names])
 
 
-def _put_rules(draft: Draft, found: _Statement, stored: str) -> None:
+def _columns_of_query(flow: Flow) -> dict[str, str | None]:
+    """Return the columns of the query that a snapshot is, with the types of casts; none if it does not list them."""
+    text = flow.clauses.get(Clause.SNAPSHOT, "")
+    return read_select(text[1:-1])[0] if text.startswith("(") else {}
+
+
+def _known_types(table: TargetTable, given: Given) -> dict[str, str]:
+    """Return the types that are known, by the name in lower case."""
+    own = {name: options["type"] for name, options in table.columns.items()}
+    return {name.lower(): kind for name, kind in {**given.data, **own, **given.columns}.items()}
+
+
+def _chosen_columns(flows: Sequence[Flow]) -> tuple[list[str] | None, set[str]]:
+    """Return the columns that the flows list, if they do, and those that they leave out, in lower case."""
+    chosen: Columns | None = None
+    left: set[str] = set()
+    for flow in flows:
+        listed = flow.columns(Clause.COLUMNS)
+        if listed is None:
+            continue
+        if listed.all_but:
+            left |= {name.lower() for name in listed.names}
+        elif chosen is not None and not listed.same_as(chosen):
+            raise flow.wrong(
+                Clause.COLUMNS, "lists other columns than another flow into the table; list the same in both"
+            )
+        else:
+            chosen = listed
+    return (list(chosen.names), set()) if chosen is not None else (None, left)
+
+
+def _spelt(flows: Sequence[Flow], left: set[str]) -> list[str]:
+    """Return the columns that are left out, as the flows write them."""
+    named = [name for flow in flows if (listed := flow.columns(Clause.COLUMNS)) for name in listed.names]
+    return [name for name in dict.fromkeys(named) if name.lower() in left]
+
+
+def _kept_sequence(draft: Draft, flows: Sequence[Flow]) -> str | None:
+    """Return the name of the column with the time of a row, which scd1 keeps; ``None`` in scd2, and if none can be."""
+    if draft.options["pattern"] != "scd1" or any(flow.is_snapshot for flow in flows):
+        return None
+    bare = {name.lower() if name else None: name for name in (flow.bare_sequence for flow in flows)}
+    return next(iter(bare.values())) or "updated_at" if len(bare) == 1 else "updated_at"
+
+
+def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: Given) -> None:
+    """Write the history columns of scd2, or the column that orders changes in scd1."""
+    types = _known_types(table, given)
+    changes = {place: flow for place, flow in named.items() if not flow.is_snapshot}
+    flows = list(named.values())
+    if draft.options["pattern"] == "scd1":
+        kept = _kept_sequence(draft, flows)
+        if kept is not None:
+            draft.put("updated_at", kept, "Orders changes across batches; AUTO CDC hides it.")
+            _put_kept(draft, changes, kept)
+        elif changes:
+            names = ", ".join(place.split(".")[-1] for place in named if place not in changes)
+            why = f"the snapshots ({names}) have no time, so no column orders rows across batches"
+            draft.warnings.append(f"SEQUENCE BY: {why}; write effective_at for them, and updated_at")
+    else:
+        known = [types.get((flow.bare_sequence or "").lower()) for flow in changes.values()]
+        known += [types.get("__start_at")]
+        kind = next((kind for kind in known if kind), None)
+        simple = kind is not None and "<" not in kind
+        by_version = any(flow.has_version for flow in flows)
+        chosen = _HISTORY_TYPES.get(data_type(kind), "timestamp") if kind is not None and simple else "timestamp"
+        note = None
+        if not simple and (changes or by_version):
+            of = Clause.SEQUENCE if changes else "the version"
+            note = f"A guess: the statement has no type of {of}; timestamp, date or bigint."
+        draft.put("history.type", chosen, note)
+        draft.put("history.valid_from", "__START_AT", "The columns of AUTO CDC.")
+        draft.put("history.valid_to", "__END_AT")
+        draft.put("history.is_current", None)
+        if "snapshot" in draft.options:
+            draft.put("params", {"version": chosen})
+    _put_ties(draft, list(changes.values()), types)
+
+
+def _put_kept(draft: Draft, changes: dict[str, Flow], kept: str) -> None:
+    """Write where scd1's time comes from, if that is not a column of the same name."""
+    values = {place.split(".")[-1]: flow.sequence[0] for place, flow in changes.items()}
+    bare = {(flow.bare_sequence or "").lower() for flow in changes.values()}
+    if bare == {kept.lower()}:
+        return
+    distinct = set(values.values())
+    set_option(draft, find_column(draft, kept, "updated_at"), "from", distinct.pop() if len(distinct) == 1 else values)
+
+
+def _put_ties(draft: Draft, changes: Sequence[Flow], types: dict[str, str]) -> None:
+    """Write the column that keeps the further fields of SEQUENCE BY, to order rows of one time across batches."""
+    ties = [flow.sequence[1:] for flow in changes]
+    if not any(ties) or (draft.options["pattern"] == "scd1" and "updated_at" not in draft.options):
+        return
+    if len({len(fields) for fields in ties if fields}) > 1:
+        hint = "write as many in each, and history.sequence or sequence"
+        draft.warnings.append(f"SEQUENCE BY: the flows have different numbers of fields; {hint}")
+        return
+    fields = next(fields for fields in ties if fields)
+    kinds = {types.get((sql.expression(field).bare or "").lower()) for field in fields}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    place = "sequence" if draft.options["pattern"] == "scd1" else "history.sequence"
+    note = "Keeps the further fields of SEQUENCE BY, which order rows of one time across batches."
+    guess = "" if kind else " Its type is a guess: the statement has none."
+    draft.put(place, {"name": "sequence_by", "type": kind or "bigint"})
+    draft.note(note + guess, *place.split(".")[:1])
+
+
+def _put_rules(draft: Draft, flows: Sequence[Flow]) -> None:
     """Write the options of single columns, and list the clauses that are not mapped."""
-    tracked = found.columns("TRACK HISTORY ON")
-    if stored == "SCD TYPE 1" and "TRACK HISTORY ON" in found.clauses:
-        draft.left_out.append("TRACK HISTORY ON: a table of type 1 has no history")
+    first, stored = flows[0], flows[0].stored
+    changes = next((flow for flow in flows if not flow.is_snapshot), first)
+    tracked = first.columns(Clause.TRACKED)
+    if stored == "SCD TYPE 1" and Clause.TRACKED in first.clauses:
+        draft.left_out.append(f"{first.label(Clause.TRACKED)}: a table of type 1 has no history")
     elif tracked is not None:
         keys = draft.options["keys"]
-        kept = tracked.choose(draft, "TRACK HISTORY ON")
+        kept = _meant(draft, tracked, first.label(Clause.TRACKED))
         for name in [name for name in draft.options["columns"] if name not in kept and name not in keys]:
             set_option(draft, name, "track", False)
-    if stored == "SCD TYPE 1" and "IGNORE NULL UPDATES" in found.clauses:
-        draft.left_out.append("IGNORE NULL UPDATES: nulls: is for scd2; source.sets can name the columns of each row")
-    elif "IGNORE NULL UPDATES" in found.clauses:
-        draft.note("IGNORE NULL UPDATES: nulls: ignore in each column that it means.", "columns")
-        ignored = found.columns("IGNORE NULL UPDATES") or _Columns((), all_but=True)
-        for name in ignored.choose(draft, "IGNORE NULL UPDATES"):
+    if stored == "SCD TYPE 1" and Clause.NULLS in changes.clauses:
+        why = "nulls: is for scd2; source.sets can name the columns of each row"
+        draft.left_out.append(f"{changes.label(Clause.NULLS)}: {why}")
+    elif Clause.NULLS in changes.clauses:
+        label = changes.label(Clause.NULLS)
+        draft.note(f"{label}: nulls: ignore in each column that it means.", "columns")
+        for name in _meant(draft, changes.columns(Clause.NULLS) or Columns((), all_but=True), label):
             set_option(draft, name, "nulls", "ignore")
-    unmapped = {
-        "COMMENT": (found.begin["comment"], "the text on a flow; a table has description"),
-        "ONCE": (found.begin["once"], "each run is a batch"),
-        "STORED AS BITEMPORAL": (stored == "BITEMPORAL", "scdgen keeps no system time; drafted as scd2"),
-        "SYSTEM SEQUENCE BY": ("SYSTEM SEQUENCE BY" in found.clauses, "scdgen keeps no system time"),
-    }
-    draft.left_out += [f"{clause}: {why}" for clause, (there, why) in unmapped.items() if there]
+    if stored == "SCD TYPE 1" and any(Clause.DELETES in flow.clauses for flow in flows):
+        draft.note("A deleted key is not remembered: a late row, older than the delete, brings it back.", "pattern")
+    if stored == "BITEMPORAL":
+        label = (
+            "STORED AS BITEMPORAL" if first.label(Clause.STORED) == Clause.STORED else "stored_as_scd_type: bitemporal"
+        )
+        draft.left_out.append(f"{label}: scdgen keeps no system time; drafted as scd2")
+    for flow in flows:
+        if Clause.SYSTEM_SEQUENCE in flow.clauses:
+            draft.left_out.append(f"{flow.label(Clause.SYSTEM_SEQUENCE)}: scdgen keeps no system time")
+    _warn_of_sync_times(draft, first)
+
+
+def _meant(draft: Draft, columns: Columns, option: str) -> list[str]:
+    """Return the columns of the draft that a list means, keys left out."""
+    named = {find_column(draft, name, option) for name in columns.names}
+    keys = draft.options["keys"]
+    return [name for name in draft.options["columns"] if (name in named) != columns.all_but and name not in keys]
+
+
+def _warn_of_sync_times(draft: Draft, first: Flow) -> None:
+    """Warn of tracked columns whose names are those of times of loading: each load would be a version."""
+    if draft.options["pattern"] != "scd2":
+        return
+    for name, options in draft.options["columns"].items():
+        tracked = options.get("track", True) if isinstance(options, dict) else True
+        if tracked and name not in draft.options["keys"] and is_load_time(name):
+            why = "its name is that of a time of loading; if it changes with every load, each load opens a version"
+            draft.warnings.append(f"columns: {name}: {why}. Write track: false, or leave it out")
+
+
+def _put_table(draft: Draft, table: TargetTable) -> None:
+    """Write what the statement of the table says about its storage and its rows."""
+    columns = {name.lower() for name in draft.options["columns"]}
+    for option, value in table.table.items():
+        named = value if option != "properties" else []
+        if {str(name).lower() for name in named} <= columns:
+            draft.put(f"table.{option}", value)
+        else:
+            draft.left_out.append(f"{option}: {', '.join(map(str, value))}: not all are columns of the draft")
+    rules = []
+    for rule in table.expectations:
+        if {name.lower() for name in _columns_of(rule["expect"])} <= columns:
+            rules.append(rule)
+        else:
+            draft.left_out.append(f"{rule['name']}: EXPECT ({rule['expect']}) reads more than the columns of the draft")
+    if rules:
+        draft.put("expectations", rules)
+    draft.left_out += table.left_out
+
+
+def _columns_of(text: str) -> Iterator[str]:
+    """Return the columns that a condition names; one that cannot be read names something that no table has."""
+    try:
+        yield from (column.name for column in sqlglot.parse_one(text, dialect=DIALECT).find_all(exp.Column))
+    except SqlglotError:
+        yield text

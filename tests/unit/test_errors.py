@@ -45,6 +45,7 @@ def test_error(
 
 # Kind -> the minimum number of its cases. The kind is the name of the file, or params, which are in several files.
 KINDS = {
+    "auto_cdc": 45,
     "commands": 72,
     "config": 12,
     "engine": 23,

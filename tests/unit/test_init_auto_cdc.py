@@ -182,50 +182,11 @@ def test_clause_without_option_is_named(
     load_spec_text(out)
 
 
-NEITHER = "is neither AUTO CDC INTO nor APPLY CHANGES INTO; write CREATE FLOW name AS AUTO CDC INTO target FROM"
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("\nSELECT 1", f"2:1: {NEITHER}"),
-        ("CREATE STREAMING TABLE t FLOW AUTO CDC FROM s KEYS (a) SEQUENCE BY n", f"1:1: {NEITHER}"),
-        ("", "1:1: holds 0 statements; leave the one AUTO CDC statement in it"),
-        (f"{FLOW}{CHANGES}", "2:1: holds 2 statements; leave the one AUTO CDC statement in it"),
-        (f"{BEGIN}\nSEQUENCE BY 'a", "1:1: "),
-        ("APPLY CHANGES INTO users FROM s SEQUENCE BY n", "1:1: KEYS: is missing; "),
-        (BEGIN, "1:1: SEQUENCE BY: is missing; "),
-        (f"{BEGIN} SEQUENCE BY n\nSEQUENCE BY m", "2:1: SEQUENCE BY: is there twice; leave one"),
-        (f"{BEGIN}\nSEQUENCE BY", "2:1: SEQUENCE BY: is empty; "),
-        (f"{BEGIN}\nSEQUENCE BY n DESC", "2:1: SEQUENCE BY: 'n DESC' has a sort order"),
-        (f"{BEGIN}\nAPPLY AS DELETE WHEN a =\nSEQUENCE BY n", "2:1: APPLY AS DELETE WHEN: 'a =' is not"),
-        (
-            f"{BEGIN} SEQUENCE BY n\nSTORED AS SCD TYPE 3",
-            "2:1: STORED AS: 'SCD TYPE 3' is not a type; write SCD TYPE 1 or",
-        ),
-        (
-            f"{BEGIN} SEQUENCE BY n\nCOLUMNS lower(a)",
-            "2:1: COLUMNS: 'lower(a)' is not a column; write a list of columns",
-        ),
-        (f"{BEGIN} SEQUENCE BY n\nCOLUMNS ()", "2:1: COLUMNS: lists no column; "),
-        (
-            "APPLY CHANGES INTO users\nFROM stream(read_files('x'))\nKEYS (a) SEQUENCE BY n",
-            "2:1: FROM: 'stream(read_files",
-        ),
-        ("APPLY CHANGES INTO users FROM s\nKEYS (* EXCEPT (a)) SEQUENCE BY n", "2:1: KEYS: "),
-    ],
-)
-def test_mistake_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, says: str) -> None:
-    status, out, err = draft(capsys, tmp_path, text)
-    assert (status, out) == (1, "")
-    assert err.startswith(f"flow.sql:{says}") and err.count("\n") == 1, err
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
         (("--columns", "c:int"), "--columns c: the statement's COLUMNS does not list it; add it there or remove it\n"),
-        (("--keys", "a"), "--keys: goes with data alone; an AUTO CDC statement says it itself\n"),
+        (("--keys", "a"), "--keys: goes with data alone; a flow of AUTO CDC says it itself\n"),
         (("--dbt", "a"), "--dbt and --auto-cdc exclude each other; give one\n"),
     ],
 )

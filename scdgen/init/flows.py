@@ -1,0 +1,203 @@
+"""What a pipeline says about AUTO CDC, whether in SQL or in Python: flows, the tables that they write, and views."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from scdgen import sql
+from scdgen.errors import Problem, SpecError
+from scdgen.init.draft import split_list
+from scdgen.sql.tokens import split_list as split_expressions
+
+_EXCEPT = re.compile(r"\*\s*EXCEPT\b\s*(.+)", re.IGNORECASE | re.DOTALL)
+_STRUCT = re.compile(r"STRUCT\s*\((.+)\)", re.IGNORECASE | re.DOTALL)
+_TWO_LISTS = "write a list of columns, or * EXCEPT (columns)"
+
+
+class Clause(StrEnum):
+    """A clause of a flow, by its words in SQL."""
+
+    SNAPSHOT = "FROM SNAPSHOT"
+    FROM = "FROM"
+    VERSION = "WITH VERSION"
+    KEYS = "KEYS"
+    NULLS = "IGNORE NULL UPDATES"
+    DELETES = "APPLY AS DELETE WHEN"
+    TRUNCATES = "APPLY AS TRUNCATE WHEN"
+    SYSTEM_SEQUENCE = "SYSTEM SEQUENCE BY"
+    SEQUENCE = "SEQUENCE BY"
+    SETS = "COLUMNS TO UPDATE"
+    COLUMNS = "COLUMNS"
+    STORED = "STORED AS"
+    TRACKED = "TRACK HISTORY ON"
+    ONCE = "ONCE"
+
+
+class Place(NamedTuple):
+    """Where a clause is, and what the file calls it: ``KEYS`` in SQL, ``keys`` in Python."""
+
+    line: int
+    column: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A list of columns, or all but those in the list."""
+
+    names: tuple[str, ...]
+    """As written, without quotes."""
+    all_but: bool
+    """Whether all columns but these are meant."""
+
+    def same_as(self, other: Columns | None) -> bool:
+        """Whether another list means the same columns."""
+        if other is None or self.all_but != other.all_but:
+            return False
+        return {name.lower() for name in self.names} == {name.lower() for name in other.names}
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One flow into a table."""
+
+    file: str
+    """The file that it is in, for messages."""
+    name: str | None
+    """Its own name, if it has one."""
+    target: str
+    """The table that it writes, as written."""
+    clauses: dict[Clause, str]
+    """A clause of the SQL statement -> its text without comments; empty for ``IGNORE NULL UPDATES`` of all columns."""
+    places: dict[Clause, Place]
+    """The place of each clause."""
+    place: Place
+    """The place of the flow itself."""
+    names: Mapping[Clause, str] = field(default_factory=dict)
+    """A clause -> the argument that it is in Python; empty for SQL."""
+    function: str | None = None
+    """The name of the Python function that gives the snapshots, instead of a ``FROM SNAPSHOT``."""
+    once: bool = False
+    """Whether it runs only once, as a backfill does."""
+    comment: bool = False
+    """Whether it has a ``COMMENT`` of its own."""
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether each batch is a full extract."""
+        return self.function is not None or Clause.SNAPSHOT in self.clauses
+
+    @property
+    def has_version(self) -> bool:
+        """Whether each snapshot has a version, which a flow gives and a run is given."""
+        return self.function is not None or Clause.VERSION in self.clauses
+
+    @property
+    def sequence(self) -> tuple[str, ...]:
+        """Return the expressions of SEQUENCE BY: one, or the fields of its STRUCT; none for snapshots.
+
+        Raises :class:`SpecError`.
+        """
+        if self.is_snapshot:
+            return ()
+        text = self.clauses[Clause.SEQUENCE]
+        struct = _STRUCT.fullmatch(text)
+        parts = split_expressions(struct[1]) if struct else [text]
+        return tuple(self.expression(Clause.SEQUENCE, part) for part in parts)
+
+    @property
+    def bare_sequence(self) -> str | None:
+        """Return the column that orders rows; ``None`` if it is an expression, and for snapshots."""
+        return sql.expression(self.sequence[0]).bare if self.sequence else None
+
+    @property
+    def stored(self) -> str:
+        """Return how the table is stored, ``SCD TYPE 1`` by default, in upper case."""
+        return " ".join(self.clauses.get(Clause.STORED, "SCD TYPE 1").upper().split())
+
+    def label(self, clause: Clause) -> str:
+        """Return what the file calls a clause, whether or not it is there."""
+        return self.places[clause].label if clause in self.places else self.names.get(clause, clause)
+
+    def wrong(self, clause: Clause, message: str) -> SpecError:
+        """Return the error for a mistake in a clause, or at the flow if the clause is missing."""
+        place = self.places.get(clause, self.place)
+        return SpecError([Problem(self.file, place.line, place.column, f"{self.label(clause)}: {message}")])
+
+    def expression(self, clause: Clause, text: str | None = None) -> str:
+        """Return a clause, or a part of it, if it is one expression. Raises :class:`SpecError`."""
+        text = self.clauses[clause] if text is None else text
+        try:
+            sql.expression(text)
+        except ValueError as error:
+            raise self.wrong(clause, str(error)) from error
+        return text
+
+    def columns(self, clause: Clause) -> Columns | None:
+        """Return the columns that a clause lists; ``None`` without the clause, and for ``*``.
+
+        Raises :class:`SpecError`.
+        """
+        text = re.sub(r"^ON\b\s*", "", self.clauses.get(clause, ""), flags=re.IGNORECASE)
+        if text in ("", "*"):
+            return None
+        but = _EXCEPT.fullmatch(text)
+        listed = but[1] if but else text
+        inner = listed[1:-1] if listed.startswith("(") and listed.endswith(")") else listed
+        names = []
+        for part in split_list(inner):
+            bare = sql.expression(self.expression(clause, part)).bare
+            if bare is None:
+                raise self.wrong(clause, f"'{part}' is not a column; {_TWO_LISTS}")
+            names.append(bare)
+        if not names:
+            raise self.wrong(clause, f"lists no column; {_TWO_LISTS}")
+        return Columns(tuple(names), but is not None)
+
+
+@dataclass
+class TargetTable:
+    """What the statement of a streaming table says about the table that flows write."""
+
+    columns: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """A column -> its options in a spec; empty if the statement lists none."""
+    description: str | None = None
+    """The comment on the table."""
+    table: dict[str, Any] = field(default_factory=dict)
+    """Options of the spec's ``table``."""
+    expectations: list[dict[str, str]] = field(default_factory=list)
+    """Rules for rows, with the options of the spec's ``expectations``."""
+    left_out: list[str] = field(default_factory=list)
+    """What has no counterpart in a spec, each with the reason."""
+
+
+@dataclass
+class Pipeline:
+    """The flows of a file in their order, and what else it says about their tables."""
+
+    file: str
+    """The path of the file, for messages."""
+    flows: list[Flow] = field(default_factory=list)
+    """The flows of AUTO CDC in the file."""
+    tables: dict[str, TargetTable] = field(default_factory=dict)
+    """The name of a table in lower case -> what its statement says."""
+    views: dict[str, str | None] = field(default_factory=dict)
+    """The name of a view in lower case -> the table that it passes on, if it does no more than that."""
+
+
+def drop_live(name: str) -> str:
+    """Drop the schema ``LIVE`` of older pipelines, which stands for the pipeline's own.
+
+    >>> drop_live("live.users"), drop_live("main.live.users")
+    ('users', 'main.live.users')
+    """
+    return re.sub(r"^live\.", "", name, flags=re.IGNORECASE)
+
+
+def unmapped_table_option(option: str) -> str:
+    """Return the reason why an option of a streaming table is not in a draft."""
+    return f"{option}: an option of the streaming table that a spec does not have; set it on the table once"

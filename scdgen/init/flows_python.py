@@ -1,0 +1,358 @@
+"""Reads AUTO CDC in Python: the calls that create flows and their tables, as syntax. Nothing of the file is run."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlglot.errors import SqlglotError
+
+from scdgen import sql
+from scdgen.errors import Problem, SpecError, nearest
+from scdgen.init.flows import Clause, Flow, Pipeline, Place, TargetTable, drop_live, unmapped_table_option
+from scdgen.init.flows_sql import put_properties, read_columns
+
+_CHANGES = ("create_auto_cdc_flow", "apply_changes")
+_SNAPSHOTS = ("create_auto_cdc_from_snapshot_flow", "apply_changes_from_snapshot")
+_TABLES = ("create_streaming_table", "create_target_table", "create_streaming_live_table")
+_VIEWS = ("view", "temporary_view")
+# The order of arguments that may be given without a name.
+_FIRST = ("target", "source", "keys", "sequence_by")
+# Argument -> the clause with one expression that it stands for.
+_EXPRESSIONS = {
+    "sequence_by": Clause.SEQUENCE,
+    "system_sequence_by": Clause.SYSTEM_SEQUENCE,
+    "apply_as_deletes": Clause.DELETES,
+    "apply_as_truncates": Clause.TRUNCATES,
+    "columns_to_update": Clause.SETS,
+}
+# Argument -> the clause that lists its columns, and the argument that lists all others instead.
+_LISTS = {
+    "column_list": (Clause.COLUMNS, "except_column_list"),
+    "track_history_column_list": (Clause.TRACKED, "track_history_except_column_list"),
+    "ignore_null_updates_column_list": (Clause.NULLS, "ignore_null_updates_except_column_list"),
+}
+# Clause -> the argument to name if it is missing.
+_NAMES = {
+    Clause.KEYS: "keys",
+    Clause.STORED: "stored_as_scd_type",
+    Clause.ONCE: "once",
+    **{clause: argument for argument, clause in _EXPRESSIONS.items()},
+    **{clause: argument for argument, (clause, _) in _LISTS.items()},
+}
+_OF_BOTH = (
+    "target", "source", "keys", "stored_as_scd_type", "track_history_column_list", "track_history_except_column_list",
+    "name", "once",
+)  # fmt: skip
+_OF_CHANGES = (*_OF_BOTH, *_EXPRESSIONS, *_LISTS, *(other for _, other in _LISTS.values()), "ignore_null_updates")
+_OF_TABLES = {
+    "name": "", "comment": "", "schema": "", "table_properties": "", "partition_cols": "partition_by",
+    "cluster_by": "cluster_by", "expect_all": "", "expect_all_or_drop": "skip", "expect_all_or_fail": "fail",
+}  # fmt: skip
+_GIVE = "write dp.create_auto_cdc_flow(…) or dp.create_auto_cdc_from_snapshot_flow(…)"
+_TEXT = "is not text that can be read without running the file; write it as text"
+_LONGEST = 10_000  # characters of a text that is put together
+_T = TypeVar("_T")
+
+
+class _UnknownError(Exception):
+    """A value that only a run of the file would know."""
+
+
+class _File:
+    """A file of Python, with what its names stand for."""
+
+    def __init__(self, path: Path, text: str):
+        """Parse the file. Raises :class:`SpecError`."""
+        self.path = str(path)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the syntax of their file
+                self.tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            line, column = getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1
+            message = f"is not Python: {getattr(error, 'msg', error)}; correct it, or call it .sql if it is SQL"
+            raise SpecError([Problem(self.path, line, column, message)]) from error
+        stored = Counter(filter(None, map(_changed_name, ast.walk(self.tree))))
+        self.constants: dict[str, ast.expr] = {
+            node.targets[0].id: node.value
+            for node in self.tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and len(node.targets) == 1
+            and stored[node.targets[0].id] == 1
+        }
+        self._values: dict[str, Any] = {}
+        self.functions = {
+            node.name: node
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        }
+
+    def wrong(self, node: ast.expr | ast.keyword, message: str) -> SpecError:
+        """Return the error for a mistake at a node."""
+        return SpecError([Problem(self.path, node.lineno, node.col_offset + 1, message)])
+
+    def calls(self, names: tuple[str, ...]) -> Iterator[tuple[ast.Call, str]]:
+        """Yield the calls of functions with these names, whatever module they are of, in the order of the file."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and _name_of(node.func) in names]
+        yield from ((node, _name_of(node.func)) for node in sorted(found, key=lambda node: node.lineno))
+
+    def known(self, node: ast.expr) -> Any:
+        """Return a literal, or what the names of constants in it stand for; ``None`` if only a run would know."""
+        try:
+            return self._value(node)
+        except (_UnknownError, RecursionError, TypeError):
+            return None
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Constant(value):
+                return value
+            case ast.Name(name) if name in self.constants:
+                if name not in self._values:
+                    self._values[name] = self._value(self.constants[name])
+                return self._values[name]
+            case ast.List(items) | ast.Tuple(items):
+                return [self._value(item) for item in items]
+            case ast.Dict(keys, values):
+                return {self._value(key): self._value(item) for key, item in zip(keys, values, strict=True) if key}
+            case ast.JoinedStr(parts):
+                return _short("".join(str(self._value(part)) for part in parts))
+            case ast.FormattedValue(inner, -1, None):
+                return self._value(inner)
+            case ast.BinOp(left, ast.Add(), right):
+                one, two = self._value(left), self._value(right)
+                if isinstance(one, str) and isinstance(two, str):
+                    return _short(one + two)
+        raise _UnknownError
+
+    def read(self, node: ast.expr, kind: type[_T] | tuple[type[_T], ...], argument: str, instead: str) -> _T:
+        """Return the value of an argument, of a type. Raises :class:`SpecError`."""
+        value = self.known(node)
+        if not isinstance(value, kind):
+            raise self.wrong(node, f"{argument}: {instead}")
+        return value
+
+    def resolve(self, node: ast.expr) -> ast.expr:
+        """Return what the name of a constant stands for."""
+        passed: set[str] = set()
+        while isinstance(node, ast.Name) and node.id in self.constants and node.id not in passed:
+            passed.add(node.id)
+            node = self.constants[node.id]
+        return node
+
+    def expression(self, node: ast.expr, argument: str) -> str:
+        """Return a column or an expression of Spark as SQL: text, ``col``, ``expr`` or ``struct``."""
+        node = self.resolve(node)
+        if isinstance(node, ast.Call) and not node.keywords:
+            name = _name_of(node.func)
+            if name == "struct":
+                only = self.resolve(node.args[0]) if len(node.args) == 1 else None
+                parts = only.elts if isinstance(only, ast.List | ast.Tuple) else node.args
+                return f"STRUCT({', '.join(self.expression(part, argument) for part in parts)})"
+            if name in ("col", "column", "expr") and len(node.args) == 1:
+                text = self.read(node.args[0], str, argument, _TEXT)
+                return text if name == "expr" else _column(text)
+        hint = "is not text, col(), expr() or struct(); write a condition as expr(\"operation = 'DELETE'\")"
+        text = self.read(node, str, argument, hint)
+        return _column(text) if argument in ("sequence_by", "system_sequence_by", "columns_to_update") else text
+
+    def columns(self, node: ast.expr, argument: str) -> str:
+        """Return a list of columns as SQL, with brackets."""
+        node = self.resolve(node)
+        if not isinstance(node, ast.List | ast.Tuple):
+            listed = self.read(node, list, argument, "is not a list of columns; write one, such as ['a', 'b']")
+            return f"({', '.join(_column(str(name)) for name in listed)})"
+        names = []
+        for item in map(self.resolve, node.elts):
+            named = isinstance(item, ast.Call) and _name_of(item.func) in ("col", "column") and len(item.args) == 1
+            inner = item.args[0] if isinstance(item, ast.Call) and named else item
+            names.append(_column(self.read(inner, str, argument, "is not a list of names and of col(); write one")))
+        return f"({', '.join(names)})"
+
+
+def _changed_name(node: ast.AST) -> str | None:
+    """Return the name that a node sets, or whose list or dictionary it changes."""
+    match node:
+        case ast.Name(name, ast.Store()) | ast.Subscript(ast.Name(name), _, ast.Store()):
+            return name
+        case ast.Call(ast.Attribute(ast.Name(name), "append" | "extend" | "insert" | "remove" | "pop" | "update")):
+            return name
+    return None
+
+
+def _short(text: str) -> str:
+    """Return a text that names or describes something; a longer one may be made to fill the memory."""
+    if len(text) > _LONGEST:
+        raise _UnknownError
+    return text
+
+
+def _name_of(node: ast.expr) -> str:
+    """Return the last part of a name, such as ``col`` of ``F.col``; empty for anything else."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _column(name: str) -> str:
+    """Return a column in SQL, quoted only if needed."""
+    return name if all(part.isidentifier() for part in name.split(".")) else sql.quote(name)
+
+
+def read_python(path: Path, text: str) -> Pipeline:
+    """Read the flows of a file of Python, and the calls that create their tables. Raises :class:`SpecError`."""
+    file = _File(path, text)
+    pipeline = Pipeline(str(path))
+    for call, _ in file.calls(_TABLES):
+        _add_table(pipeline, file, call)
+    for call, name in file.calls((*_CHANGES, *_SNAPSHOTS)):
+        pipeline.flows.append(_read_flow(file, call, name))
+    pipeline.views = _find_views(file)
+    if not pipeline.flows:
+        raise SpecError([Problem(str(path), 1, 1, f"holds no call that creates a flow of AUTO CDC; {_GIVE}")])
+    return pipeline
+
+
+def _arguments(file: _File, call: ast.Call, first: tuple[str, ...], known: tuple[str, ...]) -> dict[str, ast.expr]:
+    """Return the arguments of a call by name, without those that are None. Raises :class:`SpecError`."""
+    given: dict[str, ast.expr] = {}
+    for place, node in enumerate(call.args):
+        if isinstance(node, ast.Starred) or place >= len(first):
+            raise file.wrong(node, f"{_name_of(call.func)}: takes this argument by its name; write name=value")
+        given[first[place]] = node
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            message = f"{_name_of(call.func)}: ** is not known without running the file; write name=value"
+            raise file.wrong(keyword, message)
+        if keyword.arg not in known:
+            hint = nearest(keyword.arg, known) or "; remove it"
+            raise file.wrong(keyword, f"{keyword.arg}: is not an argument of {_name_of(call.func)}{hint}")
+        given[keyword.arg] = keyword.value
+    return {name: node for name, node in given.items() if not (isinstance(node, ast.Constant) and node.value is None)}
+
+
+def _read_flow(file: _File, call: ast.Call, function: str) -> Flow:
+    """Read a call that creates a flow as the clauses of the SQL statement. Raises :class:`SpecError`."""
+    snapshot = function in _SNAPSHOTS
+    known, first = (_OF_BOTH, _FIRST[:3]) if snapshot else (_OF_CHANGES, _FIRST)
+    given = _arguments(file, call, first, known)
+    place = Place(call.lineno, call.col_offset + 1, function)
+    clauses: dict[Clause, str] = {}
+    places: dict[Clause, Place] = {}
+
+    def put(clause: Clause, argument: str, text: str) -> None:
+        clauses[clause] = text
+        places[clause] = Place(given[argument].lineno, given[argument].col_offset + 1, argument)
+
+    for argument in ("target", "source", "keys"):
+        if argument not in given:
+            raise file.wrong(call, f"{function}: has no {argument}; AUTO CDC needs it, and so does a spec")
+    target = file.read(given["target"], str, "target", _TEXT)
+    made_by = _find_function(file, given["source"]) if snapshot else None
+    if made_by is None:
+        source = file.read(given["source"], str, "source", f"{_TEXT}, the name of a table")
+        put(Clause.SNAPSHOT if snapshot else Clause.FROM, "source", source)
+    else:
+        places[Clause.SNAPSHOT] = Place(given["source"].lineno, given["source"].col_offset + 1, "source")
+    put(Clause.KEYS, "keys", file.columns(given["keys"], "keys"))
+    for argument, clause in _EXPRESSIONS.items():
+        if argument in given:
+            put(clause, argument, file.expression(given[argument], argument))
+    for argument, (clause, other) in _LISTS.items():
+        if argument in given and other in given:
+            raise file.wrong(given[other], f"{other}: does not go with {argument}; leave one")
+        if argument in given:
+            put(clause, argument, file.columns(given[argument], argument))
+        elif other in given:
+            put(clause, other, f"* EXCEPT {file.columns(given[other], other)}")
+    ignores = "ignore_null_updates" in given and _is_true(file, given, "ignore_null_updates")
+    if ignores and Clause.NULLS not in clauses:
+        put(Clause.NULLS, "ignore_null_updates", "")
+    if "stored_as_scd_type" in given:
+        text = str(file.read(given["stored_as_scd_type"], (int, str), "stored_as_scd_type", "is not 1 or 2; write one"))
+        text = text.upper()
+        put(Clause.STORED, "stored_as_scd_type", f"SCD TYPE {text}" if text.isdigit() else text)
+    name = file.read(given["name"], str, "name", _TEXT) if "name" in given else None
+    if "once" in given:
+        places[Clause.ONCE] = Place(given["once"].lineno, given["once"].col_offset + 1, "once")
+    once = "once" in given and _is_true(file, given, "once")
+    return Flow(file.path, name, drop_live(target), clauses, places, place, _NAMES, made_by, once)
+
+
+def _is_true(file: _File, given: Mapping[str, ast.expr], argument: str) -> bool:
+    return file.read(given[argument], bool, argument, "is not True or False; write one of them")
+
+
+def _find_function(file: _File, node: ast.expr) -> str | None:
+    """Return the name of the function that gives the snapshots; ``None`` if the source is something else."""
+    resolved = file.resolve(node)
+    if isinstance(resolved, ast.Lambda):
+        called = resolved.body.func if isinstance(resolved.body, ast.Call) else None
+        return (_name_of(called) if called is not None else "") or "snapshots"
+    if isinstance(resolved, ast.Call):  # of a function that returns one, or of functools.partial
+        return next((_name_of(arg) for arg in resolved.args if _name_of(arg) in file.functions), None) or (
+            _name_of(resolved.func) or None
+        )
+    return resolved.id if isinstance(resolved, ast.Name) and resolved.id in file.functions else None
+
+
+def _find_views(file: _File) -> dict[str, str | None]:
+    """Return the views of the file, each with the table that it passes on, if it does no more than that."""
+    views: dict[str, str | None] = {}
+    for function in file.functions.values():
+        for decorator in function.decorator_list:
+            call = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if _name_of(call) not in _VIEWS or isinstance(function, ast.ClassDef):
+                continue
+            named = [k.value for k in decorator.keywords if k.arg == "name"] if isinstance(decorator, ast.Call) else []
+            name = file.read(named[0], str, "name", _TEXT) if named else function.name
+            views[name.lower()] = _find_table(file, function)
+    return views
+
+
+def _find_table(file: _File, function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+    """Return the table that a function reads and returns as it is."""
+    body = [node for node in function.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    match body:
+        case [ast.Return(ast.Call(ast.Attribute(read, "table" | "read" | "read_stream"), [node], []))]:
+            plain = not any(isinstance(part, ast.Call) for part in ast.walk(read))
+            name = file.known(node)
+            return drop_live(name) if plain and isinstance(name, str) else None
+    return None
+
+
+def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
+    """Read a call that creates a streaming table. What it is given in another form is left out."""
+    known = (*_OF_TABLES, *(keyword.arg for keyword in call.keywords if keyword.arg))
+    given = _arguments(file, call, ("name",), known)
+    name = file.known(given["name"]) if "name" in given else None
+    if not isinstance(name, str):
+        return  # a table that no flow here can name either
+    table = pipeline.tables.setdefault(drop_live(name).lower(), TargetTable())
+    for argument, node in given.items():
+        value = file.known(node)
+        if argument == "name":
+            continue
+        if argument == "comment" and isinstance(value, str):
+            table.description = value
+        elif argument == "schema" and isinstance(value, str):
+            try:
+                read_columns(table, value)
+            except (SqlglotError, ValueError) as error:
+                message = f"schema: {str(error).splitlines()[0].rstrip('. ')}; write name type, …"
+                raise file.wrong(node, message) from error
+        elif argument == "table_properties" and isinstance(value, dict):
+            put_properties(table, {str(name): str(item) for name, item in value.items()})
+        elif argument in ("partition_cols", "cluster_by") and isinstance(value, list):
+            table.table[_OF_TABLES[argument]] = value
+        elif argument in ("expect_all_or_drop", "expect_all_or_fail") and isinstance(value, dict):
+            action = _OF_TABLES[argument]
+            table.expectations += [{"name": n, "expect": e, "on_violation": action} for n, e in value.items()]
+        elif argument == "expect_all":
+            table.left_out.append("expect_all: only warns; write each as a check, or say what happens to rows")
+        else:
+            table.left_out.append(unmapped_table_option(argument))
