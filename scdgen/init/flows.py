@@ -174,6 +174,12 @@ class TargetTable:
     left_out: list[str] = field(default_factory=list)
     """What has no counterpart in a spec, each with the reason."""
 
+    def add_rule(self, name: str, rule: str, action: str) -> None:
+        """Add a rule for rows. Its name may be any text in a pipeline, and is a word in a spec."""
+        word = re.sub(r"\W+", "_", name).strip("_")
+        word = word if word[:1].isalpha() and word.isascii() else f"rule_{len(self.expectations) + 1}"
+        self.expectations.append({"name": word, "expect": rule, "on_violation": action})
+
 
 @dataclass
 class Pipeline:

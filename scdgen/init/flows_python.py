@@ -350,8 +350,8 @@ def _add_table(pipeline: Pipeline, file: _File, call: ast.Call) -> None:
         elif argument in ("partition_cols", "cluster_by") and isinstance(value, list):
             table.table[_OF_TABLES[argument]] = value
         elif argument in ("expect_all_or_drop", "expect_all_or_fail") and isinstance(value, dict):
-            action = _OF_TABLES[argument]
-            table.expectations += [{"name": n, "expect": e, "on_violation": action} for n, e in value.items()]
+            for rule, condition in value.items():
+                table.add_rule(str(rule), str(condition), _OF_TABLES[argument])
         elif argument == "expect_all":
             table.left_out.append("expect_all: only warns; write each as a check, or say what happens to rows")
         else:

@@ -47,9 +47,10 @@ _VIEW = re.compile(
 )
 _STREAM = re.compile(rf"\bSTREAM\s*\(\s*({_NAME})\s*\)|\bSTREAM\s+({_NAME})", re.IGNORECASE)
 _EXPECT = re.compile(
-    r"CONSTRAINT\s+(?P<name>\w+)\s+EXPECT\s*\((?P<rule>.*)\)(?:\s*ON\s+VIOLATION\s+(?P<action>DROP\s+ROW|FAIL\s+UPDATE))?",
+    r"CONSTRAINT\s+(?P<name>`[^`]+`|\w+)\s+EXPECT\s*\((?P<rule>.*)\)(?:\s*ON\s+VIOLATION\s+(?P<action>DROP\s+ROW|FAIL\s+UPDATE))?",
     re.IGNORECASE | re.DOTALL,
 )
+_PLACEHOLDER = re.compile(r"\$\{[^}\n]*\}|\bIDENTIFIER\s*\([^)\n]*\)", re.IGNORECASE)
 _GIVE = (
     "write CREATE FLOW name AS AUTO CDC INTO target FROM …, APPLY CHANGES INTO target FROM …, or CREATE STREAMING "
     "TABLE target FLOW AUTO CDC FROM …"
@@ -72,6 +73,8 @@ def read_sql(path: Path, text: str) -> Pipeline:
         begin = _find_flow(read)
         head = text[read[0].start : read[begin].start if begin is not None else read[-1].end + 1]
         table = _TABLE.match(strip_comments(head))
+        if begin is not None:
+            _refuse_placeholders(str(path), text, read)
         if begin is not None and table is not None:
             name = _add_table(pipeline, strip_comments(head), table, read[0].line)
             pipeline.flows.append(_read_own_flow(str(path), text, read, begin, name))
@@ -96,6 +99,14 @@ def _split(read: Sequence[Token]) -> Iterator[list[Token]]:
         elif statement:
             yield statement
             statement = []
+
+
+def _refuse_placeholders(file: str, text: str, read: Sequence[Token]) -> None:
+    """Raise :class:`SpecError` for a name that only a run of the pipeline knows."""
+    if found := _PLACEHOLDER.search(text, read[0].start, read[-1].end + 1):
+        line = text.count("\n", 0, found.start()) + 1
+        message = f"{found[0]} is filled in by the pipeline; write the name that it stands for"
+        raise SpecError([Problem(file, line, 1, message)])
 
 
 def _words(read: Sequence[Token]) -> list[str]:
@@ -283,7 +294,7 @@ def _read_rule(table: TargetTable, name: str, rule: str, action: str) -> None:
     if chosen is None:
         table.left_out.append(f"{name}: EXPECT ({rule}) only warns; write it as a check, or say what happens to rows")
     else:
-        table.expectations.append({"name": name, "expect": rule, "on_violation": chosen})
+        table.add_rule(name, rule, chosen)
 
 
 def _read_table_clauses(table: TargetTable, text: str) -> None:

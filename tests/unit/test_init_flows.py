@@ -362,3 +362,29 @@ def test_option_of_the_table_that_is_not_mapped(
 ) -> None:
     text = f"{TABLE} {clause} FLOW AUTO CDC FROM b.s KEYS (id) SEQUENCE BY n"
     assert draft(capsys, tmp_path, "f.sql", text)[1].startswith(f"f.sql: not mapped: {says}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "f.sql",
+            "CREATE STREAMING TABLE a.t (id INT, CONSTRAINT `has an id` EXPECT (id IS NOT NULL) ON VIOLATION DROP ROW, "
+            "CONSTRAINT `1` EXPECT (id < 5) ON VIOLATION FAIL UPDATE) FLOW AUTO CDC FROM b.s KEYS (id) SEQUENCE BY n",
+        ),
+        (
+            "f.py",
+            "dp.create_streaming_table('a.t', schema='id INT', expect_all_or_drop={'has an id': 'id IS NOT NULL'},\n"
+            "  expect_all_or_fail={'1': 'id < 5'})\n"
+            "dp.create_auto_cdc_flow(target='a.t', source='b.s', keys=['id'], sequence_by='n')",
+        ),
+    ],
+)
+def test_rules_of_the_table_are_expectations(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, text: str
+) -> None:
+    """With names that a spec may have."""
+    rules = spec_of(capsys, tmp_path, name, text).expectations
+    assert [(rule.name, rule.expect, rule.on_violation) for rule in rules] == [
+        ("has_an_id", "id IS NOT NULL", "skip"), ("rule_2", "id < 5", "fail"),
+    ]  # fmt: skip
