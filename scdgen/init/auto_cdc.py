@@ -6,7 +6,7 @@ Each clause is mapped, or listed as not mapped in a comment.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import sqlglot
@@ -53,6 +53,7 @@ def draft_from_auto_cdc(path: Path, text: str, name: str | None, target: str | N
     draft.put("pattern", "scd1" if stored == "SCD TYPE 1" else "scd2")
     if Clause.STORED not in flows[0].clauses:
         draft.note(f"The default of {flows[0].label(Clause.STORED)}.", "pattern")
+    # The rules read the columns, and the times their types, so the order matters.
     named = _name_sources(flows)
     for place, flow in named.items():
         put_source(draft, pipeline, place, flow)
@@ -123,49 +124,55 @@ def _name_sources(flows: Sequence[Flow]) -> dict[str, Flow]:
 def _put_columns(draft: Draft, flows: Sequence[Flow], table: TargetTable, given: Given) -> None:
     """Write columns and keys, with the types that are known."""
     first = flows[0]
-    listed = _columns_of_query(first)
-    types = {**{name.lower(): kind for name, kind in listed.items() if kind}, **_known_types(table, given)}
     keys = first.columns(Clause.KEYS)
     assert keys is not None
-    chosen, left = _chosen_columns(flows)
-    own = (
-        [*listed]
-        if len(flows) == 1 and not table.columns
-        else [name for name in table.columns if name.lower() not in _ADDED]
-    )
-    names: Iterable[str]
-    if chosen is not None:
-        names = chosen
-    elif own:
-        names, left = own, set()
-    else:
-        named = [first.columns(clause) for clause in (Clause.TRACKED, Clause.NULLS)]
-        names = [*given.data, *given.columns, *(name for part in named if part for name in part.names)]
     kept = _kept_sequence(draft, flows)
-    if kept is not None:
-        names, left = [*names, kept], left - {kept.lower()}
-    spelt = {name.lower(): name for name in reversed([*keys.names, *names])}
-    order = dict.fromkeys(name.lower() for name in [*keys.names, *names] if name.lower() not in left)
+    # 1. The columns: keys first, then those that are listed, then the time that scd1 keeps.
+    names, left, is_open = _list_columns(flows, table, given)
+    names, left = [*keys.names, *names, *([kept] if kept else [])], left - {(kept or "").lower()}
+    spelt = {name.lower(): name for name in reversed(names)}
+    order = dict.fromkeys(name.lower() for name in names if name.lower() not in left)
     ordering = {bare.lower() for flow in flows for part in flow.sequence if (bare := sql.expression(part).bare)}
-    extra = [n for n in given.columns if n.lower() not in {*order, *left, *ordering}]
+    extra = [name for name in given.columns if name.lower() not in {*order, *left, *ordering}]
     if extra:
         what = "the statement's COLUMNS does not list it; add it there or remove it"
         raise UsageError(what, option="--columns", value=extra[0])
+    # 2. Their types: a text is a safe guess for a value; numbers and dates keep their order as timestamps.
+    of_query = {name.lower(): kind for name, kind in _columns_of_query(first).items() if kind}
+    types = {**of_query, **_known_types(table, given)}
     guess = {name: "timestamp" if kept and name == kept.lower() else "string" for name in order}
     put_columns(draft, {spelt[name]: types.get(name, guess[name]) for name in order}, Given())
-    for name, options in table.columns.items():
-        if name.lower() in order:
-            for option, value in options.items():
-                if option != "type":
-                    set_option(draft, spelt[name.lower()], option, value)
     guessed = [spelt[name] for name in order if name not in types]
     for kind in dict.fromkeys(guess[name.lower()] for name in guessed):
         of_kind = ", ".join(name for name in guessed if guess[name.lower()] == kind)
         draft.note(f"The statement has no types: {kind} is a guess for {of_kind}.", "columns")
-    if chosen is None and not own and not given.data:
-        but = f" except {', '.join(_spelt(flows, left))}" if left else ""
+    # 3. What else the statement of the table says of them.
+    for name, options in table.columns.items():
+        for option in ("nullable", "comment"):
+            if option in options and name.lower() in order:
+                set_option(draft, spelt[name.lower()], option, options[option])
+    if is_open:
+        but = f" except {', '.join(_spell(flows, left))}" if left else ""
         draft.note(f"COLUMNS * stands for all of the source{but}: add those that are missing.", "columns")
     draft.put("keys", [find_column(draft, name, first.label(Clause.KEYS)) for name in keys.names])
+
+
+def _list_columns(flows: Sequence[Flow], table: TargetTable, given: Given) -> tuple[list[str], set[str], bool]:
+    """Return the columns that are known, those that the flows leave out, and whether there may be more.
+
+    Those that are left out are in lower case.
+    """
+    chosen, left = _chosen_columns(flows)
+    if chosen is not None:
+        return chosen, set(), False
+    own = [name for name in table.columns if name.lower() not in _ADDED]
+    if not own and len(flows) == 1:
+        own = [*_columns_of_query(flows[0])]
+    if own:
+        return own, set(), False
+    named = [flows[0].columns(clause) for clause in (Clause.TRACKED, Clause.NULLS)]
+    names = [*given.data, *given.columns, *(name for part in named if part for name in part.names)]
+    return names, left, not given.data
 
 
 def _columns_of_query(flow: Flow) -> dict[str, str | None]:
@@ -199,7 +206,7 @@ def _chosen_columns(flows: Sequence[Flow]) -> tuple[list[str] | None, set[str]]:
     return (list(chosen.names), set()) if chosen is not None else (None, left)
 
 
-def _spelt(flows: Sequence[Flow], left: set[str]) -> list[str]:
+def _spell(flows: Sequence[Flow], left: set[str]) -> list[str]:
     """Return the columns that are left out, as the flows write them."""
     named = [name for flow in flows if (listed := flow.columns(Clause.COLUMNS)) for name in listed.names]
     return [name for name in dict.fromkeys(named) if name.lower() in left]
@@ -228,16 +235,12 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
             why = f"the snapshots ({names}) have no time, so no column orders rows across batches"
             draft.warnings.append(f"SEQUENCE BY: {why}; write effective_at for them, and updated_at")
     else:
-        known = [types.get((flow.bare_sequence or "").lower()) for flow in changes.values()]
-        known += [types.get("__start_at")]
-        kind = next((kind for kind in known if kind), None)
-        simple = kind is not None and "<" not in kind
-        by_version = any(flow.has_version for flow in flows)
-        chosen = _HISTORY_TYPES.get(data_type(kind), "timestamp") if kind is not None and simple else "timestamp"
+        kind = _find_history_type(list(changes.values()), types)
         note = None
-        if not simple and (changes or by_version):
+        if kind is None and (changes or any(flow.has_version for flow in flows)):
             of = Clause.SEQUENCE if changes else "the version"
             note = f"A guess: the statement has no type of {of}; timestamp, date or bigint."
+        chosen = kind or "timestamp"
         draft.put("history.type", chosen, note)
         draft.put("history.valid_from", "__START_AT", "The columns of AUTO CDC.")
         draft.put("history.valid_to", "__END_AT")
@@ -245,6 +248,19 @@ def _put_times(draft: Draft, named: dict[str, Flow], table: TargetTable, given: 
         if "snapshot" in draft.options:
             draft.put("params", {"version": chosen})
     _put_ties(draft, list(changes.values()), types)
+
+
+def _find_history_type(changes: Sequence[Flow], types: dict[str, str]) -> str | None:
+    """Return the type of the times of versions, if it is known. Raises :class:`SpecError` if flows differ in it."""
+    known = [(flow, types.get((flow.bare_sequence or "").lower())) for flow in changes]
+    named = {_HISTORY_TYPES.get(data_type(kind), "timestamp"): flow for flow, kind in known if kind and "<" not in kind}
+    if len(named) > 1:
+        *_, (kind, flow) = named.items()
+        others = " and ".join(other for other in named if other != kind)
+        message = f"is of type {kind}, and that of another flow into the table {others}; order both by one type"
+        raise flow.wrong(Clause.SEQUENCE, message)
+    start = types.get("__start_at", "<")
+    return next(iter(named), None if "<" in start else _HISTORY_TYPES.get(data_type(start), "timestamp"))
 
 
 def _put_kept(draft: Draft, changes: dict[str, Flow], kept: str) -> None:
