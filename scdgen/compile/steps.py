@@ -47,38 +47,40 @@ class Existing:
     """Whether the run takes it over from another tool."""
 
 
-def run_steps(compiled: Compiled, stored: Existing | None, infer: bool = False, counts: bool = False) -> list[Step]:
-    """Return the steps of a run.
+def list_steps(
+    compiled: Compiled, existing: Existing | None, infer: bool = False, counts_source: bool = False
+) -> list[Step]:
+    """Return the steps of a run, in the only order in which engines play them.
 
     Args:
         compiled: the spec with its source and params, and its SQL.
-        stored: the target; ``None`` if it does not exist.
+        existing: the target; ``None`` if it does not exist.
         infer: whether the run infers members.
-        counts: whether to count the rows of the source even if the MERGE leaves none out.
+        counts_source: whether to count the rows of the source even if the MERGE leaves none out.
     """
-    return list(_steps(compiled, stored, infer, counts))
+    return list(_steps(compiled, existing, infer, counts_source))
 
 
-def _steps(compiled: Compiled, stored: Existing | None, infer: bool, counts: bool) -> Iterator[Step]:
+def _steps(compiled: Compiled, existing: Existing | None, infer: bool, counts_source: bool) -> Iterator[Step]:
     spec, files, compiler = compiled.spec, compiled.files, compiled.compiler
-    if stored is None:
+    if existing is None:
         yield Step(Part.TABLE, files.create.texts)
     else:
-        changes = evolve_script(spec, stored.additions, stored.adopt, compiler).texts
-        added = map(compiler.render_query, required_rows(spec, stored.lacks))
+        changes = evolve_script(spec, existing.additions, existing.adopt, compiler).texts
+        added = map(compiler.render_query, required_rows(spec, existing.lacks))
         yield Step(Part.TABLE, (*changes, *added))
     if infer:
-        yield Step(Part.MEMBERS, files.infer.texts[:1])
+        yield Step(Part.MEMBERS, files.infer.texts)
     yield Step(Part.PLAN)
     views = files.views.texts
     if views:
         yield Step(Part.VIEWS, views)
     *before, merge = files.merge.texts
     yield Step(Part.VARIABLES, tuple(before))
-    if query := source_counts(spec, wanted=counts):
+    if query := source_counts(spec, wanted=counts_source):
         yield Step(Part.COUNTS, (compiler.render_query(query),))
     if files.rejects.statements:
         yield Step(Part.REJECTS, files.rejects.texts)
     yield Step(Part.MERGE, (merge,))
-    if views and stored is not None and stored.additions:  # afterwards, because a failure drops the columns again
+    if views and existing is not None and existing.additions:  # afterwards, because a failure drops the columns again
         yield Step(Part.NEW_COLUMNS, views)

@@ -19,7 +19,7 @@ from scdgen import sql
 from scdgen.compile.compile import Compiled, bind, compile_spec
 from scdgen.compile.queries import CheckAll, check_all, source_rows, typed_values
 from scdgen.compile.render import Compiler, read_file
-from scdgen.compile.steps import Existing, Part, Step, run_steps
+from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.duck.known import UnknownError
 from scdgen.duck.rules import Times
 from scdgen.duck.translate import Translator
@@ -274,7 +274,7 @@ class Database:
         self._aim(spec)
         self._require_times(compiled.spec, infer)
         self._require_order(compiled.spec)
-        steps = run_steps(compiled, self._find_stored(spec), infer)
+        steps = list_steps(compiled, self._find_stored(spec), infer)
         played: list[Part] = []
         self._db.execute("BEGIN")
         try:
@@ -313,7 +313,7 @@ class Database:
         """Return the counts of plan.sql, in the words of a result; the arguments are those of :meth:`run`."""
         compiled = self.compile(spec, view, params)
         self._aim(spec)
-        steps = run_steps(compiled, self._find_stored(spec))
+        steps = list_steps(compiled, self._find_stored(spec))
         self._db.execute("BEGIN")  # a table that does not exist is made for the plan
         try:
             for step in steps:

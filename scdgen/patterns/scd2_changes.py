@@ -10,7 +10,7 @@ from scdgen.facts.guards import refuse_conflict
 from scdgen.facts.history import History
 from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
-from scdgen.patterns.steps import VersionSteps
+from scdgen.patterns.scd2_steps import VersionSteps
 
 
 @dataclass(frozen=True)

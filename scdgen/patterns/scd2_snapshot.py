@@ -10,7 +10,7 @@ from scdgen.facts.guards import Guards, refuse_conflict, refuse_early
 from scdgen.facts.history import History
 from scdgen.facts.refusals import refusal
 from scdgen.facts.row_rules import Rows
-from scdgen.patterns.steps import VersionSteps
+from scdgen.patterns.scd2_steps import VersionSteps
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from scdgen.facts.built import Source
 from scdgen.facts.history import History
 from scdgen.facts.refusals import refuse_rows
 from scdgen.facts.row_rules import Rows
-from scdgen.patterns.steps import VersionSteps
+from scdgen.patterns.scd2_steps import VersionSteps
 
 
 @dataclass(frozen=True)

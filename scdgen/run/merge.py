@@ -1,4 +1,4 @@
-"""One attempt of a run, in six steps: adopt, create, infer, prepare, merge, read back."""
+"""One attempt of a run: fit the table to the spec, play the steps of the run in order, read back what it committed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scdgen import sql
+from scdgen.compile.compile import Compiled
 from scdgen.compile.queries import taken_query
-from scdgen.compile.steps import Existing, Part, Step, run_steps
+from scdgen.compile.steps import Existing, Part, Step, list_steps
 from scdgen.engine.engine import Engine, SourceCounts
 from scdgen.facts.columns import Target
 from scdgen.facts.counts import describe_newer
@@ -45,8 +46,8 @@ class Job:
     """Whether to infer members first."""
     counts_source: bool = False
     """Whether to count the rows of the source even if none can be left out."""
-    count: Callable[[PlanView], Mapping[str, int]] | None = None
-    """Reads the counts of a plan in the attempt, after members were inferred."""
+    read_plan: Callable[[PlanView], Mapping[str, int]] | None = None
+    """Reads the counts of a plan in the attempt, after members were inferred; ``None`` if it is to plan nothing."""
     around_merge: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
     """Entered for the MERGE."""
 
@@ -58,7 +59,7 @@ class Job:
 
 @dataclass
 class Attempt:
-    """One try at a run, without retries; each step leaves what it found for the later ones."""
+    """One try at a run, without retries; each part leaves what it found for the later ones."""
 
     engine: Engine
     """The session, which is locked and has the rows as the view that the spec reads."""
@@ -76,91 +77,92 @@ class Attempt:
     """The number of members that were added or moved; ``None`` if none were to be."""
     needless: bool = False
     """Whether a plan found that the MERGE would write nothing."""
-    counted: SourceCounts = field(default_factory=SourceCounts)
+    source_counts: SourceCounts = field(default_factory=SourceCounts)
     """The rows of the source."""
-    counts: Mapping[str, Any] = field(default_factory=dict)
+    merge_counts: Mapping[str, Any] = field(default_factory=dict)
     """What the MERGE returned, by Delta's names; empty without one."""
+    spec: Spec = field(init=False)
+    """The spec as it was given, without its source and params."""
+    compiled: Compiled = field(init=False)
+    """The SQL of the run, and the spec with its source and params."""
+    table: TargetTable = field(init=False)
+    """The target."""
 
     def __post_init__(self) -> None:
         self.spec, self.compiled = self.job.spec, self.job.prepared.compiled
         self.table = TargetTable(self.engine.spark, self.spec)
 
     def run(self) -> RunResult:
-        """Run the steps; after an error the table is as it was."""
-        self.adopt()
-        altering = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
-        with self.table.restore_on_failure(self.created, altering, self.noted):
-            self.create()
-            self.infer()
-            self.prepare()
-            self.merge()
+        """Play the steps; after an error the table is as it was."""
+        self.fit()
+        # Each of these statements commits one version at most; a failure takes back so many.
+        versions = sum(len(step.statements) for step in self._of(Part.TABLE, Part.MEMBERS))
+        with self.table.restore_on_failure(self.created, versions, self.noted):
+            for step in self.steps:
+                self.play(step)
             return self.read_back()
 
-    def adopt(self) -> None:
-        """Compare the table with the spec, and list the statements. Raises :class:`DataError` if it does not fit."""
+    def fit(self) -> None:
+        """Find whether the table exists and fits the spec, and list the statements of the run.
+
+        Raises :class:`DataError` if it does not fit.
+        """
         self.created = not self.table.exists()
-        stored = None
+        existing = None
         if not self.created:
             expected = with_zone(self.spec, self.compiled.spec)
             self.additions = find_additions(expected, self.table.read_stored(), self.engine.compiler, self.job.adopt)
             if self.job.adopt:
                 require_passed(expected, check_table(self.engine, expected))
-            stored = Existing(self.additions, self.table.lacks, self.job.adopt)
-        self.steps = run_steps(self.compiled, stored, self.job.infer, self.job.counts_source)
+            existing = Existing(self.additions, self.table.lacks, self.job.adopt)
+        self.steps = list_steps(self.compiled, existing, self.job.infer, self.job.counts_source)
 
-    def create(self) -> None:
-        """Create the table, or add the columns and rows that it lacks."""
-        for step in self._of(Part.TABLE):
-            self.engine.execute(step.statements)
-
-    def infer(self) -> None:
-        """Add the members that facts name and the table lacks."""
-        for step in self._of(Part.MEMBERS):
-            self.inferred = int(self.engine.spark.sql(step.statements[0]).collect()[0][0])
-
-    def prepare(self) -> None:
-        """Do all that comes before the MERGE: plan, create the views, set its variables, count and keep rejects."""
-        for step in self.steps:
-            match step.part:
-                case Part.PLAN:
-                    self._plan()
-                case Part.VIEWS:
-                    added = {sql.unquote(column.name) for column in self.additions}
-                    self._create_views(self.spec.columns.keys() - added, always=self.created)
-                case Part.VARIABLES:
-                    # Counting the source needs them, too.
-                    if not self.needless or any(self._of(Part.COUNTS)):
-                        self.engine.execute(step.statements)
-                case Part.COUNTS:
-                    self.counted = self.engine.count_source(self.compiled.spec, step.statements[0])
-                case Part.REJECTS:
-                    self._quarantine(step.statements)
-
-    def merge(self) -> None:
-        """Run the MERGE, unless it is needless, and give the views the columns that the run added."""
-        for step in self._of(Part.MERGE):
-            if not self.needless:
-                self.counts = self._merge(step.statements[0])
-        for _ in self._of(Part.NEW_COLUMNS):
-            self._create_views(self.spec.columns, always=True)
+    def play(self, step: Step) -> None:
+        """Run the statements of a step, and keep what they return."""
+        match step.part:
+            case Part.MEMBERS:
+                *before, merge = step.statements
+                self.engine.execute(before)
+                self.inferred = int(self.engine.spark.sql(merge).collect()[0][0])
+            case Part.PLAN:
+                self._plan()
+            case Part.VIEWS:
+                # A failure drops the columns that the run adds, so that the views get them after the MERGE.
+                added = {sql.unquote(column.name) for column in self.additions}
+                self._create_views(step, self.spec.columns.keys() - added, always=self.created)
+            case Part.VARIABLES:
+                # Counting the source needs them, too.
+                if not self.needless or any(self._of(Part.COUNTS)):
+                    self.engine.execute(step.statements)
+            case Part.COUNTS:
+                self.source_counts = self.engine.count_source(self.compiled.spec, step.statements[0])
+            case Part.REJECTS:
+                self._quarantine(step.statements)
+            case Part.MERGE:
+                if not self.needless:
+                    self.merge_counts = self._merge(step.statements[0])
+            case Part.NEW_COLUMNS:
+                self._create_views(step, self.spec.columns, always=True)
+            case _:
+                self.engine.execute(step.statements)
 
     def read_back(self) -> RunResult:
         """Read what the run has committed from Delta's log, and build its result."""
         altered = any(step.statements for step in self._of(Part.TABLE)) or bool(self.inferred)
-        wrote, compares = altered or any(self.counts.values()), delta.compares_snapshots(self.spec)
+        wrote, compares = altered or any(self.merge_counts.values()), delta.compares_snapshots(self.spec)
         run_id = self.noted if wrote else ""
         commits = self.table.read_newest(run_id, several=compares)
         commit = next((commit for commit in commits if run_id and commit.run == run_id), None)
         self._warn(commits, commit if compares else None)
         return RunResult.from_merge(
-            self.spec.target, self.counts, commit, altered,
+            self.spec.target, self.merge_counts, commit, altered,
             inferred=self.inferred,
             version=commits[0].version,
             created=self.created,
-            skipped=self.counted.skipped,
+            skipped=self.source_counts.skipped,
             added=tuple(sql.unquote(column.name) for column in self.additions),
-            rows_in=self.counted.rows,
-            rejected=self.counted.rejected,
+            rows_in=self.source_counts.rows,
+            rejected=self.source_counts.rejected,
             planned=self.job.record.planned,
         )  # fmt: skip
 
@@ -168,18 +170,19 @@ class Attempt:
         return (step for step in self.steps if step.part in parts)
 
     def _plan(self) -> None:
-        """Count what the MERGE would do, if that is wanted and members had to be inferred first."""
+        """Count what the MERGE would do, if that is wanted, and find whether it is needless."""
         record = self.job.record
-        if self.job.count is not None:
+        # Inferred members change the counts, so that a run with them plans here, and any other before its attempts.
+        if self.job.read_plan is not None:
             with open_plan(self.engine, self.compiled, self.created) as plan:
-                record.planned = self.job.count(plan)
+                record.planned = self.job.read_plan(plan)
         # If the plan found no changes, a MERGE at that time would have written nothing. A custom MERGE may.
         lean = not self.engine.compiler.is_custom
         self.needless = bool(record.planned) and lean and pattern_of(self.spec).is_needless(self.spec, record.planned)
 
-    def _create_views(self, columns: Iterable[str], always: bool) -> None:
+    def _create_views(self, step: Step, columns: Iterable[str], always: bool) -> None:
         names = (self.spec.views.current, self.spec.views.overlay)
-        self.table.create_views(names, self.compiled.files.views.texts, columns, always)
+        self.table.create_views(names, step.statements, columns, always)
 
     def _quarantine(self, statements: Sequence[str]) -> None:
         """Keep the rows that are rejected. If the run fails later, the next one finds them there."""

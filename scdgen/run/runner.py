@@ -114,8 +114,8 @@ class Runner:
             if count and not infer:
                 record.planned = own._read_plan(own._count, spec, prepared, adopt)
             # Inferred members change what the MERGE does, so that a plan comes after them.
-            counts = own._count if count and infer else None
-            result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, counts))
+            read_plan = own._count if count and infer else None
+            result = own._run(Job(record, prepared, adopt, infer, own._metrics is not None, read_plan))
             reported.counts = vars(result)
         return result
 

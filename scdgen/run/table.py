@@ -131,28 +131,28 @@ class TargetTable:
             self.spark.catalog.dropTempView(view)
 
     @contextmanager
-    def restore_on_failure(self, created: bool, steps: int, run_id: str) -> Iterator[None]:
-        """Undo a CREATE, or up to ``steps`` versions that change columns, if this block fails.
+    def restore_on_failure(self, created: bool, versions: int, run_id: str) -> Iterator[None]:
+        """Undo a CREATE, or at most this number of ``versions`` that change the table, if this block fails.
 
         ``run_id`` is the id in the commits of the run. Rows need no restore, because a single MERGE changes them.
         """
-        before = 0 if created or not steps else self.read_version()
+        before = 0 if created or not versions else self.read_version()
         try:
             yield
         except BaseException:
             with suppress(Exception):  # report the original error, not one of the restore
                 # Another run may have created it at the same time; each commit names its run.
-                if created and self.exists() and self._is_written_by(run_id, steps):
+                if created and self.exists() and self._is_written_by(run_id, versions):
                     self.spark.sql(f"DROP TABLE {self.name}").collect()
                 # If another writer has committed since, an additional column does no harm.
-                elif not created and steps and before < self.read_version() <= before + steps:
+                elif not created and versions and before < self.read_version() <= before + versions:
                     self.spark.sql(render_restore(self.name, before)).collect()
             raise
 
-    def _is_written_by(self, run_id: str, steps: int) -> bool:
-        """Whether a run wrote all versions of the table, ``steps`` at most."""
-        commits = read_log(self.spark, self.name, steps + 1)
-        return len(commits) <= steps and {commit.run for commit in commits} == {run_id}
+    def _is_written_by(self, run_id: str, versions: int) -> bool:
+        """Whether a run wrote all versions of the table, at most this number of them."""
+        commits = read_log(self.spark, self.name, versions + 1)
+        return len(commits) <= versions and {commit.run for commit in commits} == {run_id}
 
 
 def with_zone(spec: Spec, bound: Spec) -> Spec:

@@ -19,7 +19,7 @@ from scdgen.compile.compile import compile_spec
 from scdgen.compile.macro import Model, render_macro
 from scdgen.compile.queries import check_all
 from scdgen.compile.render import Compiler
-from scdgen.compile.steps import Existing, run_steps
+from scdgen.compile.steps import Existing, list_steps
 from scdgen.engine.engine import Engine, bad_value, cause, explained
 from scdgen.errors import UsageError
 from scdgen.patterns.pattern import pattern_of
@@ -99,7 +99,7 @@ def of_files(compiler: Compiler, kind: str = "scd2") -> Iterator[str]:
 def of_steps(compiler: Compiler) -> Iterator[str]:
     spec = spec_of("scd2")
     added = pattern_of(spec).columns(spec)[1:2]
-    for step in run_steps(compile_spec(spec, compiler), Existing(added, lambda condition: True), counts=True):
+    for step in list_steps(compile_spec(spec, compiler), Existing(added, lambda condition: True), counts_source=True):
         yield from step.statements
 
 

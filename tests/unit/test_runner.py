@@ -100,7 +100,7 @@ def test_failed_attempt_restores_the_table(monkeypatch: pytest.MonkeyPatch) -> N
     made = attempt(Session(sent=[]), monkeypatch, exists=True)
     kept: list[str] = []
     monkeypatch.setattr(made.table, "restore_on_failure", lambda *given: notes(kept))
-    monkeypatch.setattr(made, "prepare", MagicMock(side_effect=DataError("crm.t: id is NULL; fix the source")))
+    monkeypatch.setattr(made, "play", MagicMock(side_effect=DataError("crm.t: id is NULL; fix the source")))
     with pytest.raises(DataError):
         made.run()
     assert kept == ["begins", "DataError"]

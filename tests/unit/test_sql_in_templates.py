@@ -60,7 +60,7 @@ ALLOWED = {
     "model/reference.py": 1,
     "model/spec.py": 4,
     "patterns/scd2_snapshot.py": 1,
-    "patterns/steps.py": 1,
+    "patterns/scd2_steps.py": 1,
     "run/delta.py": 7,
     "run/metrics.py": 8,
     "run/table.py": 11,

@@ -1,4 +1,4 @@
-"""Facts that the steps of scd2 share, for changes, snapshots and versions."""
+"""Facts that the steps of scd2 share, whatever the source has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scdgen.facts.row_rules import Rows
 
 @dataclass(frozen=True)
 class VersionSteps(Facts):
-    """Facts that the steps of scd2 share, for changes and for snapshots."""
+    """What the steps of scd2 share: the rows, the columns and the history."""
 
     target: str
     rows: Rows
