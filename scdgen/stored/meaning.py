@@ -179,14 +179,25 @@ class _Changes:
                 else:
                     why = 'a NULL that is stored means "not given" from now on, where a batch touches its key'
                 yield Line(f"columns.{name}.nulls", was, now, why)
-            judged, judges = old.columns[name].compare, new.columns[name].compare
-            if not _same(judged, judges) and old.columns[name].track and new.columns[name].track:
-                why = "stored versions that only differ in what it ignores stay until a batch of changes touches their "
-                why += "key (until then the check no_repeat fails)"
-                if judges is None:
-                    why = "stored versions stay; what the old one ignored is a change from now on"
-                yield Line(f"columns.{name}.compare", judged, judges, why)
+            yield from self._compare(name)
             yield from self._declared(old.columns[name], new.columns[name], "columns", name)
+
+    def _compare(self, name: str) -> Iterator[Line]:
+        """Yield a line if other values of a column count as equal."""
+        before, after = self.old.columns[name], self.new.columns[name]
+        was, now = before.compare, after.compare
+        if _same(was, now) or not (before.track and after.track):
+            return
+        differ = "stored versions that differ only in what it ignores"
+        if now is None:
+            why = "stored versions stay; what the old one ignored is a change from now on"
+        elif self.new.unchanged == "keep":  # every change stays a version; the views print equal ones as one
+            why = "stored versions stay; those that differ only in what it ignores are read as one"
+        elif self.new.reads_snapshot:  # a run compares only open versions with it
+            why = f"{differ} stay (the check no_repeat fails); {self.from_source}"
+        else:
+            why = f"{differ} stay until a batch of changes touches their key (until then the check no_repeat fails)"
+        yield Line(f"columns.{name}.compare", was, now, why)
 
     def members(self) -> Iterator[Line]:
         """Yield lines about members that are stored already."""

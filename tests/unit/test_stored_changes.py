@@ -78,8 +78,10 @@ CASES: list[tuple[str, str, Any, list[str], list[str]]] = [
     ("2c", "columns.name.nulls", "fill", ["columns.name.nulls: value -> fill: a NULL that is stored means "
      '"not given" from now on, where a batch touches its key'], []),
     ("2c", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
-     "only differ in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
+     "differ only in what it ignores stay until a batch of changes touches their key (until then the check no_repeat "
      "fails)"], []),
+    ("2s", "columns.name.compare", "lower(name)", ["columns.name.compare: none -> lower(name): stored versions that "
+     "differ only in what it ignores stay (the check no_repeat fails); only this table has their history"], []),
     ("2c", "columns.extra", "int", [f"columns.extra: none -> INT: {LACKS}, {STOPS}; set schema_evolution: add_columns "
      "or take it out of the spec"], []),
     ("2c", "columns.name.from", "upper(full_name)",
@@ -231,6 +233,16 @@ def test_column_that_goes_while_one_of_its_type_comes() -> None:
         f"check hash_matches), {STOPS}; {KEEP}:",
         f"    UPDATE {T} SET hash = SHA2(",
     ]
+
+
+@pytest.mark.parametrize("kind", ["2c", "2s"])
+def test_compare_of_kept_changes_is_for_readers(kind: str) -> None:
+    base = changed(BASES[kind], "unchanged", "keep")
+    compared = changed(base, "columns.name.compare", "lower(name)")
+    assert explained(base, compared) == ["columns.name.compare: none -> lower(name): stored versions stay; those that "
+                                         "differ only in what it ignores are read as one"]  # fmt: skip
+    ignored = "stored versions stay; what the old one ignored is a change from now on"
+    assert explained(compared, base) == [f"columns.name.compare: lower(name) -> none: {ignored}"]
 
 
 @pytest.mark.parametrize(
