@@ -140,8 +140,15 @@ class Runner:
         """
         if source is None or source.sparkSession is session_of(self.spark):
             return self
-        given = (self.compiler.templates, self.retries, self.run_id, self._metrics, self.retry_for, self._openlineage)
-        return Runner(source.sparkSession, *given)
+        return Runner(
+            source.sparkSession,
+            templates=self.compiler.templates,
+            retries=self.retries,
+            run_id=self.run_id,
+            metrics=self._metrics,
+            retry_for=self.retry_for,
+            openlineage=self._openlineage,
+        )
 
     @contextmanager
     def _prepare(
@@ -294,6 +301,7 @@ class Runner:
             UsageError: the checkpoint is missing, or the specs read different sources.
         """
         given = choose_feeds([spec] if isinstance(spec, Spec) else spec, feed)
+        # Each micro-batch is a run with its own id; streams send no events of OpenLineage.
         runner = partial(
             Runner,
             templates=self.compiler.templates,
