@@ -299,8 +299,8 @@ def _compare(spec: Spec) -> Found:
         if not column.track:
             yield place, f"compare: '{name}' is not tracked, so that no change of it counts; remove compare or track"
         if read.tables or read.params:
-            what = "reads a table" if read.tables else "reads a param"
-            yield place, f"compare: {what}, and the checks compare without it; write an expression over {name} alone"
+            what = "reads a table, which" if read.tables else "reads a param, which"
+            yield place, f"compare: {what} the check no_repeat does not have; write an expression over {name} alone"
         elif read.columns != {name.lower()}:
             yield place, f"compare: '{read.text}' is not over {name} alone; name only {name} in it"
 

@@ -353,7 +353,7 @@ class Column(ShortForm):
     nullable: bool = Field(default=True, description="`false`: the column is NOT NULL in the table.")
     track: Annotated[bool, Option(needs=Need.VERSIONS, on_key="refused")] = Field(
         default=True,
-        description="scd2; `false`: a change of only such columns opens no version; the newest value is kept.",
+        description="scd2: `false`: a change of only such columns opens no version; the newest value is kept.",
     )
     nulls: Annotated[
         Literal["value", "ignore", "fill"],
@@ -364,7 +364,7 @@ class Column(ShortForm):
         ),
     ] = Field(
         default="value",
-        description='scd2; `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
+        description='scd2: `ignore`: NULL means "not given", and the previous value stays; `fill`: the first known '
         "value also fills earlier versions.",
     )
     compare: Annotated[
