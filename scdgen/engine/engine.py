@@ -117,14 +117,14 @@ class Engine:
 
 @dataclass(frozen=True)
 class SourceCounts:
-    """The number of rows of a source (``None`` if unknown), and of those that ``bad_rows`` and expectations leave out.
-
-    ``rejected`` is expectation -> number of rows.
-    """
+    """The numbers of rows of a source, and of those that are left out."""
 
     rows: int | None = None
+    """The number of rows; ``None`` if it is not known."""
     skipped: int = 0
+    """Those that ``bad_rows`` leaves out."""
     rejected: Mapping[str, int] = field(default_factory=dict)
+    """Expectation -> number of rows that it leaves out."""
 
 
 # How to read a number with a decimal comma or a separator of thousands -> the texts that it is for.
@@ -137,17 +137,26 @@ _SEPARATORS = {
 
 @dataclass(frozen=True)
 class BadValue:
-    """A value that a column's type does not hold; ``count`` is how many rows have one (None: not known)."""
+    """A value that a column's type does not hold."""
 
-    place: str  # "column age", with the source's name if that differs
-    value: str | None  # None: NULL, and the column is NOT NULL
+    place: str
+    """The column for a message, with the source's name if that differs: ``column age``."""
+    value: str | None
+    """Its text; ``None`` for a NULL in a column that is NOT NULL."""
     type: str
+    """The type of the column."""
     count: int | None = None
-    key: str = ""  # "id=3"
+    """The number of rows that have one; ``None`` if it is not known."""
+    key: str = ""
+    """The key of one of them: ``id=3``."""
     file: str | None = None
-    texts: dict[str, str] = field(default_factory=dict)  # lower-case source column -> text, of the row
-    read: str = ""  # the source's column, if it is cast as it is
-    computed: bool = False  # by an expression over the source's columns
+    """The file of that row; ``None`` if it is not known."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Source column in lower case -> its text in that row."""
+    read: str = ""
+    """The column of the source, if it is cast as it is; else empty."""
+    computed: bool = False
+    """Whether an expression over the columns of the source gives the value."""
 
     @property
     def shown(self) -> tuple[str, ...]:

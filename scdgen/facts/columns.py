@@ -20,20 +20,24 @@ from scdgen.sql.types import NESTED
 
 @dataclass(frozen=True)
 class Field:
-    """A column of the target that comes from a source row, for the templates; ``name`` is quoted.
-
-    ``compare`` is an expression over the column: values for which it gives the same are no change. ``partial``: a row
-    may leave the column as it is (``source.sets``).
-    """
+    """A column of the target that comes from a source row, for the templates."""
 
     name: str
+    """Its quoted name."""
     type: str
+    """Its type, as Spark writes it."""
     is_key: bool
+    """Whether it is one of the keys."""
     tracked: bool
+    """Whether a change of it opens a version."""
     nulls: str
+    """What NULL means: ``value``, ``ignore`` or ``fill``."""
     merge: str
+    """How the rows of a key become one value in scd1: ``last``, ``first``, ``min`` or ``max``."""
     compare: str | None = None
+    """An expression over the column: values for which it gives the same are no change; ``None`` without one."""
     partial: bool = False
+    """Whether a row may leave the column as it is (``source.sets``)."""
 
     @property
     def comparable(self) -> str:
@@ -124,18 +128,20 @@ version, the flag of deletes, the time of the run, the order of rows of one time
 
 @dataclass(frozen=True)
 class Target:
-    """A column of the target, for the templates; ``name`` is quoted.
-
-    For a column that the pattern adds, ``made_of`` and ``decided_by`` are its lineage: the inputs that it is computed
-    from, and those that only decide its value.
-    """
+    """A column of the target, for the templates."""
 
     name: str
+    """Its quoted name."""
     type: str
+    """Its type, as Spark writes it."""
     comment: str | None = None
+    """Its comment; ``None`` without one."""
     required: bool = False
+    """Whether it is NOT NULL."""
     made_of: tuple[Inputs, ...] = ()
+    """The inputs that a column of the pattern is computed from; empty for a column of the spec."""
     decided_by: tuple[Inputs, ...] = ()
+    """The inputs that only decide its value."""
 
     @staticmethod
     def of(spec: Spec) -> tuple[Target, ...]:

@@ -15,14 +15,14 @@ from scdgen.sql.layout import all_true, negated
 
 @dataclass(frozen=True)
 class Guards:
-    """Limits of a full extract: the part of the table that it covers, and the share of keys that it may delete.
-
-    ``max_deleted`` is ``None`` if it may delete all of them; ``too_many`` is the refusal of more.
-    """
+    """Limits of a full extract: the part of the table that it covers, and the share of keys that it may delete."""
 
     scope: str | None
+    """The condition on a stored version that the extract covers; ``None`` if it covers all."""
     max_deleted: float | None
+    """The share of keys that it may delete, from 0 to 1; ``None`` for all of them."""
     too_many: str
+    """The refusal of more."""
 
     @property
     def allowed(self) -> str:

@@ -14,32 +14,40 @@ SAMPLE = 5  # rows per action that plan.sql shows
 
 @dataclass(frozen=True)
 class PlanShape(Facts):
-    """The view of a plan.
-
-    ``on`` joins the stored rows (``t``) to the staged ones (``s``), ``current`` are the conditions on a current row,
-    ``changing`` the columns that may change, ``groups`` and ``place`` order the rows. ``late``: the plan counts late
-    rows; ``inferred`` is the column of inferred members, of which no row is late. ``finds_first_change``: a row needs
-    the first change of its key in the batch. ``finds_returned``: the steps do not read versions closed long ago, by
-    which a key that returns differs from a new one. ``joins_extract``: the staged rows lack the keys of the extract
-    that need nothing. ``scope``: the part of the table that the extract covers.
-    """
+    """The view of a plan."""
 
     target: str
+    """The quoted name of the table."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     columns: tuple[Target, ...]
+    """All columns of the table."""
     on: tuple[str, ...]
+    """The conditions that join the stored rows (``t``) to the staged ones (``s``)."""
     place: tuple[str, ...]
+    """The columns that order the rows of a key."""
     changing: tuple[str, ...] = ()
+    """The columns that may change."""
     current: tuple[str, ...] = ()
+    """The conditions on a current row."""
     groups: tuple[str, ...] = ("_scd_action",)
+    """The columns that come first in the order of a sample."""
     late: bool = False
+    """Whether the plan counts late rows."""
     inferred: str | None = None
+    """The column of inferred members, of which no row is late."""
     finds_first_change: bool = False
+    """Whether a row needs the first change of its key in the batch."""
     finds_returned: bool = False
+    """Whether the steps do not read versions closed long ago, by which a key that returns differs from a new one."""
     joins_extract: bool = False
+    """Whether the staged rows lack the keys of the extract that need nothing."""
     scope: str | None = None
+    """The part of the table that the extract covers; ``None`` for all of it."""
     view: str = VIEW
+    """The name of the view."""
     sample: int = SAMPLE
+    """The number of rows of each action that plan.sql shows."""
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -31,43 +31,56 @@ _STRICT = {
 
 @dataclass(frozen=True)
 class Expected:
-    """An expectation: the condition for breaking it, and the refusal; ``None`` if the row is just left out."""
+    """An expectation of the spec, as a rule for rows."""
 
     name: str
+    """Its name."""
     broken: str
+    """The condition for breaking it."""
     refusal: str | None
+    """The call that stops the statement; ``None`` if the row is just left out."""
     quarantined: bool
+    """Whether the row is kept in another table."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The first steps of every statement: the source's rows with the table's names and types, then the rules for them.
-
-    ``view`` is the statement that creates a temporary view over files, ``sequence`` the names of the sequence columns.
-    ``environment`` are the rules for the session. ``skipped`` are the conditions of rows to leave out, ``known`` those
-    of rows that the batch's variables cover (``changed`` refuses any other). ``expected`` are the expectations, those
-    that stop the statement first. ``empty`` is the refusal of a source without rows; it is in column number
-    ``key_place``, because a column that nothing reads is not evaluated. With ``join``, the rows are its spans, and
-    ``relation`` is its first table.
-    """
+    """The first steps of every statement: the source's rows as the table has them, then the rules for them."""
 
     name: str
+    """The step with the typed rows."""
     relation: str
+    """What the rows are read from; for a join, its first table."""
     query: str | None
+    """The query that ``relation`` names; ``None`` for a table or files."""
     view: str | None
+    """The statement that creates a temporary view over files; ``None`` if none is needed."""
     select: tuple[str, ...]
+    """The columns of the step, each with its name."""
     where: tuple[str, ...]
+    """The conditions on a row of the source."""
     sequence: tuple[str, ...]
+    """The names of the sequence columns."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     environment: Environment
+    """The rules for the session."""
     skipped: tuple[str, ...]
+    """The conditions of rows to leave out."""
     rules: tuple[Rule, ...]
+    """The rules that stop the statement."""
     known: tuple[str, ...]
+    """The conditions of rows that the variables of the batch cover."""
     changed: str
+    """The refusal of any other row."""
     empty: str | None = None
+    """The refusal of a source without rows; ``None`` if it may be empty."""
     key_place: int = 0
+    """The number of the column with the refusal: one that nothing reads is not evaluated."""
     expected: tuple[Expected, ...] = ()
+    """The expectations, those that stop the statement first."""
     join: Join | None = None
+    """The join whose spans the rows are; ``None`` without one."""
 
     @property
     def tests_rows(self) -> bool:

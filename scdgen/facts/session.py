@@ -13,18 +13,22 @@ from scdgen.model.spec import Spec
 
 @dataclass(frozen=True)
 class Session:
-    """The session variables that a MERGE or a plan sets first.
-
-    ``needed`` are (name, type) of params without a default, which the session must declare.
-    """
+    """The session variables that a MERGE or a plan sets first."""
 
     needed: tuple[tuple[str, str], ...]
+    """(name, type) of the params without a default, which the session must declare."""
     params: tuple[Variable, ...]
+    """The params with a default."""
     taken_at: Variable | None
+    """The time of a snapshot; ``None`` without one."""
     last_run: Variable | None
+    """The time of the run, for ``open_end: last_run``."""
     batch: tuple[Variable, ...]
+    """What is computed from the rows of the batch."""
     batch_where: tuple[str, ...]
+    """The conditions on the rows that these are computed from."""
     rows: Rows
+    """The rows."""
 
     @classmethod
     def of(cls, spec: Spec, rows: Rows, times: Times | None, partitions: tuple[Partition, ...]) -> Session:

@@ -15,22 +15,26 @@ from scdgen.model.spec import Spec
 
 @dataclass(frozen=True)
 class Read:
-    """How views.sql and ``scdgen show`` read a table.
-
-    ``times`` is ``None`` for a table without versions. ``folds``: equal neighbours are shown as one version, with the
-    columns ``firsts`` from the first of them and the others from the last. ``deleted`` is the column that marks a
-    delete, ``place`` the order of the rows.
-    """
+    """How views.sql and ``scdgen show`` read a table."""
 
     target: str
+    """The quoted name of the table."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     columns: tuple[str, ...]
+    """The quoted names of the columns to read."""
     place: tuple[str, ...]
+    """The order of the rows."""
     times: Times | None = None
+    """The times of its versions; ``None`` for a table without versions."""
     tracked: tuple[Field, ...] = ()
+    """The columns whose changes open a version."""
     deleted: str | None = None
+    """The column that marks a delete; ``None`` without one."""
     folds: bool = False
+    """Whether equal neighbours are shown as one version."""
     firsts: frozenset[str] = frozenset()
+    """The columns that such a version has from the first of them; the others are from the last."""
 
     @property
     def relation(self) -> str:

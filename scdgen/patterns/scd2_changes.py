@@ -15,20 +15,24 @@ from scdgen.patterns.scd2_steps import VersionSteps
 
 @dataclass(frozen=True)
 class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
-    """The steps from a batch of changes to the versions to write.
-
-    ``partial``: a row says which columns it sets. ``reachable`` are the conditions on a stored version that the batch
-    can affect. ``conflict`` is ``None`` if any of several different rows may be taken.
-    """
+    """The steps from a batch of changes to the versions to write."""
 
     flags_deletes: bool
+    """Whether a row may be a delete."""
     partial: bool
+    """Whether a row says which columns it sets."""
     keeps: bool
+    """Whether every change is a version (``unchanged: keep``)."""
     late: str
+    """What late rows do: ``apply``, ``ignore`` or ``fail``."""
     winner: str | None
+    """The ``sequence_by`` as one text; ``None`` without one."""
     reachable: tuple[str, ...]
+    """The conditions on a stored version that the batch can affect."""
     conflict: str | None
+    """The refusal of unordered rows that differ; ``None`` if any of them may be taken."""
     late_refusal: str
+    """The refusal of late rows."""
     counted: bool = False
     """Whether the last step also says which keys are known and live, to count what happens to them."""
 

@@ -15,22 +15,28 @@ from scdgen.patterns.scd2_steps import VersionSteps
 
 @dataclass(frozen=True)
 class Scd2Snapshot(VersionSteps, template="scd2/snapshot.sql.j2"):
-    """The steps from a full extract to the versions to write.
-
-    ``reachable`` is the condition on a stored version that the snapshot can affect. ``own_time``: each row has an
-    effective time. ``conflict`` is ``None`` if any of several different rows may be taken.
-    """
+    """The steps from a full extract to the versions to write."""
 
     guards: Guards
+    """The limits of the extract."""
     own_time: bool
+    """Whether each row has an effective time."""
     keeps: bool
+    """Whether every change is a version (``unchanged: keep``)."""
     closes_missing: bool
+    """Whether a key that the extract lacks is closed."""
     late: str
+    """What late rows do: ``apply``, ``ignore`` or ``fail``."""
     reachable: str
+    """The condition on a stored version that the snapshot can affect."""
     in_partitions: tuple[str, ...]
+    """The conditions that exclude the partitions of other keys."""
     conflict: str | None
+    """The refusal of rows of a key that differ; ``None`` if any of them may be taken."""
     early: str
+    """The refusal of a snapshot that is older than a version that it closes."""
     late_refusal: str
+    """The refusal of late rows."""
 
     @classmethod
     def of(cls, source: Source, rows: Rows, history: History) -> Scd2Snapshot:

@@ -15,10 +15,15 @@ class VersionSteps(Facts):
     """What the steps of scd2 share: the rows, the columns and the history."""
 
     target: str
+    """The quoted name of the table."""
     rows: Rows
+    """The rows of the source."""
     keys: tuple[str, ...]
+    """The quoted names of the keys."""
     fields: tuple[Field, ...]
+    """The columns that come from a source row."""
     history: History
+    """The columns of the history, and their values."""
 
     @property
     def columns(self) -> tuple[str, ...]:

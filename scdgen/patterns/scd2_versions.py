@@ -13,17 +13,18 @@ from scdgen.patterns.scd2_steps import VersionSteps
 
 @dataclass(frozen=True)
 class Scd2Versions(VersionSteps, template="scd2/versions.sql.j2"):
-    """The steps from whole histories to the versions to write.
-
-    ``closes_missing``: a gap between two rows is a delete; if not, the version before it lasts until the next one.
-    ``in_partitions`` are the conditions that exclude the partitions of other keys.
-    """
+    """The steps from whole histories to the versions to write."""
 
     closes_missing: bool
+    """Whether a gap between two rows is a delete; if not, the version before it lasts until the next one."""
     keeps: bool
+    """Whether every row is a version (``unchanged: keep``)."""
     in_partitions: tuple[str, ...]
+    """The conditions that exclude the partitions of other keys."""
     conflict: str
+    """The refusal of rows of one key and time that differ."""
     overlap: str
+    """The refusal of rows that overlap."""
     counted: bool = False
     """Whether the last step also says which keys are known and live, to count what happens to them."""
 

@@ -71,13 +71,21 @@ class RunRecord:
     """The facts about one run; a fact that is missing is NULL in the table."""
 
     spec: Spec
+    """The spec as it was given, of one source."""
     run: str
+    """The id of the run."""
     batch: int | None = None
+    """The number of a micro-batch; ``None`` outside of a stream."""
     result: RunResult | None = None
+    """The result; ``None`` until the run succeeds."""
     planned: Mapping[str, int] = field(default_factory=dict)
+    """Action -> number, by a plan before the MERGE; empty unless the run counts."""
     error: str | None = None
+    """Why the run failed; ``None`` if it did not."""
     started_at: dt.datetime = field(default_factory=lambda: dt.datetime.now(dt.timezone.utc))
+    """When the run began, in UTC."""
     begin: float = field(default_factory=time.monotonic)
+    """The same on a clock that never jumps, in seconds, to measure the duration."""
 
     def as_row(self) -> dict[str, Any]:
         """Column -> value, for each column of :data:`COLUMNS`."""
