@@ -49,7 +49,7 @@ class Field:
         return comparable(value, self.type)
 
     def judged(self, value: str) -> str:
-        """Return what two values of this column must have in common to be no change, in a form ``<=>`` accepts."""
+        """Return what of a value counts for changes: the result of ``compare``, or the value as ``<=>`` accepts it."""
         if self.compare is None:
             return self.compared(value)
         return with_column(self.compare, sql.unquote(self.name), value)

@@ -121,7 +121,7 @@ def read_rows(spec: Spec, fields: Mapping[str, Field], times: Times | None, part
     if source.flags_deletes(spec):
         more["_scd_deleted"] = source.deleted_expression(spec)
     sequence = {f"_scd_sequence_{i}": sql.expression(text).text for i, text in enumerate(spec.source.sequence_by, 1)}
-    if spec.stored_sequence and (sequence or _is_judged(spec)):
+    if spec.stored_sequence and (sequence or _meets_stored_sequence(spec)):
         sequence = {SEQUENCE: sequence_value(spec)}
     select += [f"{text} AS {alias}" for alias, text in (more | sequence).items()]
     names = tuple(map(sql.quote, spec.keys))
@@ -146,7 +146,7 @@ def read_rows(spec: Spec, fields: Mapping[str, Field], times: Times | None, part
     )
 
 
-def _is_judged(spec: Spec) -> bool:
+def _meets_stored_sequence(spec: Spec) -> bool:
     """Whether a row of this source is compared with the stored sequence even if the source has none itself."""
     return spec.source.feed == "changes" or not spec.keeps_history
 
