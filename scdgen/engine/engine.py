@@ -195,6 +195,7 @@ def explained(engine: Engine, spec: Spec, error: Exception) -> ScdgenError:
         return found
     rule, message = broken
     refused, count, sample, counted = advise(spec, rule, message), None, None, ""
+    # The variables of the failed statement are still set, so that a query can count the rows that break the rule.
     query = broken_rows(spec, rule)
     if query is not None:
         try:

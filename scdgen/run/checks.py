@@ -45,6 +45,7 @@ def run_checks(engine: Engine, spec: Spec, limit: int) -> list[CheckResult]:
             f"{spec.target}: cannot be checked, the table has no column {', '.join(needed)}; "
             "was it made from another spec?"
         )
+    # A column that the next run adds counts as NULL until then.
     with table.view_with_columns(missing) as relation:
         results = _run_built_in(engine, spec, relation, limit)
     for check in spec.checks:

@@ -63,7 +63,7 @@ def prepare(
     view = None if reads_by_name else f"_scd_source_{next(_numbers)}"
     compiled = compile_spec(bind(spec, view, values), engine.compiler)
     with table_zone(engine, spec) as zoned:
-        if zoned.time_zone != spec.time_zone:
+        if zoned.time_zone != spec.time_zone:  # known only now, from the table or the session
             compiled = compile_spec(bind(zoned, view, values), engine.compiler)
         if reads_by_name or given is not None:
             yield Prepared(compiled, given)

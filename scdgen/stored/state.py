@@ -282,6 +282,7 @@ class _Comparison:
             ]
             yield Line("history.type", kind, spec.history.type, why, True, steps=tuple(steps), adopt=True)
             return
+        # The type is the same: change the gap first, then the open end, so that each statement knows the ends it reads.
         number = int if kind == "bigint" else str
         old_gap = gap and number(gap)
         old_end = end if end in (None, "last_run") else number(end)
