@@ -18,36 +18,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunResult:
-    """The result of a run. ``inserted``, ``updated`` and ``deleted`` count rows, as the MERGE returned them.
-
-    ``refreshed`` counts other open versions, of which only the end was set to the time of the run
-    (``open_end: last_run``). ``skipped`` counts rows of the source with a NULL in a key or in effective_at
-    (``bad_rows: skip``). ``version`` is the Delta version after the run, or the one before it if nothing changed;
-    ``created`` whether the run created the table, ``added`` the columns that it added, ``seconds`` the duration of the
-    whole run, ``retries`` how often it started over after conflicts, ``run_id`` its id in Delta's log. ``commit`` is
-    its last commit (``None`` if it wrote nothing), ``rows_in`` the number of rows of the source, if counted,
-    ``rejected`` expectation -> number of rows that it left out, ``inferred`` the number of inferred members that the
-    run added or moved before the MERGE (``None`` without ``infer``), ``planned`` action -> number, by a plan before the
-    MERGE (empty unless the run counts).
-    """
+    """The result of a run."""
 
     target: str
+    """The name of the table."""
     inserted: int
+    """The number of rows that the MERGE inserted."""
     updated: int
+    """The number of rows that it updated, without ``refreshed``."""
     deleted: int
+    """The number of rows that it deleted."""
     version: int
+    """The Delta version after the run, or the one before it if nothing changed."""
     created: bool
+    """Whether the run created the table."""
     seconds: float
+    """The duration of the whole run."""
     skipped: int = 0
+    """The number of rows of the source with a NULL in a key or in effective_at (``bad_rows: skip``)."""
     added: tuple[str, ...] = ()
+    """The columns that the run added."""
     refreshed: int = 0
+    """The number of other open versions, of which only the end was set to the run's time (``open_end: last_run``)."""
     retries: int = 0
+    """How often the run started over after conflicts."""
     run_id: str = ""
+    """Its id in Delta's log."""
     commit: Commit | None = None
+    """Its last commit; ``None`` if it wrote nothing."""
     rows_in: int | None = None
+    """The number of rows of the source; ``None`` if they were not counted."""
     rejected: Mapping[str, int] = field(default_factory=dict)
+    """Expectation -> number of rows that it left out."""
     inferred: int | None = None
+    """The number of inferred members that the run added or moved before the MERGE; ``None`` without ``infer``."""
     planned: Mapping[str, int] = field(default_factory=dict)
+    """Action -> number, by a plan before the MERGE; empty unless the run counts."""
 
     @classmethod
     def from_merge(
@@ -95,18 +101,20 @@ class RunResult:
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A version (scd1: a row) that a run would write or remove.
-
-    ``old`` has the stored values, ``None`` for a new version; ``new`` the values to write, ``None`` if it is removed.
-    ``late``: it is older than the newest start or delete stored for its key; ``deletes``: it deletes the key.
-    """
+    """A version (scd1: a row) that a run would write or remove."""
 
     action: str
+    """What would happen to it, in the words of the pattern."""
     late: bool
+    """Whether it is older than the newest start or delete stored for its key."""
     deletes: bool
+    """Whether it deletes the key."""
     key: dict[str, Any]
+    """Column -> value, of the key."""
     old: dict[str, Any] | None
+    """The stored values; ``None`` for a new version."""
     new: dict[str, Any] | None
+    """The values to write; ``None`` if it is removed."""
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -126,31 +134,35 @@ def _same(one: Any, other: Any) -> bool:
 
 @dataclass(frozen=True)
 class PlanResult(Sequence["Row"]):
-    """The result of a plan, which is the sequence of its ``rows``; none if they were not read.
-
-    ``rows`` are the versions (scd1: the rows) that a run would write or remove: the action and the new values, of a
-    removed one the old values. ``pattern`` defines the actions.
-
-    ``late`` counts the late versions (scd1: rows), ``current_keys`` the keys that are current now (of the snapshot's
-    ``scope``), ``closed_keys`` those whose version would be closed, ``skipped`` the rows of the source that are left
-    out; ``sample`` has some rows of each action. ``limit`` is the share of the current keys that may be deleted.
-    ``newer_snapshot`` is the time of a snapshot that was merged before and taken after this one; empty without one.
-    ``added`` are the tracked columns that a run would add to the table.
-    """
+    """The result of a plan, which is the sequence of its ``rows``; none if they were not read."""
 
     target: str
+    """The name of the table."""
     pattern: Pattern
+    """The pattern, which defines the actions."""
     counts: Counts
+    """What would happen to keys and versions."""
     late: int
+    """The number of late versions (scd1: rows)."""
     current_keys: int
+    """The number of keys that are current now (of the snapshot's ``scope``)."""
     closed_keys: int
+    """The number of keys whose version would be closed."""
     skipped: int
+    """The number of rows of the source that are left out."""
     sample: tuple[PlanRow, ...]
+    """Some rows of each action."""
     limit: float | None = None
+    """The share of the current keys that may be deleted; ``None`` for all."""
     rejected: Mapping[str, int] = field(default_factory=dict)
+    """Expectation -> number of rows that it leaves out."""
     newer_snapshot: str = ""
+    """The time of a snapshot that was merged before and taken after this one; empty without one."""
     added: tuple[str, ...] = ()
+    """The tracked columns that a run would add to the table."""
     rows: tuple[Row, ...] = ()
+    """What a run would write or remove: the action and the new values of a version (scd1: of a row), or the old
+    values of one that is removed."""
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -175,16 +187,20 @@ class PlanResult(Sequence["Row"]):
 class DiffRow:
     """A key that differs between two times, or a version (scd1: a row) that a run changed.
 
-    ``since`` is the start of the version that is valid at the second time (for a deleted key, the time of the delete),
-    or the start of the version that the run changed; ``None`` for scd1. ``old`` is ``None`` if the row is new, ``new``
-    if it was removed. Values have JSON types: times, decimals and binary (hex) are text.
+    Values have JSON types: times, decimals and binary (hex) are text.
     """
 
     change: str
+    """What happened to it."""
     key: dict[str, Any]
+    """Column -> value, of the key."""
     since: str | int | None
+    """The start of the version that is valid at the second time (for a deleted key, the time of the delete), or of the
+    version that the run changed; ``None`` for scd1."""
     old: dict[str, Any] | None
+    """The values before; ``None`` if the row is new."""
     new: dict[str, Any] | None
+    """The values after; ``None`` if it was removed."""
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -194,22 +210,26 @@ class DiffRow:
 
 @dataclass(frozen=True)
 class DiffResult:
-    """The changes between two times, or by a run.
-
-    ``counts`` is change -> number of keys (between two times) or versions (by a run; scd1: rows), without a limit.
-    ``rows`` are the changes in the order of keys and starts, up to the limit; ``columns`` are the names of their
-    values. ``versions`` are the Delta versions before and after the run.
-    """
+    """The changes between two times, or by a run."""
 
     target: str
+    """The name of the table."""
     keys: tuple[str, ...]
+    """The names of the keys."""
     columns: tuple[str, ...]
+    """The names of the columns of ``rows``."""
     counts: dict[str, int]
+    """Change -> number of keys (between two times) or versions (by a run; scd1: rows), without a limit."""
     rows: tuple[DiffRow, ...]
+    """The changes in the order of keys and starts, up to the limit."""
     from_time: str | None = None
+    """The first time; ``None`` for a run."""
     to_time: str | None = None
+    """The second time; ``None`` for the open versions, or for a run."""
     run_id: str | None = None
+    """The run; ``None`` between two times."""
     versions: tuple[int, int] | None = None
+    """The Delta versions before and after the run; ``None`` between two times."""
 
     @property
     def is_cut(self) -> bool:
@@ -219,12 +239,13 @@ class DiffResult:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """The result of a check: its name, the number of rows that fail it (0: passed), and a sample of them.
-
-    ``hint`` names the usual cause of a failure of a built-in check, and the fix.
-    """
+    """The result of a check."""
 
     name: str
+    """Its name."""
     failures: int
+    """The number of rows that fail it; 0 if it passed."""
     sample: list[dict[str, Any]]
+    """Some of them: column -> value."""
     hint: str = ""
+    """The usual cause of a failure of a built-in check, and the fix; empty for another one."""

@@ -42,7 +42,6 @@ LEFT: dict[str, int] = {
     "run/diff.py": 4,
     "run/openlineage.py": 6,
     "run/plan.py": 5,
-    "run/results.py": 54,
     "run/source.py": 2,
     "run/stream.py": 13,
     "run/versions.py": 8,
