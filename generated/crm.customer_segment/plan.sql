@@ -41,14 +41,15 @@ changes AS (
         END
 ),
 timeline AS (
-    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+    -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
     SELECT id, name, segment, _scd_at, _scd_deleted, NULL AS _scd_until, 1 AS _scd_rank
     FROM changes
     UNION ALL
     SELECT t.id, t.name, t.segment, _scd_at, _scd_deleted, t.valid_to, _scd_rank
     FROM crm.customer_segment AS t
-    LEFT SEMI JOIN changes AS c ON t.id = c.id
+    LEFT SEMI JOIN changes AS c ON t.id = c.id AND (t.valid_to IS NULL OR t.valid_to >= c._scd_at)
         LATERAL VIEW STACK(2, t.valid_from, FALSE, 2, t.valid_to, TRUE, 3) p AS _scd_at, _scd_deleted, _scd_rank
+    -- The bound of the whole batch is a constant, by which Delta skips files.
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_batch_from) AND _scd_at IS NOT NULL
     DISTRIBUTE BY id -- of the whole UNION: one shuffle serves every window
 ),

@@ -54,7 +54,7 @@ MERGE INTO web.user_mapping AS t USING (
             END
     ),
     timeline AS (
-        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that the batch can affect.
+        -- A row per event: a change (rank 1), or the start (2) or end (3) of a version that a change can affect.
         SELECT
             visitor_cookie_id, user_id, vcid_first_two, _scd_at,
             FALSE AS _scd_deleted,
@@ -68,9 +68,11 @@ MERGE INTO web.user_mapping AS t USING (
             t.valid_end_date + INTERVAL '1' MICROSECOND, _scd_rank
         FROM web.user_mapping AS t
         LEFT SEMI JOIN changes AS c ON t.visitor_cookie_id = c.visitor_cookie_id
+            AND (t.valid_end_date IS NULL OR t.valid_end_date >= c._scd_at - INTERVAL '1' MICROSECOND)
             LATERAL VIEW STACK(
                 2, t.valid_start_date, FALSE, 2, t.valid_end_date + INTERVAL '1' MICROSECOND, TRUE, 3
             ) p AS _scd_at, _scd_deleted, _scd_rank
+        -- The bound of the whole batch is a constant, by which Delta skips files.
         WHERE (t.valid_end_date IS NULL OR t.valid_end_date >= _scd_batch_from)
             AND (t.vcid_first_two IS NULL OR ARRAY_CONTAINS(_scd_partitions_1, t.vcid_first_two))
             AND _scd_at IS NOT NULL

@@ -17,8 +17,9 @@ from scdgen.patterns.steps import VersionSteps
 class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     """The steps from a batch of changes to the versions to write.
 
-    ``partial``: a row says which columns it sets. ``reachable`` are the conditions on a stored version that the batch
-    can affect. ``conflict`` is ``None`` if any of several different rows may be taken.
+    ``partial``: a row says which columns it sets. ``reachable`` are the conditions on a stored version (``t``) that the
+    batch can affect, ``affected`` those that also ask a change of its key (``c``). ``conflict`` is ``None`` if any of
+    several different rows may be taken.
     """
 
     flags_deletes: bool
@@ -27,6 +28,7 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     late: str
     winner: str | None
     reachable: tuple[str, ...]
+    affected: tuple[str, ...]
     conflict: str | None
     late_refusal: str
     counted: bool = False
@@ -36,6 +38,10 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
     def of(cls, source: Source, rows: Rows, history: History, bounds: tuple[str, ...]) -> Scd2Changes:
         """Return the facts of a spec; ``bounds`` are conditions that let Delta skip files by the end of a version."""
         spec = source.spec
+        if "action" in history.columns:
+            # The action of a version before a delete closed it is found only by replaying the whole history of its key.
+            bounds = ()
+        times = history.times
         return cls(
             target=source.target,
             rows=rows,
@@ -47,8 +53,9 @@ class Scd2Changes(VersionSteps, template="scd2/changes.sql.j2"):
             keeps=spec.unchanged == "keep",
             late=spec.late,
             winner=", ".join(spec.source.sequence_by) or None,
-            # The action of a version before a delete closed it is found only by replaying the whole history of its key.
-            reachable=(*(() if "action" in history.columns else bounds), *source.in_partitions),
+            reachable=(*bounds, *source.in_partitions),
+            # The steps look at one key at a time, so where the batch has a bound, each key has its own (0017).
+            affected=(times.reachable(times.before("c._scd_at")),) if bounds else (),
             conflict=refuse_conflict(spec, "key and time", ["_scd_at"]),
             late_refusal=refuse_rows(spec, "late", "a late row", ["_scd_at"]),
         )
