@@ -80,11 +80,10 @@ stored AS (
         t.icao, t.iata, t.name, t.city, t.subd, t.country, t.elevation, t.lat, t.lon, t.tz, t.lid,
         t.valid_from AS _scd_from,
         t.valid_to AS _scd_until,
-        ROW_NUMBER() OVER newest_first AS _scd_row
+        LAG(t.valid_from) OVER newest_first IS NULL AS _scd_newest
     FROM geo.airports AS t
     WHERE (t.valid_to IS NULL OR t.valid_to >= _scd_taken_at)
     WINDOW newest_first AS (PARTITION BY t.icao ORDER BY t.valid_from DESC)
-    DISTRIBUTE BY icao -- like the extract, for the join
 ),
 compared AS (
     -- Only keys that differ: missing from the extract, new, changed, or back again.
@@ -93,7 +92,9 @@ compared AS (
         n.iata, n.name, n.city, n.subd, n.country, n.elevation, n.lat, n.lon, n.tz, n.lid,
         _scd_taken_at AS _scd_at,
         o._scd_from, o._scd_until,
-        COUNT_IF(n.icao IS NULL) OVER () AS _scd_closing,
+        -- How many keys are deleted, in their rows: only these pass through one task.
+        COUNT_IF(n.icao IS NULL)
+            OVER (PARTITION BY CASE WHEN n.icao IS NOT NULL THEN STRUCT(n.icao) END) AS _scd_closing,
         CASE
             WHEN n.icao IS NULL THEN ARRAY('close')
             WHEN o.icao IS NULL THEN ARRAY('open')
@@ -110,7 +111,7 @@ compared AS (
             ELSE ARRAY('close', 'open')
         END AS _scd_actions
     FROM snapshot AS n
-    FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_row = 1) AS o
+    FULL OUTER JOIN (SELECT * FROM stored WHERE _scd_newest) AS o
         ON n.icao = o.icao
     WHERE
         CASE
