@@ -31,7 +31,7 @@ MERGE INTO retail.orders AS t USING (
             END
     ),
     ranked AS (
-        -- The rows of each key, the newest first.
+        -- The rows of each key.
         SELECT
             *,
             STRUCT(customer_id, ordered_at, amount)

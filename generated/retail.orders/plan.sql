@@ -33,7 +33,7 @@ changes AS (
         END
 ),
 ranked AS (
-    -- The rows of each key, the newest first.
+    -- The rows of each key.
     SELECT
         *,
         STRUCT(customer_id, ordered_at, amount)

@@ -40,14 +40,6 @@ MERGE INTO web.first_dates AS t USING (
                 ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
             END
     ),
-    ranked AS (
-        -- The rows of each key, the newest first.
-        SELECT
-            *,
-            ROW_NUMBER() OVER by_key AS _scd_row
-        FROM changes
-        WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY visitor_cookie_id)
-    ),
     latest AS (
         -- One row per key.
         SELECT
@@ -55,7 +47,7 @@ MERGE INTO web.first_dates AS t USING (
             MIN(first_date) AS first_date,
             MIN(first_day) AS first_day,
             MIN(vcid_first_two) AS vcid_first_two
-        FROM ranked
+        FROM changes
         GROUP BY visitor_cookie_id
     )
     SELECT * FROM latest

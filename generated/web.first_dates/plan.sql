@@ -42,14 +42,6 @@ changes AS (
             ELSE RAISE_ERROR('[SCDGEN_SOURCE_CHANGED] web.first_dates: the source changed during the run')
         END
 ),
-ranked AS (
-    -- The rows of each key, the newest first.
-    SELECT
-        *,
-        ROW_NUMBER() OVER by_key AS _scd_row
-    FROM changes
-    WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY visitor_cookie_id)
-),
 latest AS (
     -- One row per key.
     SELECT
@@ -57,7 +49,7 @@ latest AS (
         MIN(first_date) AS first_date,
         MIN(first_day) AS first_day,
         MIN(vcid_first_two) AS vcid_first_two
-    FROM ranked
+    FROM changes
     GROUP BY visitor_cookie_id
 )
 SELECT
