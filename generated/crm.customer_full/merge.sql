@@ -89,9 +89,12 @@ MERGE INTO crm.customer_full AS t USING (
             _scd_taken_at AS _scd_at,
             o._scd_from, o._scd_until,
             CASE
+                -- Missing: its version ends.
                 WHEN n.customer_no IS NULL THEN IF(o._scd_until IS NULL, ARRAY('close'), ARRAY())
+                -- No version, or its last one ended before this extract.
                 WHEN o.customer_no IS NULL THEN ARRAY('open')
                 WHEN STRUCT(n.name) <=> STRUCT(o.name) THEN IF(o._scd_until IS NULL, ARRAY(), ARRAY('correct'))
+                -- Its last version ended at this time or later, and differs.
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
@@ -100,7 +103,8 @@ MERGE INTO crm.customer_full AS t USING (
             ON n.customer_no = o.customer_no
     ),
     versions AS (
-        -- A changed key closes a version and opens another. Closing one that is too new stops the run.
+        -- A changed key closes a version and opens another.
+        -- Closing a version that is too new stops the run.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,

@@ -1,9 +1,10 @@
 -- crm.customer_member: A row per version of a customer, and of those that only orders name so far
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. A delete ends the version of its key; the first change of an inferred member completes it; other keys
--- stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of the unknown member, rows of
--- one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. A delete ends the version of its key; the first change of an inferred member completes
+-- it; other keys stay as they are. Stops and writes nothing if a key or time is NULL, a row has the key of the unknown
+-- member, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes
+-- nothing.
 -- Generated from specs/customer_member.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -83,7 +84,7 @@ MERGE INTO crm.customer_member AS t USING (
     ),
     judged AS (
         -- One event per key and time; two changes that contradict each other stop the statement.
-        -- Of an inferred member the first change that is not a delete.
+        -- For an inferred member: its first change that is not a delete.
         SELECT
             *,
             MIN(CASE WHEN NOT _scd_deleted AND _scd_inferred IS NOT NULL THEN _scd_at END)
@@ -127,7 +128,7 @@ MERGE INTO crm.customer_member AS t USING (
         WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,

@@ -8,7 +8,7 @@ DECLARE OR REPLACE VARIABLE _scd_batch_from TIMESTAMP;
 SET VARIABLE _scd_batch_from = (SELECT MIN(CAST(changed_at AS TIMESTAMP)) FROM crm.customer_changes);
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -81,7 +81,7 @@ ranked AS (
 ),
 judged AS (
     -- One event per key and time; two changes that contradict each other stop the statement.
-    -- Of an inferred member the first change that is not a delete.
+    -- For an inferred member: its first change that is not a delete.
     SELECT
         *,
         MIN(CASE WHEN NOT _scd_deleted AND _scd_inferred IS NOT NULL THEN _scd_at END)
@@ -125,7 +125,7 @@ events AS (
     WINDOW by_key AS (PARTITION BY id ORDER BY _scd_at)
 ),
 staged AS (
-    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+    -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
     SELECT
         LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
             IGNORE NULLS OVER (PARTITION BY id ORDER BY _scd_at) AS _scd_next,
@@ -162,7 +162,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

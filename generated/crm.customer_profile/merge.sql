@@ -38,7 +38,7 @@ MERGE INTO crm.customer_profile AS t USING (
         FROM segment
     ),
     changed AS (
-        -- The keys of which a version starts or ends at this time or later; all keys if it is NULL.
+        -- Keys with a version that starts or ends at or after this time; all keys if it is NULL.
         SELECT DISTINCT _scd_key_1
         FROM periods
         WHERE

@@ -1,9 +1,9 @@
 -- dwh.dim_customer: Customer dimension; a change of address or date of birth opens a version, a change of name does not
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing,
--- except that a late row sets its untracked columns again.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
+-- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing, except that a late row sets its untracked columns again.
 -- Generated from specs/dim_design.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.

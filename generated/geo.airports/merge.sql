@@ -97,7 +97,9 @@ MERGE INTO geo.airports AS t USING (
             COUNT_IF(n.icao IS NULL)
                 OVER (PARTITION BY CASE WHEN n.icao IS NOT NULL THEN STRUCT(n.icao) END) AS _scd_closing,
             CASE
+                -- Missing: its version ends.
                 WHEN n.icao IS NULL THEN ARRAY('close')
+                -- No version, or its last one ended before this extract.
                 WHEN o.icao IS NULL THEN ARRAY('open')
                 WHEN STRUCT(
                     n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
@@ -108,6 +110,7 @@ MERGE INTO geo.airports AS t USING (
                         ROUND(o.lon, 3) AS lon, o.tz, o.lid
                     )
                     THEN ARRAY('correct')
+                -- Its last version ended at this time or later, and differs.
                 WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
                 ELSE ARRAY('close', 'open')
             END AS _scd_actions
@@ -129,7 +132,8 @@ MERGE INTO geo.airports AS t USING (
             END
     ),
     versions AS (
-        -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
+        -- A changed key closes a version and opens another.
+        -- Closing a version that is too new, or too many keys, stops the run.
         SELECT
             *,
             CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,

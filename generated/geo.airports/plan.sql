@@ -12,7 +12,7 @@ SET VARIABLE _scd_taken_at = COALESCE(
 );
 
 -- A row per version that the MERGE would write or remove: _scd_old is what is stored, _scd_new what it becomes.
--- And one per key of the source that needs nothing. The steps up to "staged" are those of merge.sql.
+-- Plus one row for each key of the source that needs no change. The steps up to "staged" are those of merge.sql.
 CREATE OR REPLACE TEMPORARY VIEW _scd_plan AS
 WITH source_rows AS (
     -- The source's rows, with the target's column names and types.
@@ -96,7 +96,9 @@ compared AS (
         COUNT_IF(n.icao IS NULL)
             OVER (PARTITION BY CASE WHEN n.icao IS NOT NULL THEN STRUCT(n.icao) END) AS _scd_closing,
         CASE
+            -- Missing: its version ends.
             WHEN n.icao IS NULL THEN ARRAY('close')
+            -- No version, or its last one ended before this extract.
             WHEN o.icao IS NULL THEN ARRAY('open')
             WHEN STRUCT(
                 n.iata, n.name, n.city, n.subd, n.country, n.elevation, ROUND(n.lat, 3) AS lat,
@@ -107,6 +109,7 @@ compared AS (
                     ROUND(o.lon, 3) AS lon, o.tz, o.lid
                 )
                 THEN ARRAY('correct')
+            -- Its last version ended at this time or later, and differs.
             WHEN o._scd_until IS NOT NULL THEN ARRAY('open')
             ELSE ARRAY('close', 'open')
         END AS _scd_actions
@@ -128,7 +131,8 @@ compared AS (
         END
 ),
 versions AS (
-    -- A changed key closes a version and opens another. Closing one that is too new, or too many, stops the run.
+    -- A changed key closes a version and opens another.
+    -- Closing a version that is too new, or too many keys, stops the run.
     SELECT
         *,
         CASE WHEN _scd_action = 'open' THEN GREATEST(_scd_at, _scd_until) ELSE _scd_from END AS _scd_start,
@@ -175,7 +179,7 @@ SELECT
     -- Whether the current version of a key ends, and whether the key is deleted by that.
     _scd_current AND (_scd_action <=> 'close' OR NOT _scd_stays) AS _scd_closes,
     _scd_current AND NOT _scd_stays AS _scd_deletes,
-    -- What happens to the key, in one of its rows: by whether it is current before and after.
+    -- What happens to the key, in one of its rows only.
     CASE
         WHEN _scd_action IS NULL THEN 'unchanged'
         WHEN _scd_start > _scd_first_write THEN NULL

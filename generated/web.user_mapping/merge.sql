@@ -1,8 +1,9 @@
 -- web.user_mapping: Which user a visitor's cookie belonged to, and when
 -- Merges a batch of changes into the history: a late change splits, shortens or extends the versions around it, and
--- removes redundant ones. A change that repeats the values before it opens no version; one at a stored start replaces
--- the values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key or time is NULL,
--- rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch changes nothing.
+-- removes redundant ones. A change that repeats the values before it opens no version; one at the start of a stored
+-- version replaces its values. No change deletes a key; other keys stay as they are. Stops and writes nothing if a key
+-- or time is NULL, rows of one key and time differ, or an earlier row arrives during the run. Repeating the last batch
+-- changes nothing.
 -- Generated from specs/visitor/user_mapping.yml. To change it, edit the spec and run `scdgen generate`.
 
 -- The time of the earliest change. No version that ended before it can be affected, so Delta can skip those files.
@@ -114,7 +115,7 @@ MERGE INTO web.user_mapping AS t USING (
         WINDOW by_key AS (PARTITION BY visitor_cookie_id ORDER BY _scd_at)
     ),
     staged AS (
-        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL: nothing to write.
+        -- A version ends at the next start or delete, exclusive. plan.sql counts the actions; NULL writes nothing.
         SELECT
             LEAD(CASE WHEN _scd_opens OR _scd_deleted THEN _scd_at END)
                 IGNORE NULLS OVER (PARTITION BY visitor_cookie_id ORDER BY _scd_at) AS _scd_next,
